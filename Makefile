@@ -1,0 +1,35 @@
+# Every target makes its own environment; nothing but Python 3.11+ and make is needed.
+PYTHON ?= python3
+BIN := .venv/bin
+# One thread per test worker: two workers on two cores are faster than two pools that fight.
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-statistical bench lint docs clean
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: .venv/installed
+	$(BIN)/python examples/demo.py
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
+
+test-statistical: .venv/installed
+	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m statistical --verbose -rP tests
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks
+
+docs: .venv/installed
+	$(BIN)/pdoc --docformat numpy --math --output-directory site selective_labels
+
+clean:
+	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache

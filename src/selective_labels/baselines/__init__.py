@@ -1,0 +1,6 @@
+"""What people do today, as easy to call as our own."""
+
+from selective_labels.baselines.ipw import IPWClassifier
+from selective_labels.baselines.selected_sample import SelectedSampleClassifier
+
+__all__ = ["IPWClassifier", "SelectedSampleClassifier"]

@@ -1,0 +1,129 @@
+"""A classifier of the labeled rows alone, the decision-maker perhaps among its features."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from selective_labels.baselines.inner import fit_weighted, require_probabilities
+from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.fitting import read_training_data
+
+
+@dataclass(frozen=True)
+class LabeledRowsModel:
+    """A fitted classifier that predicts without being told the decision-maker.
+
+    If the decision-maker is among its features (`shares` given),
+
+        P(Y=k | x, D=1) is replaced by  Σ_z share_z P(Y=k | x, z, D=1),
+
+    where share_z is z's share of the training rows, labeled or not.
+
+    Attributes
+    ----------
+    classifier : fitted scikit-learn classifier
+    classes : (n_classes,) array
+    shares : (n_decision_makers,) array or None
+    """
+
+    classifier: ClassifierMixin
+    classes: np.ndarray
+    shares: np.ndarray | None
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        if self.shares is None:
+            return self.classifier.predict(X)
+        return self.classes[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes, (n_samples, n_classes)."""
+        if self.shares is None:
+            return self.classifier.predict_proba(X)
+        # One decision-maker at a time: all their predictions together need not fit in memory.
+        features = np.hstack([X, np.zeros((len(X), len(self.shares)))])
+        indicators = features[:, X.shape[1] :]
+        average = np.zeros((len(X), len(self.classes)))
+        for code, share in enumerate(self.shares):
+            indicators[:, code] = 1.0
+            average += share * self.classifier.predict_proba(features)
+            indicators[:, code] = 0.0
+        return average
+
+
+def read_baseline_data(
+    estimator: BaseEstimator, X: Any, y: Any, *, decision_maker: Any, **roles: Any
+) -> SelectiveLabels:
+    """Check the input of a baseline's ``fit``: it needs decision-makers only if they are to be features."""
+    if estimator.use_decision_maker and decision_maker is None:
+        raise ValueError("decision_maker is missing: use_decision_maker=True makes it a feature.")
+    return read_training_data(
+        estimator, X, y, decision_maker=decision_maker, **roles, needs_decision_maker=False
+    )
+
+
+def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:
+    """Features of all rows, with one indicator column per decision-maker if wanted."""
+    if not use_decision_maker:
+        return data.X
+    return np.hstack([data.X, data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)])
+
+
+def fit_labeled_rows(
+    classifier: ClassifierMixin,
+    data: SelectiveLabels,
+    sample_weight: np.ndarray | None,
+    use_decision_maker: bool,
+) -> LabeledRowsModel:
+    """Fit a classifier to the labeled rows, on the labels as the user wrote them.
+
+    Parameters
+    ----------
+    classifier : unfitted scikit-learn classifier
+    data : SelectiveLabels
+        With numeric `X`.
+    sample_weight : (n_labeled,) array or None
+        Weights of the labeled rows.
+    use_decision_maker : bool
+
+    Returns
+    -------
+    LabeledRowsModel
+    """
+    if use_decision_maker:
+        require_probabilities(classifier, "averaging over decision-makers")
+    if sample_weight is not None and not sample_weight.any():
+        raise ValueError("sample_weight is zero on every labeled row.")
+    labeled = data.decision == 1
+    features = design_matrix(data, use_decision_maker)[labeled]
+    fit_weighted(classifier, features, data.classes[data.y[labeled]], sample_weight)
+    return LabeledRowsModel(classifier, data.classes, _shares(data) if use_decision_maker else None)
+
+
+def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
+    """Share of right predictions, refused where a label is missing.
+
+    Rows with labels are a chosen sample: their accuracy says little about everybody.
+    """
+    data = SelectiveLabels.from_arrays(
+        predicted,
+        y,
+        decision_maker=np.zeros(len(predicted)),
+        decision=decision,
+        sample_weight=sample_weight,
+    )
+    n_holes = int(np.sum(data.y == HOLE))
+    if n_holes:
+        raise ValueError(
+            f"{n_holes} of {len(data)} labels are missing; accuracy on the others is not accuracy on all: "
+            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search."
+        )
+    return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))
+
+
+def _shares(data: SelectiveLabels) -> np.ndarray:
+    counts = np.bincount(data.decision_maker_codes, data.sample_weight, minlength=data.n_decision_makers)
+    return counts / counts.sum()

@@ -1,0 +1,349 @@
+"""A selectively labeled table: its roles named and checked once."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
+
+from selective_labels.leakage import leaking_columns
+
+HOLE = -1
+
+
+@dataclass(frozen=True)
+class SelectiveLabels:
+    """Features, labels with holes, decisions, decision-makers.
+
+    Make one with :meth:`from_frame` or :meth:`from_arrays`; both check everything.
+
+    Attributes
+    ----------
+    X : frame or array
+        Features, as given.
+    y : (n_samples,) int array
+        Codes 0..K-1 into `classes`; -1 where no label was seen.
+    decision : (n_samples,) int array
+        1 where the label was seen.
+    decision_maker : (n_samples,) array
+        Ids as given.
+    decision_maker_codes : (n_samples,) int array
+        Codes into `decision_makers`.
+    classes, decision_makers : arrays
+        Sorted.
+    sample_weight : (n_samples,) float array or None
+    groups, strata : (n_samples,) int arrays or None
+        Codes of repeated cases, and of the cells within which assignment is random.
+    assignment : (n_samples, n_decision_makers) array or None
+        Known probabilities of decision-makers.
+    n_ignored_labels : int
+        Labels that were given where the decision is 0, and not read.
+    """
+
+    X: Any
+    y: np.ndarray
+    decision: np.ndarray
+    decision_maker: np.ndarray
+    decision_maker_codes: np.ndarray
+    classes: np.ndarray
+    decision_makers: np.ndarray
+    sample_weight: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    strata: np.ndarray | None = None
+    assignment: np.ndarray | None = None
+    n_ignored_labels: int = 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def n_decision_makers(self) -> int:
+        """Number of different decision-makers."""
+        return len(self.decision_makers)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str,
+        decision_maker: str,
+        decision: str | None = None,
+        features: Sequence[str] | None = None,
+        *,
+        sample_weight: str | None = None,
+        groups: str | None = None,
+        strata: str | None = None,
+    ) -> "SelectiveLabels":
+        """Name the roles of a table's columns.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table
+        label, decision_maker : str
+            Column names.
+        decision : str, optional
+            Column of 0 and 1; without it, the holes of the label say what was seen.
+        features : list of str, optional
+            Default: all columns without another role.
+        sample_weight, groups, strata : str, optional
+            Column names.
+
+        Returns
+        -------
+        SelectiveLabels
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"age": [30, 41, 25], "judge": ["a", "b", "a"],
+        ...                       "released": [1, 0, 1], "failed": ["no", None, "yes"]})
+        >>> data = SelectiveLabels.from_frame(frame, label="failed", decision="released", decision_maker="judge")
+        >>> data.y, data.classes, list(data.X.columns)
+        (array([ 0, -1,  1]), array(['no', 'yes'], dtype=object), ['age'])
+        """
+        table = nw.from_native(frame, eager_only=True)
+        roles = {
+            "label": label,
+            "decision_maker": decision_maker,
+            "decision": decision,
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "strata": strata,
+        }
+        named = {role: column for role, column in roles.items() if column is not None}
+        _check_columns(table.columns, named, features)
+        chosen = [c for c in table.columns if c not in named.values()] if features is None else list(features)
+        if not chosen:
+            raise ValueError("features: no column is left besides those with another role.")
+        values = {role: table[column] for role, column in named.items()}
+        data = cls.from_arrays(
+            table.select(chosen).to_native(),
+            values.pop("label"),
+            **values,
+        )
+        _warn_of_leaks(table.select(chosen).to_pandas(), data)
+        return data
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        decision_maker: Any,
+        decision: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        assignment: Any = None,
+    ) -> "SelectiveLabels":
+        """Take the roles from arrays of equal length.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or frame
+        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
+            With `decision`, -1 may be a class.
+        decision_maker : (n_samples,) ids of any type
+        decision : (n_samples,) of 0 and 1, optional
+        sample_weight : (n_samples,) non-negative numbers, optional
+        groups, strata : (n_samples,) of any type, optional
+        assignment : (n_samples, n_decision_makers) array or callable of X, optional
+            Known probabilities, decision-makers in sorted order.
+
+        Returns
+        -------
+        SelectiveLabels
+
+        Examples
+        --------
+        >>> data = SelectiveLabels.from_arrays([[1], [2], [3]], [1, -1, 0], decision_maker=["b", "a", "b"])
+        >>> data.y, data.decision, data.decision_makers
+        (array([ 1, -1,  0]), array([1, 0, 1]), array(['a', 'b'], dtype=object))
+        """
+        n_samples = len(X)
+        labels = _as_series(y, "y", n_samples)
+        missing = labels.isna().to_numpy()
+        if decision is None:
+            seen = ~(missing | _is_minus_one(labels))
+            ignored = 0
+        else:
+            seen = _as_decision(decision, n_samples)
+            _refuse_rows(
+                seen & missing, "y has holes where decision is 1", "give the label or set decision to 0"
+            )
+            ignored = int(np.sum(~seen & ~missing))
+        codes, classes = _label_codes(labels, seen)
+        makers = _as_series(decision_maker, "decision_maker", n_samples)
+        _refuse_rows(makers.isna().to_numpy(), "decision_maker is missing", "drop these rows or give an id")
+        maker_codes, maker_ids = _sorted_codes(makers)
+        return cls(
+            X=X,
+            y=codes,
+            decision=seen.astype(int),
+            decision_maker=makers.to_numpy(),
+            decision_maker_codes=maker_codes,
+            classes=classes,
+            decision_makers=maker_ids,
+            sample_weight=_as_weight(sample_weight, n_samples),
+            groups=_as_cells(groups, "groups", n_samples),
+            strata=_as_cells(strata, "strata", n_samples),
+            assignment=_as_assignment(assignment, X, n_samples, len(maker_ids)),
+            n_ignored_labels=ignored,
+        )
+
+
+def _as_series(values: Any, name: str, n_samples: int) -> pd.Series:
+    """One column of any origin as a pandas series with a plain index."""
+    if isinstance(values, nw.Series):
+        values = values.to_native()
+    if not isinstance(values, (np.ndarray, pd.Series, list, tuple)):
+        native = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
+        values = native.to_list() if isinstance(native, nw.Series) else np.asarray(values)
+    if np.ndim(values) == 2 and np.shape(values)[1] == 1:
+        values = np.ravel(values)
+    if np.ndim(values) != 1:
+        raise ValueError(f"{name} must be one column, not an array of shape {np.shape(values)}.")
+    if len(values) != n_samples:
+        raise ValueError(
+            f"{name} has {len(values)} rows and X has {n_samples}; they must be of equal length."
+        )
+    series = pd.Series(values).reset_index(drop=True)
+    return series.astype(object).infer_objects() if isinstance(series.dtype, pd.CategoricalDtype) else series
+
+
+def _is_minus_one(labels: pd.Series) -> np.ndarray:
+    if pd.api.types.is_bool_dtype(labels):
+        return np.zeros(len(labels), dtype=bool)
+    if pd.api.types.is_numeric_dtype(labels):
+        return (labels == HOLE).fillna(False).to_numpy(dtype=bool)
+    numbers = [
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and v == HOLE for v in labels
+    ]
+    return np.array(numbers, dtype=bool)
+
+
+def _as_decision(decision: Any, n_samples: int) -> np.ndarray:
+    series = _as_series(decision, "decision", n_samples)
+    valid = series.isin([0, 1]).to_numpy() if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    _refuse_rows(~valid, "decision is neither 0 nor 1", "code it as 1 where the label is revealed, else 0")
+    return series.astype(float).to_numpy() == 1
+
+
+def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and sorted classes of what was seen; nothing else is looked at."""
+    if not seen.any():
+        raise ValueError("y has no label at all: every row is a hole, so there is nothing to learn from.")
+    visible = labels[seen]
+    values = np.asarray(visible.to_list()) if visible.dtype != object else visible.infer_objects().to_numpy()
+    if values.dtype.kind in "US":
+        values = values.astype(object)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError("Input y contains infinity; labels must be classes.")
+    if values.dtype.kind == "M":
+        raise ValueError("y holds dates; labels must be classes (strings, whole numbers or booleans).")
+    check_classification_targets(values)
+    try:
+        classes, inverse = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(f"y mixes labels of types {', '.join(kinds)}; use one type.") from None
+    codes = np.full(len(labels), HOLE)
+    codes[seen] = inverse
+    return codes, classes
+
+
+def _sorted_codes(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    codes, values = pd.factorize(series)
+    values = np.asarray(values)
+    try:
+        order = np.argsort(values, kind="stable")
+    except TypeError:  # ids of several types have no order of their own
+        order = np.argsort([str(value) for value in values], kind="stable")
+    rank = np.empty(len(values), dtype=int)
+    rank[order] = np.arange(len(values))
+    return rank[codes], values[order]
+
+
+def _as_cells(values: Any, name: str, n_samples: int) -> np.ndarray | None:
+    if values is None:
+        return None
+    series = _as_series(values, name, n_samples)
+    _refuse_rows(series.isna().to_numpy(), f"{name} is missing", "drop these rows or give them a value")
+    return _sorted_codes(series)[0]
+
+
+def _as_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
+    if sample_weight is None:
+        return None
+    series = _as_series(sample_weight, "sample_weight", n_samples)
+    weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float)
+    _refuse_rows(~np.isfinite(weight) | (weight < 0), "sample_weight is negative or not a number", "mend it")
+    if not weight.any():
+        raise ValueError("sample_weight is zero everywhere.")
+    return weight
+
+
+def _as_assignment(
+    assignment: np.ndarray | Callable[[Any], np.ndarray] | None,
+    X: Any,
+    n_samples: int,
+    n_decision_makers: int,
+) -> np.ndarray | None:
+    if assignment is None:
+        return None
+    values = np.asarray(assignment(X) if callable(assignment) else assignment, dtype=float)
+    if values.shape != (n_samples, n_decision_makers):
+        raise ValueError(
+            f"assignment has shape {values.shape}; it must be (rows, decision-makers) = "
+            f"{(n_samples, n_decision_makers)}, decision-makers in sorted order."
+        )
+    wrong = (values < 0).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > 1e-6)
+    _refuse_rows(wrong, "assignment is not a probability distribution", "each row must sum to one")
+    return values
+
+
+def _is_text(series: pd.Series) -> bool:
+    return bool(pd.api.types.is_string_dtype(series)) and not pd.api.types.is_bool_dtype(series)
+
+
+def _refuse_rows(bad: np.ndarray, what: str, remedy: str) -> None:
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+        raise ValueError(f"{what} in {len(rows)} rows ({shown}): {remedy}.")
+
+
+def _check_columns(columns: list[str], named: dict[str, str], features: Sequence[str] | None) -> None:
+    repeated = sorted({column for column in columns if columns.count(column) > 1})
+    if repeated:
+        raise ValueError(
+            f"The table has several columns named {', '.join(map(repr, repeated))}; rename them."
+        )
+    for role, column in [*named.items(), *(("features", feature) for feature in features or [])]:
+        if column not in columns:
+            raise ValueError(f"{role}={column!r} is not a column of the table.")
+    roles: dict[str, str] = {}
+    for role, column in named.items():
+        if column in roles:
+            raise ValueError(f"Column {column!r} is given both as {roles[column]} and as {role}.")
+        roles[column] = role
+    for feature in features or []:
+        if feature in roles:
+            raise ValueError(f"Column {feature!r} is given both as {roles[feature]} and as a feature.")
+
+
+def _warn_of_leaks(features: pd.DataFrame, data: SelectiveLabels) -> None:
+    seen = data.decision == 1
+    for target, where, what in [(data.y, seen, "label"), (data.decision, np.ones_like(seen), "decision")]:
+        leaks = leaking_columns(features[where], target[where])
+        if leaks:
+            warnings.warn(
+                f"{', '.join(map(repr, leaks))} (nearly) give{'s' if len(leaks) == 1 else ''} the {what} away; "
+                "leave out what is not known before the decision.",
+                UserWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,18 @@
+"""Generators that return their oracle, and loaders that take a path."""
+
+from selective_labels.datasets.decision_makers import make_decision_makers
+from selective_labels.datasets.fico import load_heloc, make_fico
+from selective_labels.datasets.paper import make_paper_synthetic
+from selective_labels.datasets.sample import Oracle, SelectiveSample
+from selective_labels.datasets.semi_synthetic import SemiSyntheticOracle, make_selective
+
+__all__ = [
+    "Oracle",
+    "SelectiveSample",
+    "SemiSyntheticOracle",
+    "load_heloc",
+    "make_decision_makers",
+    "make_fico",
+    "make_paper_synthetic",
+    "make_selective",
+]

@@ -1,0 +1,206 @@
+"""Many nominal decision-makers whose leniency differs a lot: the design to measure methods on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtri, softmax
+from scipy.stats import qmc
+
+from selective_labels.datasets.quadrature import normal_rule
+from selective_labels.datasets.random_streams import RandomState, draw_classes, draw_decisions, spawn_streams
+from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels
+from selective_labels.datasets.validation import check_count
+
+N_FEATURES = 4
+_HIDDEN_IN_OUTCOME = 1.2
+# As functions of u: class logits span 2.4 u, so the softmax has no pole within pi / 2.4 of the real line;
+# the decisions' poles, at pi / 2 and pi / 1.5, are farther away.
+_POLE_DISTANCE = np.pi / (2 * _HIDDEN_IN_OUTCOME)
+_LOG2_POPULATION = 16
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionMakerDesign:
+    """Laws of outcome and decision given one hidden standard normal u."""
+
+    n_classes: int
+    leniency: np.ndarray
+    additive: bool
+    mirrored: bool
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Feature coefficients of the class logits, shape (4, K); the last feature is noise."""
+        if self.n_classes == 3:
+            return np.array([[1, 0, -1], [0, 1, -1], [0.5, -0.5, 0], [0, 0, 0]], dtype=float)
+        angle = 2 * np.pi * np.arange(self.n_classes) / self.n_classes
+        return np.stack([np.cos(angle), np.sin(angle), 0.5 * np.cos(2 * angle), np.zeros_like(angle)])
+
+    @property
+    def hidden_coefficients(self) -> np.ndarray:
+        """Coefficients of u in the class logits, even from -1.2 to 1.2, shape (K,)."""
+        return np.linspace(-_HIDDEN_IN_OUTCOME, _HIDDEN_IN_OUTCOME, self.n_classes)
+
+    def outcome(self, X: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """P(Y*=k | x, u), shape (n, K)."""
+        return softmax(X @ self.coefficients + hidden[:, None] * self.hidden_coefficients, axis=1)
+
+    def decision(self, first_feature: np.ndarray, hidden: np.ndarray, leniency: np.ndarray) -> np.ndarray:
+        """P(D=1 | x, u, z) for arrays that broadcast."""
+        hidden = -hidden if self.mirrored else hidden
+        index = leniency + 0.8 * first_feature
+        if self.additive:
+            return 0.5 + 0.225 * np.tanh(index) + 0.25 * (2 * expit(2 * hidden) - 1)
+        return expit(index + 1.5 * hidden)
+
+
+class DecisionMakerOracle(Oracle):
+    """Exact conditional probabilities of `make_decision_makers`.
+
+        eta_k(x) = E_u[P(Y*=k | x, u)],   p_kz(x) = E_u[P(Y*=k | x, u) P(D=1 | x, u, z)],
+
+    by the trapezoid rule over u (error below 1e-10). With `slack_class` = j the joint law of what is seen
+    is the same, but eta(x) = lower(x) + (1 - sum_k lower_k(x)) e_j: all unseen mass is of class j.
+
+    The limits are means over 65,536 Sobol points of the three features that matter. Random shifts of the
+    points move them by at most 2e-4 (standard deviations of 1e-5 to 9e-5).
+    """
+
+    n_features = N_FEATURES
+
+    def __init__(self, design: DecisionMakerDesign, slack_class: int | None = None) -> None:
+        self.design = design
+        self.slack_class = slack_class
+        self.n_decision_makers = len(design.leniency)
+        self.n_classes = design.n_classes
+        self._nodes, self._weights = normal_rule(_POLE_DISTANCE)
+
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        if self.slack_class is None:
+            return self._outcome_at_nodes(X).sum(axis=1)
+        return probabilities_on_edge(self._joint(X), self.slack_class)
+
+    def _joint(self, X: np.ndarray) -> np.ndarray:
+        design = self.design
+        decision = design.decision(X[:, 0, None, None], self._nodes, design.leniency[:, None])
+        labeled = decision @ self._outcome_at_nodes(X)
+        return np.concatenate([1.0 - labeled.sum(axis=2, keepdims=True), labeled], axis=2)
+
+    def _outcome_at_nodes(self, X: np.ndarray) -> np.ndarray:
+        """Weighted P(Y*=k | x, u) at the nodes of u, shape (n, n_nodes, K).
+
+        exp(x B + u c) = exp(x B) exp(u c), so rows and nodes meet in products only.
+        """
+        logits = X @ self.design.coefficients
+        by_features = np.exp(logits - logits.max(axis=1, keepdims=True))
+        by_hidden = np.exp(self._nodes[:, None] * self.design.hidden_coefficients)
+        scale = self._weights / (by_features @ by_hidden.T)
+        return by_features[:, None] * by_hidden * scale[:, :, None]
+
+    def _compute_limits(self) -> Limits:
+        X = _population()
+        labeled = self.joint(X)[:, :, 1:]
+        eta = self.probabilities(X)
+
+        def accuracy(gains: np.ndarray) -> float:
+            return float(np.take_along_axis(eta, gains.argmax(axis=1)[:, None], axis=1).mean())
+
+        return Limits(accuracy(eta), accuracy(labeled.max(axis=1)), accuracy(labeled.mean(axis=1)))
+
+
+def probabilities_on_edge(joint: np.ndarray, slack_class: int) -> np.ndarray:
+    """Class probabilities lower + slack e_j that put all unseen mass into class j, shape (n, K)."""
+    eta = joint[:, :, 1:].max(axis=1)
+    eta[:, slack_class] += 1.0 - eta.sum(axis=1)
+    return eta
+
+
+def _population() -> np.ndarray:
+    """Evenly spread standard normal features; the last one matters to nothing and stays zero."""
+    points = qmc.Sobol(N_FEATURES - 1, scramble=False).random_base2(_LOG2_POPULATION)
+    points += 0.5 ** (_LOG2_POPULATION + 1)  # to the middle of the cells, away from zero
+    return np.column_stack([ndtri(points), np.zeros(len(points))])
+
+
+def make_decision_makers(
+    n_samples: int = 15000,
+    n_classes: int = 3,
+    n_decision_makers: int = 8,
+    additive: bool = True,
+    mirrored: bool = False,
+    slack_class: int | None = None,
+    leniency_spread: float = 1.0,
+    random_state: RandomState = None,
+) -> SelectiveSample:
+    """Draw cases decided by nominal decision-makers of different leniency, with the oracle.
+
+    Four standard normal features x, one standard normal hidden u, z uniform, a_z a random permutation of
+    an even grid from -2 to 2:
+
+        P(D=1 | x, u, z) = .5 + .225 tanh(a_z + .8 x_1) + .25 (2 expit(2 u) - 1)     (additive),
+                         = expit(a_z + .8 x_1 + 1.5 u)                               (not additive),
+        P(Y*=k | x, u)   = softmax_k(x B + u c).
+
+    For three classes B = [[1, 0, -1], [0, 1, -1], [.5, -.5, 0], [0, 0, 0]] and c = (-1.2, 0, 1.2); otherwise
+    the rows of B are cos(2 pi k/K), sin(2 pi k/K), .5 cos(4 pi k/K), 0, and c is even from -1.2 to 1.2.
+
+    The additive decision has no unmeasured common effect modifier (NUCEM): p_kz is linear in leniency with
+    slope P(Y*=k | x), for any numbering of the decision-makers. The other one has.
+
+    Parameters
+    ----------
+    n_samples, n_classes, n_decision_makers : int
+    additive : bool
+    mirrored : bool
+        Turn the sign of u in the decision: selection then favours the first classes, not the last.
+    slack_class : int, optional
+        Put the truth on the edge of what is identified: the law of what is seen stays as it is, but every
+        unseen label is of this class as far as the data allow. Then u plays no role: given Y*=j the
+        decision is 1 with probability p_jz / eta_j, eta = lower bounds + slack in this class.
+    leniency_spread : float
+        Multiplies a_z; 0: all decision-makers are alike, so there is no instrument.
+    random_state : int, SeedSequence, Generator, RandomState or None
+
+    Returns
+    -------
+    SelectiveSample
+        Decision-makers are 0..J-1, in an order that has nothing to do with leniency. The oracle is a
+        `DecisionMakerOracle`.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(1000, random_state=0)
+    >>> sample.oracle.joint(sample.X).shape
+    (1000, 8, 4)
+    >>> edge = make_decision_makers(1000, slack_class=2, random_state=0)
+    >>> bool((edge.oracle.joint(edge.X) == sample.oracle.joint(sample.X)).all())
+    True
+    """
+    check_count("n_samples", n_samples, 1)
+    check_count("n_classes", n_classes, 2)
+    check_count("n_decision_makers", n_decision_makers, 1)
+    if slack_class is not None and slack_class not in range(n_classes):
+        raise ValueError(f"slack_class must be None or a class 0..{n_classes - 1}, got {slack_class!r}.")
+
+    streams = spawn_streams(random_state)
+    # A lone decision-maker stands in the middle of the grid.
+    grid = np.linspace(-2.0, 2.0, n_decision_makers) if n_decision_makers > 1 else np.zeros(1)
+    leniency = leniency_spread * streams.design.permutation(grid)
+    design = DecisionMakerDesign(n_classes, leniency, additive, mirrored)
+    oracle = DecisionMakerOracle(design, slack_class)
+
+    X = streams.features.standard_normal((n_samples, N_FEATURES))
+    decision_maker = streams.assignment.integers(n_decision_makers, size=n_samples)
+    if slack_class is None:
+        hidden = streams.hidden.standard_normal(n_samples)
+        y_true = draw_classes(design.outcome(X, hidden), streams.outcome)
+        probability = design.decision(X[:, 0], hidden, leniency[decision_maker])
+    else:
+        joint = oracle.joint(X)
+        eta = probabilities_on_edge(joint, slack_class)
+        y_true = draw_classes(eta, streams.outcome)
+        rows = np.arange(n_samples)
+        probability = joint[rows, decision_maker, 1 + y_true] / eta[rows, y_true]
+    decision = draw_decisions(probability, streams.decision)
+    return SelectiveSample(X, hide_labels(y_true, decision), decision, decision_maker, y_true, oracle)

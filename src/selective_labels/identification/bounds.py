@@ -1,0 +1,239 @@
+"""Bounds on the class probabilities of everybody, and what to do when they cross."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# What sums of double precision probabilities may miss by: it absorbs rounding, never sampling noise.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The box-and-simplex set of class probabilities, row by row.
+
+    {η : lower_k <= η_k <= upper_k for every class k, Σ_k η_k = 1}
+
+    The set may be empty: estimated bounds can cross. It then says so in `crossed`; only `repair` mends it.
+
+    Parameters
+    ----------
+    lower, upper : array of shape (n_samples, n_classes)
+        Smallest and largest probability of each class.
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.3, 0.2], [0.7, 0.6]]), np.array([[0.8, 0.7], [0.7, 0.6]]))
+    >>> bounds.slack
+    array([ 0.5, -0.3])
+    >>> bounds.crossed
+    array([False,  True])
+    >>> bounds.contains(np.array([[0.4, 0.6], [0.5, 0.5]]))
+    array([ True, False])
+    """
+
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.lower) != 2 or np.shape(self.lower) != np.shape(self.upper):
+            raise ValueError(
+                "lower and upper must both have shape (n_samples, n_classes), "
+                f"got {np.shape(self.lower)} and {np.shape(self.upper)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    @property
+    def slack(self) -> Array:
+        """1 - Σ_k lower_k, the probability that no lower bound accounts for; shape (n_samples,)."""
+        return 1.0 - self.lower.sum(axis=1)
+
+    @property
+    def width(self) -> Array:
+        """Length upper_k - lower_k of each interval; shape (n_samples, n_classes)."""
+        return self.upper - self.lower
+
+    @property
+    def crossed(self) -> Mask:
+        """Rows that no probability vector fits, beyond rounding; shape (n_samples,)."""
+        ordered = (self.lower <= self.upper + ROUNDING).all(axis=1)
+        room = (self.lower.sum(axis=1) <= 1.0 + ROUNDING) & (self.upper.sum(axis=1) >= 1.0 - ROUNDING)
+        return ~(ordered & room)  # a row with NaN fits nothing either
+
+    def contains(self, probabilities: ArrayLike, tolerance: float = ROUNDING) -> Mask:
+        """Rows whose probability vector lies in the set; shape (n_samples,)."""
+        probabilities = np.asarray(probabilities, dtype=np.float64)
+        inside = (probabilities >= self.lower - tolerance) & (probabilities <= self.upper + tolerance)
+        return inside.all(axis=1) & (np.abs(probabilities.sum(axis=1) - 1.0) <= tolerance)
+
+
+def raw_bounds(
+    joint_by_decision_maker: Iterable[ArrayLike], lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0
+) -> Bounds:
+    """Bound each class probability by the best that one decision-maker shows.
+
+    lower_k = max_z [p_kz + a_k (1 - λ_z)],   upper_k = min_z [p_kz + b_k (1 - λ_z)]
+
+    with p_kz = P(Y=k, D=1 | x, z), λ_z = Σ_k p_kz and a_k <= P(Y*=k | x, u) <= b_k. This is Theorem 5.2,
+    under assignment as if at random, Z ⟂ (U, Y*) | X, and D ⟂ Y* | X, U, Z (E3). Each interval is the sharp
+    one when the other classes are ignored; the sharp interval of the full problem is `realizable` (E6).
+
+    Parameters
+    ----------
+    joint_by_decision_maker : iterable of arrays of shape (n_samples, n_classes + 1)
+        One array per decision-maker, the unlabeled class first. They are read one at a time.
+    lowest, highest : array broadcastable to (n_samples, n_classes)
+        The label range a_k, b_k.
+
+    Examples
+    --------
+    The example of E6: class 0 looks as if it could reach 0.6.
+
+    >>> strict, lenient = [[0.5, 0.1, 0.4, 0.0]], [[0.5, 0.1, 0.0, 0.4]]
+    >>> bounds = raw_bounds([strict, lenient])
+    >>> bounds.lower
+    array([[0.1, 0.4, 0.4]])
+    >>> bounds.upper
+    array([[0.6, 0.5, 0.5]])
+    """
+    ends: tuple[Array, Array] | None = None
+    for joint in joint_by_decision_maker:
+        joint = np.asarray(joint, dtype=np.float64)
+        unlabeled, labeled = joint[:, :1], joint[:, 1:]
+        lower = labeled + np.asarray(lowest) * unlabeled
+        upper = labeled + np.asarray(highest) * unlabeled
+        ends = (lower, upper) if ends is None else (np.maximum(ends[0], lower), np.minimum(ends[1], upper))
+    if ends is None:
+        raise ValueError("bounds need the joint probabilities of at least one decision-maker, got none")
+    return Bounds(*ends)
+
+
+def realizable(bounds: Bounds) -> Bounds:
+    """Shrink every interval to the values that some probability vector in the set attains.
+
+    lower~_k = max(lower_k, 1 - Σ_{j≠k} upper_j),   upper~_k = min(upper_k, 1 - Σ_{j≠k} lower_j)
+
+    These are the bounds of Theorem 5.3 (E5, E6). Without a label range (a = 0, b = 1) they are sharp and
+    equal lower_k and lower_k + slack. With both a and b binding and three or more classes the set is an
+    outer set (E13). A crossed row stays crossed.
+
+    Examples
+    --------
+    >>> realizable(Bounds(np.array([[0.1, 0.4, 0.4]]), np.array([[0.6, 0.5, 0.5]]))).upper
+    array([[0.2, 0.5, 0.5]])
+    """
+    room_below = 1.0 - bounds.upper.sum(axis=1, keepdims=True) + bounds.upper
+    room_above = 1.0 - bounds.lower.sum(axis=1, keepdims=True) + bounds.lower
+    lower = np.maximum(bounds.lower, room_below)
+    upper = np.minimum(bounds.upper, room_above)
+    # An uncrossed row without slack may come out reversed by rounding alone.
+    upper = np.where(bounds.crossed[:, None], upper, np.maximum(lower, upper))
+    return Bounds(lower, upper)
+
+
+def repair(bounds: Bounds) -> tuple[Bounds, Mask]:
+    """Mend crossed rows by a fixed policy, and say which rows were mended.
+
+    The first case that applies to a row decides:
+
+    1. Σ_k lower_k > 1: the set becomes the one vector lower / Σ_k lower_k, without slack;
+    2. Σ_k upper_k < 1: the set becomes the one vector upper / Σ_k upper_k (uniform if all are zero);
+    3. lower_k > upper_k for some k: these two ends change places, so that the interval spans what the
+       decision-makers disagree about;
+    4. not crossed: as it was.
+
+    All rows are then made `realizable`. The result is never crossed.
+
+    Returns
+    -------
+    bounds : Bounds
+    repaired : bool array of shape (n_samples,)
+        The rows that were crossed: sampling noise, or an instrument that is not valid.
+
+    Examples
+    --------
+    >>> lower, upper = np.array([[0.75, 0.5], [0.2, 0.3]]), np.array([[0.5, 0.25], [0.7, 0.8]])
+    >>> mended, repaired = repair(Bounds(lower, upper))
+    >>> mended.lower
+    array([[0.6, 0.4],
+           [0.2, 0.3]])
+    >>> repaired
+    array([ True, False])
+    """
+    lower_total = bounds.lower.sum(axis=1, keepdims=True)
+    upper_total = bounds.upper.sum(axis=1, keepdims=True)
+    too_high = lower_total > 1.0 + ROUNDING
+    too_low = ~too_high & (upper_total < 1.0 - ROUNDING)
+    scaled_lower = bounds.lower / np.where(too_high, lower_total, 1.0)
+    uniform = np.full_like(bounds.upper, 1.0 / bounds.upper.shape[1])
+    scaled_upper = np.divide(bounds.upper, upper_total, out=uniform, where=upper_total > 0.0)
+    lower = np.select(
+        [too_high, too_low], [scaled_lower, scaled_upper], np.minimum(bounds.lower, bounds.upper)
+    )
+    upper = np.select(
+        [too_high, too_low], [scaled_lower, scaled_upper], np.maximum(bounds.lower, bounds.upper)
+    )
+    return realizable(Bounds(lower, upper)), bounds.crossed
+
+
+def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Array]:
+    """Turn the user's label range into two arrays a and b with a_k <= P(Y*=k | x, u) <= b_k.
+
+    Valid when 0 <= a_k <= b_k <= 1 and Σ_k a_k <= 1 <= Σ_k b_k in every row (Assumption 5.1).
+
+    Parameters
+    ----------
+    label_range : pair
+        Each a number, an array of shape (n_classes,), or a callable of X that returns an array of shape
+        (n_classes,) or (n_samples, n_classes).
+    X : array or frame with n_samples rows
+    n_classes : int
+
+    Returns
+    -------
+    lowest, highest : arrays of shape (n_classes,) or (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> lowest, highest = as_label_range((0.05, [0.5, 0.9, 0.9]), np.zeros((4, 1)), 3)
+    >>> lowest, highest
+    (array([0.05, 0.05, 0.05]), array([0.5, 0.9, 0.9]))
+    """
+    try:
+        lowest, highest = label_range
+    except (TypeError, ValueError):
+        raise ValueError(f"label_range must be a pair (lowest, highest), got {label_range!r}") from None
+    a, b = (_label_range_end(end, X, n_classes) for end in (lowest, highest))
+    ordered = (a >= 0.0) & (a <= b) & (b <= 1.0)
+    # Written so that a NaN fails too.
+    if not (
+        ordered.all()
+        and (a.sum(axis=-1) <= 1.0 + ROUNDING).all()
+        and (b.sum(axis=-1) >= 1.0 - ROUNDING).all()
+    ):
+        raise ValueError(
+            "label_range must satisfy 0 <= lowest <= highest <= 1 for every class, "
+            "with the lowest values summing to at most 1 and the highest to at least 1"
+        )
+    return a, b
+
+
+def _label_range_end(end: float | ArrayLike | Callable[[Any], ArrayLike], X: Any, n_classes: int) -> Array:
+    values = np.asarray(end(X) if callable(end) else end, dtype=np.float64)
+    if values.ndim == 0:
+        return np.full(n_classes, values)
+    per_row = (np.shape(X)[0], n_classes)
+    if values.shape == (n_classes,) or (callable(end) and values.shape == per_row):
+        return values
+    raise ValueError(
+        f"label_range must hold numbers, arrays of shape ({n_classes},) or callables that return shape "
+        f"({n_classes},) or {per_row}, got shape {values.shape}"
+    )

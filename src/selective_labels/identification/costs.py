@@ -1,0 +1,275 @@
+"""Costs of each prediction: its regret, at worst and at best where class probabilities are bounded."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels.identification.bounds import Array, Bounds, realizable
+
+
+def point_costs(probabilities: Array, cost: ArrayLike | None = None) -> Array:
+    """Excess risk of predicting each class when the class probabilities are known.
+
+    w_k = max_p η_p - η_k,   or with a cost matrix   w_a = Σ_k η_k C[k, a] - min_b Σ_k η_k C[k, b]
+
+    Theorem 4.4: the excess risk of a classifier t is E[w_t(X)].
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+    cost : array of shape (n_classes, n_classes), optional
+        C[true, predicted]; zero-one if not given.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> point_costs(np.array([[0.5, 0.3, 0.2]]))
+    array([[0. , 0.2, 0.3]])
+    >>> point_costs(np.array([[0.75, 0.25]]), cost=[[0, 1], [4, 0]])
+    array([[0.25, 0.  ]])
+    """
+    if cost is None:
+        return probabilities.max(axis=1, keepdims=True) - probabilities
+    expected = probabilities @ _cost_matrix(cost, probabilities.shape[1])
+    return expected - expected.min(axis=1, keepdims=True)
+
+
+def worst_case_costs(bounds: Bounds, cost: ArrayLike | None = None) -> Array:
+    """Largest excess risk of predicting each class over the identified set.
+
+    w_k = max_{p≠k} (upper~_p - lower~_k)^+,
+    or with a cost matrix   w_a = max_b max_η Σ_k η_k (C[k, a] - C[k, b])
+
+    Theorem 5.3: the worst-case excess risk of a classifier t is E[w_t(X)]. The bounds are made
+    `realizable` first (E5: raw ones can change the best class). Exact for every box-and-simplex set;
+    without a label range w_k = (slack + max_{j≠k} lower_j - lower_k)^+. The set must not be crossed.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.5, 0.25, 0.0]]), np.array([[1.0, 1.0, 1.0]]))
+    >>> worst_case_costs(bounds)
+    array([[0.  , 0.5 , 0.75]])
+    """
+    if cost is not None:
+        return contrast_extremes(bounds, cost)[1]
+    sharp = realizable(bounds)
+    return np.maximum(_largest_of_others(sharp.upper) - sharp.lower, 0.0)
+
+
+def best_case_costs(bounds: Bounds) -> Array:
+    """Smallest zero-one excess risk of predicting each class over the identified set.
+
+    w_t = min_η max_j η_j - η_t = (max_{j≠t} clip(τ, lower_j, upper_j) - upper~_t)^+
+
+    with the water level τ at which Σ_{j≠t} clip(τ, lower_j, upper_j) = 1 - upper~_t. Without a label range
+    this is (max_{j≠t} lower_j - lower_t - slack)^+. It corrects the paper's "symmetrically defined" lower
+    end (E12): mass that class t cannot take must go to the others. The set must not be crossed.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    The example of E12: max_j lower_j - upper_0 would give 0.1.
+
+    >>> best_case_costs(Bounds(np.array([[0.0, 0.3, 0.0]]), np.array([[0.2, 1.0, 1.0]])))
+    array([[0.2, 0. , 0. ]])
+    """
+    sharp = realizable(bounds)
+    costs = np.empty_like(sharp.lower)
+    for candidate in range(sharp.lower.shape[1]):
+        lower = np.delete(sharp.lower, candidate, axis=1)
+        upper = np.delete(sharp.upper, candidate, axis=1)
+        most = sharp.upper[:, candidate]
+        level = _water_level(lower, upper, 1.0 - most)
+        rival = np.clip(level[:, None], lower, upper).max(axis=1)
+        costs[:, candidate] = np.maximum(rival - most, 0.0)
+    return costs
+
+
+def contrast_extremes(bounds: Bounds, cost: ArrayLike) -> tuple[Array, Array]:
+    """Smallest and largest disadvantage of each prediction against its strongest rival.
+
+    minimum_a = max_b min_η Σ_k η_k (C[k, a] - C[k, b]),   maximum_a = max_b max_η Σ_k η_k (C[k, a] - C[k, b])
+
+    The maximum is the worst-case regret. The minimum is positive if and only if one single rival beats a at
+    every η of the set; it is at most the best-case regret, where the rival may depend on η.
+
+    Returns
+    -------
+    minimum, maximum : arrays of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> contrast_extremes(Bounds(np.array([[0.5, 0.25]]), np.array([[0.75, 0.5]])), cost=[[0, 1], [4, 0]])
+    (array([[0.25, 0.  ]]), array([[1.5, 0. ]]))
+    """
+    n_classes = bounds.lower.shape[1]
+    matrix = _cost_matrix(cost, n_classes)
+    # The contrast of a prediction with itself is zero.
+    minimum, maximum = np.zeros_like(bounds.lower), np.zeros_like(bounds.lower)
+    for first in range(n_classes):
+        for second in range(first):
+            smallest, largest = linear_extremes(matrix[:, first] - matrix[:, second], bounds)
+            minimum[:, first] = np.maximum(minimum[:, first], smallest)
+            maximum[:, first] = np.maximum(maximum[:, first], largest)
+            minimum[:, second] = np.maximum(minimum[:, second], -largest)
+            maximum[:, second] = np.maximum(maximum[:, second], -smallest)
+    return minimum, maximum
+
+
+def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
+    """Smallest and largest value of a linear function over the identified set.
+
+    min and max of Σ_k c_k η_k   subject to   lower <= η <= upper, Σ_k η_k = 1
+
+    Exact and greedy: start at the lower bounds and pour the slack into the classes in the order of their
+    coefficients, each up to its width. The set must not be crossed.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_classes,) or (n_samples, n_classes)
+    bounds : Bounds
+
+    Returns
+    -------
+    minimum, maximum : arrays of shape (n_samples,)
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.25, 0.25, 0.0]]), np.array([[1.0, 1.0, 0.25]]))
+    >>> linear_extremes([0.0, 1.0, 3.0], bounds)
+    (array([0.25]), array([1.25]))
+    """
+    coefficients = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
+    ascending = np.argsort(coefficients, axis=1)
+    base = (coefficients * bounds.lower).sum(axis=1)
+    minimum, maximum = (
+        base + _poured_value(coefficients, bounds, order) for order in (ascending, ascending[:, ::-1])
+    )
+    return minimum, maximum
+
+
+def signed_point_weight(probabilities: Array) -> Array:
+    """Weight of two-class learning when the class probabilities are known.
+
+    w = 2 η_1 - 1,   excess risk = E[|w| 1{t ≠ sign(w)}]
+
+    Theorem 4.4, binary form, with E1: the paper's η_1 - 1/2 halves every risk. The label to learn is the
+    sign (class 1 where positive), the weight its size.
+
+    Examples
+    --------
+    >>> signed_point_weight(np.array([[0.25, 0.75], [0.5, 0.5]]))
+    array([0.5, 0. ])
+    """
+    costs = point_costs(_two_classes(probabilities))
+    return costs[:, 0] - costs[:, 1]
+
+
+def signed_partial_weight(bounds: Bounds) -> Array:
+    """Weight of two-class learning when the class probabilities are bounded.
+
+    w = max(2 upper~_1 - 1, 0) + min(2 lower~_1 - 1, 0),
+    worst-case excess risk = E[|w| 1{t ≠ sign(w)}] + E[partial_constant]
+
+    Theorem 5.3, binary form, with realizable bounds (E2).
+
+    Examples
+    --------
+    >>> signed_partial_weight(Bounds(np.array([[0.25, 0.5]]), np.array([[0.5, 0.75]])))
+    array([0.5])
+    """
+    _two_classes(bounds.lower)
+    costs = worst_case_costs(bounds)
+    return costs[:, 0] - costs[:, 1]
+
+
+def partial_constant(bounds: Bounds) -> Array:
+    """Worst-case excess risk of two classes that no prediction avoids.
+
+    min{(1 - 2 lower~_1)^+, (2 upper~_1 - 1)^+}   per row
+
+    Theorem 5.3, binary form, with E2: the mean of the minima, not the minimum of the means.
+
+    Examples
+    --------
+    >>> partial_constant(Bounds(np.array([[0.25, 0.25]]), np.array([[0.75, 0.75]])))
+    array([0.5])
+    """
+    _two_classes(bounds.lower)
+    return worst_case_costs(bounds).min(axis=1)
+
+
+def gains(costs: Array) -> Array:
+    """Turn costs into what each prediction saves against the dearest one.
+
+    v_k = max_j w_j - w_k >= 0
+
+    Weights for learners that maximise; the best class is the one with the largest gain.
+
+    Examples
+    --------
+    >>> gains(np.array([[0.0, 0.5, 0.75]]))
+    array([[0.75, 0.25, 0.  ]])
+    """
+    return costs.max(axis=1, keepdims=True) - costs
+
+
+def _poured_value(coefficients: Array, bounds: Bounds, order: np.ndarray) -> Array:
+    capacity = np.take_along_axis(bounds.width, np.broadcast_to(order, bounds.lower.shape), axis=1)
+    filled = np.minimum(np.cumsum(capacity, axis=1), bounds.slack[:, None])
+    poured = np.diff(filled, axis=1, prepend=0.0)
+    return (np.take_along_axis(coefficients, order, axis=1) * poured).sum(axis=1)
+
+
+def _water_level(lower: Array, upper: Array, total: Array) -> Array:
+    """Solve Σ_j clip(level, lower_j, upper_j) = total for the level of each row.
+
+    The sum is piecewise linear in the level: its slope grows by one at each lower end and falls by one at
+    each upper end.
+    """
+    ends = np.concatenate([lower, upper], axis=1)
+    order = np.argsort(ends, axis=1)
+    knots = np.take_along_axis(ends, order, axis=1)
+    slopes = np.cumsum(np.where(order < lower.shape[1], 1.0, -1.0), axis=1)
+    rises = slopes[:, :-1] * np.diff(knots, axis=1)
+    heights = lower.sum(axis=1, keepdims=True) + np.cumsum(rises, axis=1)
+    # The piece that reaches the total: the number of knots that stay below it.
+    piece = np.minimum((heights < total[:, None]).sum(axis=1), heights.shape[1] - 1)[:, None]
+    height, knot, slope = (
+        np.take_along_axis(values, index, axis=1)[:, 0]
+        for values, index in ((heights, piece), (knots, piece + 1), (slopes, piece))
+    )
+    # At the end of the piece the sum has risen to `height`; go back by what is too much.
+    return knot - (height - total) / np.maximum(slope, 1.0)
+
+
+def _largest_of_others(values: Array) -> Array:
+    """Largest entry of each row apart from the entry itself."""
+    second, first = np.partition(values, -2, axis=1)[:, -2:].T
+    is_first = np.arange(values.shape[1]) == values.argmax(axis=1)[:, None]
+    return np.where(is_first, second[:, None], first[:, None])
+
+
+def _two_classes(values: Array) -> Array:
+    if values.shape[1] != 2:
+        raise ValueError(f"a signed weight needs two classes, got {values.shape[1]}")
+    return values
+
+
+def _cost_matrix(cost: ArrayLike, n_classes: int) -> Array:
+    matrix = np.asarray(cost, dtype=np.float64)
+    if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"cost must be a finite matrix C[true, predicted] of shape ({n_classes}, {n_classes}), "
+            f"got shape {matrix.shape}"
+        )
+    return matrix

@@ -1,0 +1,113 @@
+"""What the data say about class probabilities, at the training rows and at new ones."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.nuisance.per_row import identified_bounds, slope_moments
+from selective_labels.nuisance.slopes import choose_shrinkage, own_instrument, point_estimate
+
+NO_RANGE = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage."""
+
+    codes: np.ndarray | None
+    shrinkage: float
+
+
+@dataclass(frozen=True)
+class Identified:
+    """Bounds of class probabilities, and point estimates in point mode, from a cross-fitted nuisance model.
+
+    Attributes
+    ----------
+    joint : CrossFit
+    n_classes : int
+    label_range : pair
+    cost : (n_classes, n_classes) array or None
+    slope : Slope or None
+        None in partial mode.
+    """
+
+    joint: CrossFit
+    n_classes: int
+    label_range: Any
+    cost: np.ndarray | None
+    slope: Slope | None
+
+    def bounds(self, X: np.ndarray, *, held_out: bool = False) -> tuple[Bounds, np.ndarray]:
+        """Bounds, and the rows where they crossed and were repaired."""
+        return identified_bounds(self.joint, X, self.n_classes, self.label_range, held_out=held_out)
+
+    def probabilities(self, X: np.ndarray, *, held_out: bool = False) -> np.ndarray:
+        """Class probabilities under NUCEM, (n_samples, n_classes); point mode only."""
+        assert self.slope is not None
+        moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes, held_out=held_out)
+        return point_estimate(moments, self.slope.shrinkage)
+
+    def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cost of predicting each class, and what each class is worth, both (n_samples, n_classes).
+
+        From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
+        (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
+        minus the cost.
+        """
+        if isinstance(known, Bounds):
+            costs, worth = worst_case_costs(known, self.cost), known.lower
+        else:
+            costs, worth = point_costs(known, self.cost), known
+        plain = self.cost is None and self.label_range == NO_RANGE
+        return costs, worth if plain else gains(costs)
+
+    def without_rows(self) -> "Identified":
+        """Drop what only the training rows need."""
+        return replace(self, joint=self.joint.without_rows())
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    """The cheapest class at each point, by what is identified there; no learner."""
+
+    identified: Identified
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Minus the cost of every class, (n_samples, n_classes)."""
+        partial = self.identified.slope is None
+        known = self.identified.bounds(X)[0] if partial else self.identified.probabilities(X)
+        return -self.identified.costs_and_gains(known)[0]
+
+
+def identify(
+    data: SelectiveLabels,
+    *,
+    mode: str,
+    instrument: str,
+    nuisance: Any,
+    label_range: Any,
+    cost: np.ndarray | None,
+    cv: Any,
+    n_jobs: int | None,
+    random_state: int,
+) -> Identified:
+    """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
+
+    The parameters are those of :class:`selective_labels.UCLClassifier`.
+    """
+    by_leniency = mode == "point" and instrument == "leniency"
+    joint = cross_fit(data, nuisance, cv=cv, in_halves=by_leniency, n_jobs=n_jobs, random_state=random_state)
+    slope = None
+    if by_leniency:
+        moments = slope_moments(joint, data.X, len(data.classes), held_out=True)
+        shrinkage, _ = choose_shrinkage(moments, own_instrument(joint, data), data.sample_weight)
+        slope = Slope(None, shrinkage)
+    elif mode == "point":
+        slope = Slope(data.decision_makers.astype(float), 0.0)
+    return Identified(joint, len(data.classes), label_range, cost, slope)

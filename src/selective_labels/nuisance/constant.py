@@ -1,0 +1,45 @@
+"""The model where there is nothing to model: rows that all ended alike, or probabilities given from outside."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+class ConstantJoint:
+    """Every row has the one outcome that was seen."""
+
+    def __init__(self, n_arms: int, n_outcomes: int, outcome: int):
+        self.n_arms = n_arms
+        self.probabilities = np.eye(n_outcomes)[outcome]
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        return np.broadcast_to(self.probabilities, (self.n_arms, len(X), len(self.probabilities)))
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        return np.broadcast_to(self.probabilities, (len(X), len(self.probabilities)))
+
+
+class InjectedJoint:
+    """Probabilities that the user knows: a callable of X that returns (n, n_decision_makers, n_classes + 1)."""
+
+    def __init__(self, n_arms: int, n_outcomes: int, function: Callable[[np.ndarray], np.ndarray]):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.function = function
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        joint = np.asarray(self.function(X), dtype=float)
+        expected = (len(X), self.n_arms, self.n_outcomes)
+        if joint.shape != expected:
+            raise ValueError(
+                f"nuisance returned an array of shape {joint.shape}; it must be (rows, decision-makers, "
+                f"classes + 1) = {expected}, the unlabeled class first."
+            )
+        return np.moveaxis(joint, 1, 0)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        return self.joint(X)[arm, np.arange(len(X))]

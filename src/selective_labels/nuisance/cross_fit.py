@@ -1,0 +1,259 @@
+"""Cross-fitting of the outcome model, in one place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance.coding import outcome_codes
+from selective_labels.nuisance.constant import ConstantJoint, InjectedJoint
+from selective_labels.nuisance.folds import Fold, halves, make_folds
+from selective_labels.nuisance.grouping import (
+    MANY_DECISION_MAKERS,
+    N_GROUPS,
+    Arms,
+    leniency_groups,
+    one_arm_each,
+)
+from selective_labels.nuisance.selection import (
+    Candidate,
+    JointModel,
+    NuisanceReport,
+    calibration_error,
+    candidates,
+    log_losses,
+)
+
+# Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
+CHUNK_NUMBERS = 8_000_000
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """What was fitted without one fold: one model, or two on disjoint halves of the other rows."""
+
+    models: tuple[JointModel, ...]
+    lookup: np.ndarray
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities under every arm, halves averaged, (n_arms, n, n_outcomes)."""
+        return np.mean([model.joint(X) for model in self.models], axis=0)
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Models of the outcome, each fitted without one fold of the rows.
+
+    Attributes
+    ----------
+    folds : list of FoldModel
+    held_out : (n_samples,) int array
+        Which fold's model has not seen the row; empty after :meth:`without_rows`.
+    shares : (n_arms,) array
+        Share of rows that went to each arm.
+    report : NuisanceReport
+    """
+
+    folds: tuple[FoldModel, ...]
+    held_out: np.ndarray
+    shares: np.ndarray
+    report: NuisanceReport
+
+    @property
+    def n_arms(self) -> int:
+        """Number of decision-makers, or of groups of them."""
+        return len(self.shares)
+
+    def without_rows(self) -> "CrossFit":
+        """Drop what only the training rows need."""
+        return CrossFit(self.folds, np.empty(0, dtype=int), self.shares, self.report)
+
+    def chunks(self, n_samples: int, n_outcomes: int) -> Iterator[slice]:
+        """Row slices small enough for all folds and arms to be held at once."""
+        step = max(64, CHUNK_NUMBERS // (len(self.folds) * self.n_arms * n_outcomes))
+        for start in range(0, n_samples, step):
+            yield slice(start, min(start + step, n_samples))
+
+
+def cross_fit(
+    data: SelectiveLabels,
+    nuisance: Any = None,
+    *,
+    cv: Any = 5,
+    in_halves: bool = False,
+    n_groups: int | None = None,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+) -> CrossFit:
+    """Fit one coherent model of decision and label per fold.
+
+    Folds are made and checked first. Settings within a family (the ridge) are chosen on the first fold,
+    families are then compared on all folds, by the log-loss of the rows held out.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+        With numeric `X`.
+    nuisance : None, str, scikit-learn classifier or callable
+        See :func:`selective_labels.nuisance.selection.candidates`.
+    cv : int, splitter or iterable of folds
+    in_halves : bool
+        Fit two models on disjoint halves of each training part (the leniency slope needs two that are independent).
+    n_groups : int, optional
+        Coarsen decision-makers into this many groups of off-fold leniency. Default: each is an arm of its own
+        up to 64 of them, and 20 groups beyond.
+    n_jobs : int, optional
+    random_state : int, optional
+        The same value gives the same result for any `n_jobs`.
+
+    Returns
+    -------
+    CrossFit
+    """
+    seeds = np.random.SeedSequence(random_state).generate_state(4)
+    options, skipped = candidates(nuisance, data.X.shape[1], int(seeds[0]))
+    if options[0].family == "injected":
+        return _injected(data, options[0])
+    outcome = outcome_codes(data.y)
+    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
+    folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
+    fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_groups, int(seeds[2])))
+    with Parallel(n_jobs=n_jobs) as parallel:
+        chosen, losses = _compare(fitter, options, parallel)
+        if in_halves:
+            tasks = [
+                delayed(fitter.fit_halves)(chosen.candidate, fold, int(seeds[3]))
+                for fold in range(len(folds))
+            ]
+            models = parallel(tasks)
+        else:
+            models = [(model,) for model in chosen.models]
+    arms = fitter.arms
+    report = NuisanceReport(
+        chosen=chosen.candidate.family,
+        settings=chosen.candidate.settings,
+        n_arms=arms[0].n_arms,
+        grouped=arms[0].n_arms != data.n_decision_makers,
+        losses=losses,
+        skipped=skipped,
+        calibration_error=calibration_error(*fitter.held_out_predictions(chosen.models)),
+    )
+    held_out = np.empty(len(outcome), dtype=int)
+    for number, (_, test) in enumerate(folds):
+        held_out[test] = number
+    fold_models = tuple(FoldModel(pair, each.lookup) for pair, each in zip(models, arms, strict=True))
+    return CrossFit(fold_models, held_out, _shares(data, arms), report)
+
+
+@dataclass(frozen=True)
+class _Fitter:
+    """Everything a fit of one candidate on one fold needs; sent to workers as one object."""
+
+    data: SelectiveLabels
+    outcome: np.ndarray
+    folds: list[Fold]
+    arms: list[Arms]
+
+    def fit(self, candidate: Candidate, fold: int, within: np.ndarray | slice = slice(None)) -> Any:
+        """Fit on the training rows of a fold (`within` picks among them)."""
+        rows = self.folds[fold][0][within]
+        arms = self.arms[fold]
+        n_outcomes = len(self.data.classes) + 1
+        outcomes = np.unique(self.outcome[rows])
+        if len(outcomes) == 1:
+            return ConstantJoint(arms.n_arms, n_outcomes, outcomes[0])
+        model = candidate.factory(arms.n_arms, n_outcomes)
+        weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
+        return model.fit(self.data.X[rows], arms.rows[within], self.outcome[rows], weight)
+
+    def fit_halves(self, candidate: Candidate, fold: int, seed: int) -> tuple[Any, Any]:
+        """Fit on two disjoint halves of the training rows of a fold."""
+        rows = self.folds[fold][0]
+        groups = None if self.data.groups is None else self.data.groups[rows]
+        first, second = halves(self.outcome[rows], groups, seed)
+        return self.fit(candidate, fold, first), self.fit(candidate, fold, second)
+
+    def fit_and_score(self, candidate: Candidate, fold: int) -> tuple[Any, float]:
+        """Fit, and the mean log-loss of the rows held out."""
+        model = self.fit(candidate, fold)
+        test = self.folds[fold][1]
+        weight = None if self.data.sample_weight is None else self.data.sample_weight[test]
+        loss = log_losses(self.own(model, fold), self.outcome[test])
+        return model, float(np.average(loss, weights=weight))
+
+    def own(self, model: JointModel, fold: int) -> np.ndarray:
+        """Predictions of the held-out rows of a fold under their own arms."""
+        test = self.folds[fold][1]
+        return model.own(self.data.X[test], self.arms[fold].lookup[self.data.decision_maker_codes[test]])
+
+    def held_out_predictions(self, models: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and outcomes of all rows, each by the model that has not seen it."""
+        predictions = [self.own(model, fold) for fold, model in enumerate(models)]
+        outcomes = [self.outcome[test] for _, test in self.folds]
+        return np.concatenate(predictions), np.concatenate(outcomes)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    candidate: Candidate
+    models: list[Any]
+    loss: float
+
+
+def _compare(
+    fitter: _Fitter, options: list[Candidate], parallel: Parallel
+) -> tuple[_Fitted, dict[str, float]]:
+    """Choose settings on the first fold and the family on all folds."""
+    first = parallel(delayed(fitter.fit_and_score)(option, 0) for option in options)
+    best: dict[str, tuple[float, Candidate, Any]] = {}
+    for option, (model, loss) in zip(options, first, strict=True):
+        if option.family not in best or loss < best[option.family][0]:
+            best[option.family] = (loss, option, model)
+    others = range(1, len(fitter.folds))
+    tasks = [delayed(fitter.fit_and_score)(option, fold) for _, option, _ in best.values() for fold in others]
+    scored = iter(parallel(tasks))
+    fitted = []
+    for loss, option, model in best.values():
+        rest = [next(scored) for _ in others]
+        models = [model, *(each for each, _ in rest)]
+        sizes = [len(test) for _, test in fitter.folds]
+        mean = float(np.average([loss, *(each for _, each in rest)], weights=sizes))
+        fitted.append(_Fitted(option, models, mean))
+    losses = {each.candidate.family: each.loss for each in fitted}
+    return min(fitted, key=lambda each: each.loss), losses
+
+
+def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: int) -> list[Arms]:
+    """Give every fold its instrument values; groups are formed without the fold."""
+    if n_groups is None and data.n_decision_makers <= MANY_DECISION_MAKERS:
+        return [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
+    return [
+        leniency_groups(
+            data.X[train],
+            data.decision[train],
+            data.decision_maker_codes[train],
+            data.n_decision_makers,
+            strata=None if data.strata is None else data.strata[train],
+            n_groups=N_GROUPS if n_groups is None else n_groups,
+            random_state=seed,
+        )
+        for train, _ in folds
+    ]
+
+
+def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
+    counts = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    shares = np.mean([np.bincount(each.lookup, counts, each.n_arms) for each in arms], axis=0)
+    return shares / shares.sum()
+
+
+def _injected(data: SelectiveLabels, option: Candidate) -> CrossFit:
+    model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
+    lookup = np.arange(data.n_decision_makers)
+    report = NuisanceReport(option.family, option.settings, data.n_decision_makers, grouped=False)
+    counts = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    held_out = np.zeros(len(data.y), dtype=int)
+    return CrossFit((FoldModel((model,), lookup),), held_out, counts / counts.sum(), report)

@@ -1,0 +1,102 @@
+"""Folds for cross-fitting, checked before anything is fitted."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+def make_folds(
+    outcome: np.ndarray,
+    cv: int | Iterable[Fold] | Any = 5,
+    *,
+    groups: np.ndarray | None = None,
+    outcome_names: Iterable[str] | None = None,
+    random_state: int | None = None,
+) -> list[Fold]:
+    """Split rows into folds that share the outcomes evenly and never divide a group.
+
+    Parameters
+    ----------
+    outcome : (n_samples,) int array
+        Codes of :func:`selective_labels.nuisance.coding.outcome_codes`.
+    cv : int, iterable of (train, test) index arrays, or a scikit-learn splitter
+    groups : (n_samples,) int array, optional
+        Repeated cases: rows of one group stay in one fold.
+    outcome_names : names of the outcomes for messages, optional
+    random_state : int, optional
+
+    Returns
+    -------
+    list of (train, test) index arrays; the test parts are a partition of the rows
+
+    Examples
+    --------
+    >>> [test.tolist() for _, test in make_folds(np.array([0, 1, 0, 1]), 2, random_state=0)]
+    [[1, 2], [0, 3]]
+    """
+    if isinstance(cv, (int, np.integer)):
+        folds = _stratified(outcome, int(cv), groups, random_state)
+    elif hasattr(cv, "split"):
+        folds = list(cv.split(np.zeros(len(outcome)), outcome, groups))
+    else:
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    _check_partition(folds, len(outcome))
+    _warn_of_rare_outcomes(outcome, folds, outcome_names)
+    return folds
+
+
+def halves(
+    outcome: np.ndarray, groups: np.ndarray | None, random_state: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two disjoint halves of the rows, alike in outcomes, groups undivided."""
+    first, second = _stratified(outcome, 2, groups, random_state)[0]
+    return first, second
+
+
+def _stratified(
+    outcome: np.ndarray, n_folds: int, groups: np.ndarray | None, random_state: int | None
+) -> list[Fold]:
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds}: cross-fitting needs at least two folds.")
+    if groups is not None:
+        if len(np.unique(groups)) < n_folds:
+            raise ValueError(
+                f"groups has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
+                "of cv; lower cv or use finer groups."
+            )
+        grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=random_state)
+        return list(grouped.split(outcome, outcome, groups))
+    # scikit-learn refuses more folds than the commonest outcome has rows; so small a sample gets fewer.
+    n_folds = max(2, min(n_folds, np.bincount(outcome).max()))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # we name the class ourselves
+        return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(outcome, outcome))
+
+
+def _check_partition(folds: list[Fold], n_samples: int) -> None:
+    tested = np.concatenate([test for _, test in folds]) if folds else np.empty(0, dtype=int)
+    if len(folds) < 2 or not np.array_equal(np.sort(tested), np.arange(n_samples)):
+        raise ValueError(
+            "cv must hold out every row exactly once in two or more folds (a partition, such as KFold gives)."
+        )
+    for train, test in folds:
+        if np.intersect1d(train, test).size:
+            raise ValueError("cv has a fold whose training and test rows overlap.")
+
+
+def _warn_of_rare_outcomes(outcome: np.ndarray, folds: list[Fold], names: Iterable[str] | None) -> None:
+    labels = list(names) if names is not None else [str(code) for code in range(outcome.max() + 1)]
+    present = np.unique(outcome)
+    absent = {code for train, _ in folds for code in np.setdiff1d(present, outcome[train])}
+    for code in sorted(absent):
+        warnings.warn(
+            f"{labels[code]} occurs in one fold only ({np.sum(outcome == code)} rows): the model that holds this "
+            "fold out gives it probability zero. Merge rare classes or lower cv.",
+            UserWarning,
+            stacklevel=2,
+        )

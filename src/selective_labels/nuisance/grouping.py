@@ -1,0 +1,116 @@
+"""Groups of decision-makers by leniency, for when there are many with few rows each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.linear_model import Ridge
+
+from selective_labels.nuisance.features import standardised
+
+# Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
+MANY_DECISION_MAKERS = 64
+N_GROUPS = 20
+INNER_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Arms:
+    """The values of the instrument: decision-makers, or groups of decision-makers.
+
+    Attributes
+    ----------
+    rows : (n_train,) int array
+        The arm of each training row.
+    lookup : (n_decision_makers,) int array
+        The arm of each decision-maker, for rows outside the training sample.
+    n_arms : int
+    """
+
+    rows: np.ndarray
+    lookup: np.ndarray
+    n_arms: int
+
+
+def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:
+    """Every decision-maker is an arm."""
+    return Arms(decision_maker, np.arange(n_decision_makers), n_decision_makers)
+
+
+def leniency_groups(
+    X: np.ndarray,
+    decision: np.ndarray,
+    decision_maker: np.ndarray,
+    n_decision_makers: int,
+    *,
+    strata: np.ndarray | None = None,
+    n_groups: int = N_GROUPS,
+    random_state: int | None = None,
+) -> Arms:
+    """Group decision-makers by leniency, without letting a row choose its own group.
+
+    Any function of the decision-maker that does not depend on the row at hand is a valid instrument;
+    grouping by in-sample leniency is not, because a lenient decision pulls its own row into the lenient
+    group. So the rows are cut into inner folds, and the group of a row comes from the shrunken, adjusted
+    leniency that its decision-maker shows in the other inner folds.
+
+    Parameters
+    ----------
+    X, decision, decision_maker : training rows
+    n_decision_makers : int
+    strata : (n_train,) int array, optional
+        Cells within which assignment is random; leniency is measured against the cell.
+        Without strata it is measured against a linear prediction from the features.
+    n_groups : int
+    random_state : int, optional
+
+    Returns
+    -------
+    Arms
+        Numbered from the least to the most lenient group.
+    """
+    surplus = _surplus(X, decision, strata)
+    inner = np.random.default_rng(random_state).permutation(len(decision)) % INNER_FOLDS
+    rows = np.empty(len(decision), dtype=int)
+    for fold in range(INNER_FOLDS):
+        others = inner != fold
+        lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_groups)
+        rows[~others] = lookup[decision_maker[~others]]
+    return Arms(rows, _cut(surplus, decision_maker, n_decision_makers, n_groups), n_groups)
+
+
+def shrunken_means(values: np.ndarray, code: np.ndarray, n_codes: int) -> np.ndarray:
+    """Empirical-Bayes means by code: m + v / (v + s²/n_z) (mean_z - m), with codes never seen at m.
+
+    Examples
+    --------
+    >>> shrunken_means(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]), 3).round(2)
+    array([0. , 1. , 0.5])
+    """
+    counts = np.bincount(code, minlength=n_codes)
+    means = np.bincount(code, values, n_codes) / np.maximum(counts, 1)
+    grand = values.mean()
+    within = np.mean((values - means[code]) ** 2)
+    noise = within / np.maximum(counts, 1)
+    seen = counts > 0
+    between = np.average((means[seen] - grand) ** 2 - noise[seen], weights=counts[seen])
+    factor = np.maximum(between, 0.0) / np.maximum(np.maximum(between, 0.0) + noise, np.finfo(float).tiny)
+    return np.where(seen, grand + factor * (means - grand), grand)
+
+
+def _surplus(X: np.ndarray, decision: np.ndarray, strata: np.ndarray | None) -> np.ndarray:
+    """Decision minus what the case alone would lead one to expect."""
+    if strata is not None:
+        return decision - (np.bincount(strata, decision) / np.maximum(np.bincount(strata), 1))[strata]
+    features = standardised().fit_transform(X)
+    return decision - Ridge().fit(features, decision).predict(features)
+
+
+def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_groups: int) -> np.ndarray:
+    """Leniency ranks cut so that groups hold about equally many rows."""
+    leniency = shrunken_means(surplus, code, n_codes)
+    order = np.argsort(leniency, kind="stable")
+    counts = np.bincount(code, minlength=n_codes)[order]
+    middle = np.cumsum(counts) - counts / 2
+    groups = np.empty(n_codes, dtype=int)
+    groups[order] = np.minimum((middle / counts.sum() * n_groups).astype(int), n_groups - 1)
+    return groups

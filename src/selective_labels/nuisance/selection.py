@@ -1,0 +1,145 @@
+"""Which model of the outcome: candidates compared by held-out log-loss."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from selective_labels.nuisance.constant import InjectedJoint
+from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
+from selective_labels.nuisance.trees import BoostedJoint, ClassifierJoint
+
+# More features than this make the quadratic model's columns too many to be tried unasked.
+QUADRATIC_FEATURES = 40
+# No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
+SMALLEST_PROBABILITY = 1e-6
+
+
+class JointModel(Protocol):
+    """A model of the outcome given features and arm."""
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Return (n_arms, n, n_outcomes)."""
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Return (n, n_outcomes)."""
+
+
+# A factory takes (n_arms, n_outcomes) and returns an unfitted model.
+Factory = Callable[[int, int], Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting of one family of models."""
+
+    family: str
+    settings: str
+    factory: Factory
+
+
+@dataclass
+class NuisanceReport:
+    """What was tried, what it lost, what was chosen.
+
+    Attributes
+    ----------
+    chosen : str
+        The family used.
+    settings : str
+        Its settings, in words.
+    losses : dict of float
+        Held-out log-loss of each family, averaged over all folds (empty if there was nothing to compare).
+    skipped : dict of str
+        Families that were not tried, and why.
+    calibration_error : float
+        Mean absolute gap between predicted and observed share of each outcome in ten bins, held out.
+    n_arms : int
+        Decision-makers, or groups of them, among which the maximum is taken.
+    grouped : bool
+        Whether decision-makers were grouped by leniency.
+    """
+
+    chosen: str
+    settings: str
+    n_arms: int
+    grouped: bool
+    losses: dict[str, float] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    calibration_error: float = float("nan")
+
+
+def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
+    """List the candidates that the argument `nuisance` allows, and the families left out with the reason.
+
+    Parameters
+    ----------
+    nuisance : None, "logistic", "quadratic", "boosting", a scikit-learn classifier, or a callable
+    n_features : int
+    seed : int
+
+    Returns
+    -------
+    list of Candidate, dict of str
+
+    Examples
+    --------
+    >>> [candidate.settings for candidate in candidates("logistic", 3, 0)[0]]
+    ['ridge variance 0.1, decision-maker slopes 0', 'ridge variance 1, decision-maker slopes 0']
+    """
+    families = {
+        "logistic": _logistic(False, [(0.1, 0.0), (1.0, 0.0)]),
+        "quadratic": _logistic(True, [(v, s) for v in (0.01, 0.1, 1.0) for s in (0.0, 0.3, 1.0)]),
+        "boosting": [Candidate("boosting", "slow", partial(BoostedJoint, random_state=seed))],
+    }
+    if nuisance is None:
+        skipped = {}
+        if n_features > QUADRATIC_FEATURES:
+            del families["quadratic"]
+            skipped["quadratic"] = f"{n_features} features have too many products to be tried unasked"
+        return [candidate for family in families.values() for candidate in family], skipped
+    if isinstance(nuisance, str):
+        if nuisance not in families:
+            raise ValueError(f"nuisance={nuisance!r} is not one of {', '.join(map(repr, families))}.")
+        return families[nuisance], {}
+    if is_classifier(nuisance):
+        name = type(nuisance).__name__
+        if not hasattr(nuisance, "predict_proba"):
+            raise ValueError(f"nuisance={name} has no predict_proba; use a classifier with probabilities.")
+        return [Candidate(name, "as given", partial(ClassifierJoint, classifier=nuisance))], {}
+    if callable(nuisance):
+        return [Candidate("injected", "as given", partial(InjectedJoint, function=nuisance))], {}
+    raise ValueError(
+        f"nuisance={nuisance!r} is neither a name, nor a scikit-learn classifier, nor a callable of X."
+    )
+
+
+def log_losses(probabilities: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+    """Minus log probability of what happened, row by row.
+
+    Examples
+    --------
+    >>> log_losses(np.array([[0.5, 0.5]]), np.array([1])).round(3)
+    array([0.693])
+    """
+    happened = probabilities[np.arange(len(outcome)), outcome]
+    return -np.log(np.maximum(happened, SMALLEST_PROBABILITY))
+
+
+def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> float:
+    """Mean absolute gap between predicted and observed shares, over bins of equal size and outcomes."""
+    gaps = []
+    for code in range(probabilities.shape[1]):
+        for rows in np.array_split(np.argsort(probabilities[:, code], kind="stable"), n_bins):
+            if len(rows):
+                gaps.append(abs(probabilities[rows, code].mean() - np.mean(outcome[rows] == code)))
+    return float(np.mean(gaps))
+
+
+def _logistic(products: bool, grid: list[tuple[float, float]]) -> list[Candidate]:
+    family = "quadratic" if products else "logistic"
+    settings = [LogisticSettings(products, variance, interaction) for variance, interaction in grid]
+    return [Candidate(family, each.describe(), partial(PooledLogistic, settings=each)) for each in settings]

@@ -1,0 +1,112 @@
+"""How far the slope is drawn to the labeled cases' answer, chosen by a moment that needs no unseen label."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.identification.point import Moments, project_to_simplex, slope
+from selective_labels.nuisance.cross_fit import CrossFit
+
+# In the units of the variance of leniency; the last stands for "the labeled cases alone".
+SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1e6)
+
+
+@dataclass(frozen=True)
+class OwnInstrument:
+    """What the instrument said about each row's own case, judged by the model that has not seen it.
+
+    Attributes
+    ----------
+    deviation : (n_samples,) array
+        Instrument at the row's decision-maker minus its mean over decision-makers.
+    labeled : (n_samples, n_classes) array
+        1{D = 1, Y = k} minus its mean over decision-makers.
+    """
+
+    deviation: np.ndarray
+    labeled: np.ndarray
+
+
+def own_instrument(fit: CrossFit, data: SelectiveLabels, codes: np.ndarray | None = None) -> OwnInstrument:
+    """Deviations of instrument and outcome from their means over decision-makers, held out.
+
+    The means use the known assignment where it is given, and the arms' shares else.
+    """
+    n_classes = len(data.classes)
+    deviation, labeled = np.empty(len(data)), np.empty((len(data), n_classes))
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out == number)
+        for part in fit.chunks(len(rows), n_classes + 1):
+            here = rows[part]
+            joint = fold.joint(data.X[here])
+            shares = _shares(fit, data, fold.lookup, here)
+            instrument = (
+                1.0 - joint[:, :, 0] if codes is None else np.repeat(codes[:, None], len(here), axis=1)
+            )
+            own = fold.lookup[data.decision_maker_codes[here]]
+            deviation[here] = instrument[own, np.arange(len(here))] - np.sum(shares.T * instrument, axis=0)
+            expected = np.einsum("na,ank->nk", shares, joint[:, :, 1:])
+            labeled[here] = (data.y[here, None] == np.arange(n_classes)) - expected
+    return OwnInstrument(deviation, labeled)
+
+
+def moment_losses(
+    probabilities: np.ndarray, own: OwnInstrument, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Loss of candidate class probabilities, row by row; its mean is least at the truth under NUCEM.
+
+    f (D - m_D) Σ_k η_k² - 2 f Σ_k (D Y_k - m_k) η_k,   f the deviation of the instrument,
+
+    because E[f (D - m_D) | x] = V(x) and E[f (D Y_k - m_k) | x] = V(x) η*_k(x): up to a constant the mean is
+    E[V Σ_k (η_k - η*_k)²]. Only seen labels enter.
+
+    Examples
+    --------
+    >>> own = OwnInstrument(np.array([0.5, -0.5]), np.array([[0.5, 0.0], [-0.5, 0.0]]))
+    >>> moment_losses(np.array([[1.0, 0.0], [1.0, 0.0]]), own).mean() < moment_losses(
+    ...     np.array([[0.5, 0.5], [0.5, 0.5]]), own).mean()
+    np.True_
+    """
+    decided = own.labeled.sum(axis=1)
+    square = decided * np.sum(probabilities**2, axis=1)
+    losses = own.deviation * (square - 2.0 * np.sum(own.labeled * probabilities, axis=1))
+    return losses if sample_weight is None else losses * sample_weight / sample_weight.mean()
+
+
+def choose_shrinkage(
+    moments: Moments, own: OwnInstrument, sample_weight: np.ndarray | None = None
+) -> tuple[float, dict[float, float]]:
+    """Take the shrinkage whose held-out slopes have the smallest mean moment loss.
+
+    Parameters
+    ----------
+    moments : Moments
+        Held out.
+    own : OwnInstrument
+    sample_weight : (n_samples,) array, optional
+
+    Returns
+    -------
+    shrinkage : float
+    losses : dict
+        Mean loss of every value tried.
+    """
+    losses = {
+        shrinkage: float(moment_losses(point_estimate(moments, shrinkage), own, sample_weight).mean())
+        for shrinkage in SHRINKAGE_GRID
+    }
+    return min(losses, key=lambda shrinkage: losses[shrinkage]), losses
+
+
+def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
+    """Class probabilities of everybody under NUCEM: shrunken slopes, projected on the simplex."""
+    return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
+
+
+def _shares(fit: CrossFit, data: SelectiveLabels, lookup: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Probability of each arm at each row, (n, n_arms)."""
+    if data.assignment is None:
+        return np.broadcast_to(fit.shares, (len(rows), fit.n_arms))
+    membership = lookup[:, None] == np.arange(fit.n_arms)
+    return data.assignment[rows] @ membership
