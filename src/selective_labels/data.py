@@ -100,7 +100,8 @@ class SelectiveLabels:
         --------
         >>> frame = pd.DataFrame({"age": [30, 41, 25], "judge": ["a", "b", "a"],
         ...                       "released": [1, 0, 1], "failed": ["no", None, "yes"]})
-        >>> data = SelectiveLabels.from_frame(frame, label="failed", decision="released", decision_maker="judge")
+        >>> data = SelectiveLabels.from_frame(
+        ...     frame, label="failed", decision="released", decision_maker="judge")
         >>> data.y, data.classes, list(data.X.columns)
         (array([ 0, -1,  1]), array(['no', 'yes'], dtype=object), ['age'])
         """
@@ -257,8 +258,8 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _sorted_codes(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    codes, values = pd.factorize(series)
-    values = np.asarray(values)
+    codes, uniques = pd.factorize(series)
+    values = np.asarray(uniques)
     try:
         order = np.argsort(values, kind="stable")
     except TypeError:  # ids of several types have no order of their own
@@ -342,7 +343,7 @@ def _warn_of_leaks(features: pd.DataFrame, data: SelectiveLabels) -> None:
         leaks = leaking_columns(features[where], target[where])
         if leaks:
             warnings.warn(
-                f"{', '.join(map(repr, leaks))} (nearly) give{'s' if len(leaks) == 1 else ''} the {what} away; "
+                f"{', '.join(map(repr, leaks))}: each alone (nearly) gives the {what} away; "
                 "leave out what is not known before the decision.",
                 UserWarning,
                 stacklevel=3,

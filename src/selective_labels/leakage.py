@@ -38,7 +38,7 @@ def leaking_columns(frame: pd.DataFrame, target: np.ndarray) -> list[str]:
         return []
     # Rows often come sorted; halves drawn at random have both ends of every order in each.
     learn = np.random.default_rng(0).permutation(len(target)) % 2 == 0
-    commonest = np.bincount(target[learn]).argmax()
+    commonest = int(np.bincount(target[learn]).argmax())
     baseline = np.mean(target[~learn] != commonest)
     threshold = min(MAX_ERROR, MAX_RELATIVE_ERROR * baseline)
     return [

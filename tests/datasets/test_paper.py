@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from scipy.stats import chi2_contingency, chisquare, f_oneway, kstest
 
-from selective_labels.datasets import make_paper_synthetic
+from selective_labels.datasets import make_paper_synthetic, paper_oracle
 from tests.datasets.frequencies import (
     N_DRAWS,
     STANDARD_ERRORS,
@@ -44,6 +44,18 @@ def test_limits_agree_with_an_independent_quadrature(row):
     published = [row["bayes_accuracy"], row["minimax_accuracy"], row["selected_sample_accuracy"]]
     # The table has four decimals and was itself checked to 0.001; we find at most 0.00013.
     assert_allclose(computed, [float(value) for value in published], atol=3e-4)
+
+
+@pytest.mark.parametrize("selection", ["nucem", "uc"])
+def test_limits_have_converged(monkeypatch, selection):
+    def limits():
+        oracle = make_paper_synthetic(1, selection, random_state=0).oracle
+        return [oracle.bayes_accuracy, oracle.minimax_accuracy, oracle.selected_accuracy]
+
+    usual = limits()
+    monkeypatch.setattr(paper_oracle, "_INNER_STEP", 0.02)
+    monkeypatch.setattr(paper_oracle, "_OUTER_STEP", 0.05)
+    assert_allclose(usual, limits(), atol=3e-5)  # four times the nodes change nothing that is reported
 
 
 def test_limits_table_is_complete():

@@ -67,3 +67,11 @@ def test_drawn_classes_never_leave_the_classes():
     probabilities = np.full((1000, 3), 1 / 3 - 1e-3)  # sums that fall short must not create a fourth class
     codes = draw_classes(probabilities, np.random.default_rng(0))
     assert set(codes) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("make", [make_paper_synthetic, make_decision_makers])
+def test_every_ingredient_has_a_stream_of_its_own(make):
+    short, long = make(N, random_state=0), make(2 * N, random_state=0)
+    for name in COLUMNS:
+        # A stream shared by two ingredients would shift the second when the first draws more.
+        assert_array_equal(getattr(short, name), getattr(long, name)[:N], err_msg=name)

@@ -55,7 +55,7 @@ def test_theorem_6_1_domain_of_the_exchange():
     predicted, best = 1.0, -2.0  # scores of the predicted and of the cheapest class
 
     def exchanged(mu):
-        """The proof's new scores of the cheapest and the predicted class; they keep the sum of exponentials."""
+        """New scores of the cheapest and the predicted class, with the same sum of exponentials."""
         return np.log(np.exp(predicted) - mu), np.log(np.exp(best) + mu)
 
     left, right = -np.exp(best), np.exp(predicted)

@@ -57,7 +57,7 @@ def indicator(population, class_):
 
 
 def calibrated_population(seed):
-    """Two classes, bounds around a good score, and a middle row so unknown that an end often lies inside it."""
+    """Bounds of an event around a good score, and a middle row so unknown that an end may lie inside it."""
     rng = np.random.default_rng([7, seed])
     score = np.append(rng.uniform(size=5), 0.5)
     tightness = np.append(rng.uniform(0.6, 1.0, size=5), 0.1)

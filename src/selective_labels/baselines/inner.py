@@ -37,7 +37,7 @@ def classifier_of(
         classifier = Pipeline(
             [*standardised().steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
         )
-    elif isinstance(choice, str) or not is_classifier(choice):
+    elif not hasattr(choice, "fit") or not is_classifier(choice):
         raise ValueError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.')
     else:
         classifier = clone(choice)

@@ -129,8 +129,9 @@ def make_decision_makers(
     additive: bool = True,
     mirrored: bool = False,
     slack_class: int | None = None,
-    leniency_spread: float = 1.0,
     random_state: RandomState = None,
+    *,
+    leniency_spread: float = 1.0,
 ) -> SelectiveSample:
     """Draw cases decided by nominal decision-makers of different leniency, with the oracle.
 
@@ -157,9 +158,9 @@ def make_decision_makers(
         Put the truth on the edge of what is identified: the law of what is seen stays as it is, but every
         unseen label is of this class as far as the data allow. Then u plays no role: given Y*=j the
         decision is 1 with probability p_jz / eta_j, eta = lower bounds + slack in this class.
+    random_state : int, SeedSequence, Generator, RandomState or None
     leniency_spread : float
         Multiplies a_z; 0: all decision-makers are alike, so there is no instrument.
-    random_state : int, SeedSequence, Generator, RandomState or None
 
     Returns
     -------

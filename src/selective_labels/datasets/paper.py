@@ -41,7 +41,7 @@ def make_paper_synthetic(
     ===================  ========  =======  ==========  =========  ======================
 
     Decision-makers differ in how steeply they follow r, hardly in how lenient they are: for most x the
-    instrument is weak. Do not judge a method by this design alone; see `make_decision_makers`.
+    instrument is weak. Do not measure a method on this design alone; see `make_decision_makers`.
 
     Parameters
     ----------

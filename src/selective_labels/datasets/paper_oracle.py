@@ -52,16 +52,14 @@ class PaperOracle(Oracle):
         return self._eta(X.sum(axis=1))
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
-        return self._joint_at(X.sum(axis=1), X @ self.design.feature_coefficients)
-
-    def _eta(self, s: np.ndarray) -> np.ndarray:
-        return np.clip(self._eta_table((1 - self.design.alpha_y) * s), 0.0, 1.0)
-
-    def _joint_at(self, s: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """Joint probabilities at the sums s, r (n,), shape (n, J, K + 1)."""
-        labeled = np.clip(self._labeled(s, r), 0.0, 1.0)
+        # Splines may leave [0, 1] by their error.
+        labeled = np.clip(self._labeled(X.sum(axis=1), X @ self.design.feature_coefficients), 0.0, 1.0)
         unlabeled = np.clip(1.0 - labeled.sum(axis=2, keepdims=True), 0.0, 1.0)
         return np.concatenate([unlabeled, labeled], axis=2)
+
+    def _eta(self, s: np.ndarray) -> np.ndarray:
+        """eta_k at the sums s, shape s.shape + (K,)."""
+        return np.clip(self._eta_table((1 - self.design.alpha_y) * s), 0.0, 1.0)
 
     def _labeled(self, s: np.ndarray, r: np.ndarray) -> np.ndarray:
         """p_kz at the sums s, r (n,), shape (n, J, K)."""

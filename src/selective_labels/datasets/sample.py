@@ -106,7 +106,7 @@ class SelectiveSample:
         1: the label is seen; 0: it is not.
     decision_maker : int array of shape (n_samples,)
     y_true : int array of shape (n_samples,)
-        Class codes of everybody. For judging, never for training.
+        Class codes of everybody. For measuring, never for training.
     oracle : Oracle or SemiSyntheticOracle
         The law that the sample was drawn from, as far as it is known.
     """

@@ -110,7 +110,11 @@ def raw_bounds(
         unlabeled, labeled = joint[:, :1], joint[:, 1:]
         lower = labeled + np.asarray(lowest) * unlabeled
         upper = labeled + np.asarray(highest) * unlabeled
-        ends = (lower, upper) if ends is None else (np.maximum(ends[0], lower), np.minimum(ends[1], upper))
+        if ends is None:
+            ends = lower, upper
+        else:
+            np.maximum(ends[0], lower, out=ends[0])
+            np.minimum(ends[1], upper, out=ends[1])
     if ends is None:
         raise ValueError("bounds need the joint probabilities of at least one decision-maker, got none")
     return Bounds(*ends)

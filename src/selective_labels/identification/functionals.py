@@ -52,9 +52,9 @@ def mean_extremes(
     """E[min_η Σ_k c_k(X) η_k(X)] and E[max_η Σ_k c_k(X) η_k(X)] over the identified set.
 
     With slack δ this is E[Σ_k c_k l_k + δ min_k c_k] and the same with the largest c_k; with a box that
-    binds, the slack is poured greedily. Sharp wherever the identified set is. A
-    difference of two functionals is bounded through the difference of their coefficients, which cancel
-    where two classifiers agree. Cost O(n K log K).
+    binds, the slack is poured greedily. Sharp wherever the identified set is. A difference of two
+    functionals is bounded through the difference of their coefficients, which cancel where two classifiers
+    agree. Cost O(n K log K).
 
     Parameters
     ----------

@@ -33,11 +33,12 @@ def randomised_minimax(bounds: Bounds) -> Array:
 
     argmin_q max_η [max_j η_j - Σ_k q_k η_k]   over η >= lower, Σ_k η_k = 1
 
-    The inner maximum sits at a corner lower + slack·e_j, where it is c_j - slack·q_j - Σ_k q_k lower_k with
-    c_j = max(max_i lower_i, lower_j + slack). For a given largest value τ of c_j - slack·q_j class j needs
-    q_j = max(0, (c_j - τ) / slack), and what is left goes to the class with the largest lower bound. The
-    regret is then convex and piecewise linear in τ, so one of at most n_classes + 1 knots is best. The set
-    is that without a label range (a = 0, b = 1); upper bounds are not read. Two classes: Manski's fraction.
+    The inner maximum sits at a corner lower + slack·e_j, where class j is best or the corner does not bind:
+    the regret there is c_j - slack·q_j - Σ_k q_k lower_k with c_j = lower_j + slack. For a given largest
+    value τ of c_j - slack·q_j class j needs q_j = max(0, (c_j - τ) / slack), and what is left goes to the
+    class with the largest lower bound. The regret is then convex and piecewise linear in τ, so one of at
+    most n_classes + 1 knots is best. The set is that without a label range (a = 0, b = 1); upper bounds are
+    not read. Two classes: Manski's fraction.
 
     Returns
     -------
@@ -53,9 +54,9 @@ def randomised_minimax(bounds: Bounds) -> Array:
     """
     lower = bounds.lower
     slack = np.maximum(bounds.slack, 0.0)[:, None]
-    highest = lower.max(axis=1, keepdims=True)
-    corner = np.maximum(highest, lower + slack)
+    corner = lower + slack
     favourite = lower.argmax(axis=1)[:, None]
+    shortfall = lower.max(axis=1, keepdims=True) - lower
 
     def needed(level: Array) -> Array:
         missing = np.maximum(corner - level, 0.0)
@@ -68,7 +69,7 @@ def randomised_minimax(bounds: Bounds) -> Array:
     best_level, best_regret = lowest_level, np.full_like(lowest_level, np.inf)
     for level in (lowest_level, *np.split(corner, lower.shape[1], axis=1)):
         level = np.maximum(level, lowest_level)
-        regret = level + (needed(level) * (highest - lower)).sum(axis=1, keepdims=True)
+        regret = level + (needed(level) * shortfall).sum(axis=1, keepdims=True)
         better = regret < best_regret
         best_level, best_regret = np.where(better, level, best_level), np.where(better, regret, best_regret)
 

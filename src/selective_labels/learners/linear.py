@@ -16,7 +16,7 @@ from selective_labels.nuisance.features import standardised
 # A whisper of ridge: without it a softmax of linear scores has its minimum at infinity.
 RIDGE = 1e-4
 MAX_ITERATIONS = 2000
-# The softmax risk is not convex: besides the cross-entropy solution these multiples of it and random starts are tried.
+# The softmax risk is not convex: multiples of the cross-entropy solution and random starts are tried.
 START_SCALES = (1.0, 4.0)
 N_RANDOM_STARTS = 2
 
@@ -92,7 +92,7 @@ def _score_objective(
     weight: np.ndarray,
     loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
 ) -> Objective:
-    """Mean loss of linear scores plus ridge; targets are brought to unit scale so that ridge means the same."""
+    """Mean loss of linear scores plus ridge; targets at unit scale, so that ridge means the same."""
     scale = max(float(weight @ np.ptp(targets, axis=1)), np.finfo(float).tiny)
     shape = (design.shape[1], targets.shape[1])
 

@@ -1,4 +1,4 @@
-"""Surrogates of the cost-sensitive risk: smooth stand-ins for the cost of the class with the highest score."""
+"""Surrogates of the cost-sensitive risk: smooth stand-ins for the cost of the highest-scored class."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ Loss = tuple[np.ndarray, np.ndarray]
 
 
 def softmax_cost(scores: np.ndarray, costs: np.ndarray) -> Loss:
-    """Expected cost of a class drawn by softmax of the scores, and its gradient (the paper's surrogate).
+    """Average the costs by softmax of the scores, with the gradient (the paper's surrogate).
 
     Σ_k w_k exp(h_k) / Σ_p exp(h_p); Theorem 6.1: the excess risk is at most K times the excess of this, for
     the infimum over all score functions (E10b: for a restricted class an approximation term remains).

@@ -43,8 +43,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     mode : "partial" or "point"
-        partial assumes only that decision-makers are assigned as if at random given X and do not act on the
-        outcome themselves; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
+        partial assumes only that decision-makers are assigned as if at random given X and do not themselves
+        act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
     estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
         Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class at
         each point, without a learner.
@@ -265,7 +265,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             return float(accuracy_score(data.classes[data.y], prediction, sample_weight=data.sample_weight))
         if decision_maker is None:
             raise ValueError(
-                "decision_maker is missing: y has holes, and accuracy on the labeled rows alone is not accuracy."
+                "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy."
             )
         raise ValueError("not yet")
 

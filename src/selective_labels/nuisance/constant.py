@@ -1,4 +1,4 @@
-"""The model where there is nothing to model: rows that all ended alike, or probabilities given from outside."""
+"""Where there is nothing to fit: rows that all ended alike, or probabilities given from outside."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class ConstantJoint:
 
 
 class InjectedJoint:
-    """Probabilities that the user knows: a callable of X that returns (n, n_decision_makers, n_classes + 1)."""
+    """Probabilities that the user knows: a callable X -> (n, n_decision_makers, n_classes + 1)."""
 
     def __init__(self, n_arms: int, n_outcomes: int, function: Callable[[np.ndarray], np.ndarray]):
         self.n_arms = n_arms

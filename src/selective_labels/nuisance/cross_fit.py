@@ -101,7 +101,7 @@ def cross_fit(
         See :func:`selective_labels.nuisance.selection.candidates`.
     cv : int, splitter or iterable of folds
     in_halves : bool
-        Fit two models on disjoint halves of each training part (the leniency slope needs two that are independent).
+        Fit two models on disjoint halves of each training part, as the leniency slope needs.
     n_groups : int, optional
         Coarsen decision-makers into this many groups of off-fold leniency. Default: each is an arm of its own
         up to 64 of them, and 20 groups beyond.

@@ -95,8 +95,8 @@ def _warn_of_rare_outcomes(outcome: np.ndarray, folds: list[Fold], names: Iterab
     absent = {code for train, _ in folds for code in np.setdiff1d(present, outcome[train])}
     for code in sorted(absent):
         warnings.warn(
-            f"{labels[code]} occurs in one fold only ({np.sum(outcome == code)} rows): the model that holds this "
-            "fold out gives it probability zero. Merge rare classes or lower cv.",
+            f"{labels[code]} occurs in one fold only ({np.sum(outcome == code)} rows): the model that holds "
+            "it out gives it probability zero. Merge rare classes or lower cv.",
             UserWarning,
             stacklevel=2,
         )

@@ -1,37 +1,49 @@
 """Multinomial logistic models of the outcome with partially pooled effects of decision-makers."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from selective_labels.nuisance.coding import spread_columns
 from selective_labels.nuisance.features import standardised, with_products
 
-# Below this many columns a dense design is faster than a sparse one.
-DENSE_COLUMNS = 128
+# A dense design is several times faster than a sparse one, while it fits: up to 400 MB.
+DENSE_NUMBERS = 50_000_000
 MAX_ITERATIONS = 500
 
 
 @dataclass(frozen=True)
 class LogisticSettings:
-    """What is pooled, and how much.
+    """What is pooled, and how much: prior variances of the coefficients (ridge).
 
-    Every coefficient has a Gaussian prior (ridge). `variance` is the prior variance of the features'
-    coefficients and of the decision-makers' intercepts; `interaction` times it (squared) that of the
-    feature-by-decision-maker coefficients, and zero leaves these out.
+    Attributes
+    ----------
+    products : bool
+        Squares and products of features as well.
+    variance : float
+        Of the features' coefficients and of the decision-makers' intercepts.
+    slope_variance : float
+        Of the feature-by-decision-maker coefficients; zero leaves these out.
     """
 
     products: bool
     variance: float
-    interaction: float
+    slope_variance: float
 
     def describe(self) -> str:
         """Say the settings in a few words."""
-        return f"ridge variance {self.variance:g}, decision-maker slopes {self.interaction:g}"
+        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+
+    @property
+    def slope_scale(self) -> float:
+        """Scale of the slopes' columns that makes one common ridge mean their own variance."""
+        return float(np.sqrt(self.slope_variance / self.variance))
 
 
 class PooledLogistic:
@@ -67,7 +79,10 @@ class PooledLogistic:
         self.outcomes_ = np.unique(outcome)
         design = self._design(linear, arm)
         model = LogisticRegression(C=self.settings.variance, max_iter=MAX_ITERATIONS)
-        model.fit(design, outcome, sample_weight=sample_weight)
+        with warnings.catch_warnings():
+            # What an early end costs shows in the held-out loss that every model is judged by.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(design, outcome, sample_weight=sample_weight)
         coefficients, intercepts = model.coef_, model.intercept_
         if len(self.outcomes_) == 2:  # one row of coefficients stands for the contrast of two outcomes
             coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
@@ -103,18 +118,18 @@ class PooledLogistic:
         rows, n_linear = linear.shape
         indicators = sparse.csr_matrix((np.ones(rows), (np.arange(rows), arm)), shape=(rows, self.n_arms))
         blocks = [sparse.csr_matrix(self._expand(linear)), indicators]
-        if self.settings.interaction:
+        if self.settings.slope_variance:
             columns = arm[:, None] * n_linear + np.arange(n_linear)
-            values = self.settings.interaction * linear
+            values = self.settings.slope_scale * linear
             offsets = np.arange(rows + 1) * n_linear
             shape = (rows, self.n_arms * n_linear)
             blocks.append(sparse.csr_matrix((values.ravel(), columns.ravel(), offsets), shape=shape))
         design = sparse.hstack(blocks, format="csr")
-        return design.toarray() if design.shape[1] <= DENSE_COLUMNS else design
+        return design.toarray() if np.prod(design.shape) <= DENSE_NUMBERS else design
 
     def _split(self, coefficients: np.ndarray, intercepts: np.ndarray, n_linear: int) -> None:
         """Undo the design: what belongs to features, to decision-makers, and to both."""
-        n_slopes = self.n_arms * n_linear if self.settings.interaction else 0
+        n_slopes = self.n_arms * n_linear if self.settings.slope_variance else 0
         n_base = coefficients.shape[1] - self.n_arms - n_slopes
         self.base_, effects, slopes = np.split(coefficients, [n_base, n_base + self.n_arms], axis=1)
         self.intercepts_ = intercepts
@@ -122,4 +137,4 @@ class PooledLogistic:
         self.slopes_: np.ndarray | None = None
         if n_slopes:
             per_arm = slopes.reshape(len(intercepts), self.n_arms, n_linear).transpose(1, 2, 0)
-            self.slopes_ = self.settings.interaction * per_arm
+            self.slopes_ = self.settings.slope_scale * per_arm

@@ -14,6 +14,8 @@ from selective_labels.nuisance.trees import BoostedJoint, ClassifierJoint
 
 # More features than this make the quadratic model's columns too many to be tried unasked.
 QUADRATIC_FEATURES = 40
+# Prior variances of features' coefficients and of decision-makers' slopes, from tight to loose.
+PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
 # No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
 SMALLEST_PROBABILITY = 1e-6
 
@@ -87,12 +89,12 @@ def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidat
 
     Examples
     --------
-    >>> [candidate.settings for candidate in candidates("logistic", 3, 0)[0]]
-    ['ridge variance 0.1, decision-maker slopes 0', 'ridge variance 1, decision-maker slopes 0']
+    >>> candidates("logistic", 3, 0)[0][2].settings
+    "prior variance 0.1, of decision-makers' slopes 0.01"
     """
     families = {
-        "logistic": _logistic(False, [(0.1, 0.0), (1.0, 0.0)]),
-        "quadratic": _logistic(True, [(v, s) for v in (0.01, 0.1, 1.0) for s in (0.0, 0.3, 1.0)]),
+        "logistic": _logistic("logistic", products=False),
+        "quadratic": _logistic("quadratic", products=True),
         "boosting": [Candidate("boosting", "slow", partial(BoostedJoint, random_state=seed))],
     }
     if nuisance is None:
@@ -139,7 +141,6 @@ def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: in
     return float(np.mean(gaps))
 
 
-def _logistic(products: bool, grid: list[tuple[float, float]]) -> list[Candidate]:
-    family = "quadratic" if products else "logistic"
-    settings = [LogisticSettings(products, variance, interaction) for variance, interaction in grid]
+def _logistic(family: str, products: bool) -> list[Candidate]:
+    settings = [LogisticSettings(products, variance, slopes) for variance, slopes in PRIOR_VARIANCES]
     return [Candidate(family, each.describe(), partial(PooledLogistic, settings=each)) for each in settings]

@@ -6,7 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from selective_labels.nuisance.coding import spread_columns
 
-# Slow learning with shallow trees: unregularised boosting makes the maximum over decision-makers far too large.
+# Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
 BOOSTING = {"learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 20, "l2_regularization": 10.0}
 MAX_ITERATIONS = 300
 EARLY_STOPPING_ROWS = 2000

@@ -1,0 +1,23 @@
+"""Shared rules of the test-suite."""
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+# A test that needs something optional skips with a reason that starts with this word.
+OPTIONAL = "optional"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where everything optional must be present, its absence is a failure, not a skip."""
+    report = yield
+    if report.skipped and os.environ.get("SELECTIVE_LABELS_REQUIRE_EXTRAS"):
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
+        if reason.removeprefix("Skipped: ").startswith(OPTIONAL):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}: SELECTIVE_LABELS_REQUIRE_EXTRAS is set, so this must run."
+    return report
