@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from datetime import date, time, timedelta
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
 from selective_labels.leakage import leaking_columns
@@ -65,6 +67,46 @@ class SelectiveLabels:
         """Number of different decision-makers."""
         return len(self.decision_makers)
 
+    def coded_like(self, classes: np.ndarray, decision_makers: np.ndarray) -> "SelectiveLabels":
+        """Code the same rows by the classes and decision-makers of another table.
+
+        A decision-maker who is not in that table gets the code -1; a class that is not is an error.
+
+        Examples
+        --------
+        >>> data = SelectiveLabels.from_arrays([[1], [2]], ["yes", None], decision_maker=["b", "z"])
+        >>> coded = data.coded_like(np.array(["no", "yes"]), np.array(["a", "b"]))
+        >>> coded.y, coded.decision_maker_codes
+        (array([ 1, -1]), array([ 1, -1]))
+        """
+        unknown = np.setdiff1d(self.classes, classes)
+        if len(unknown):
+            raise ValueError(f"y holds the class {unknown[0]!r}, which was not among those of fit.")
+        new_class = np.searchsorted(classes, self.classes)
+        position = {maker: code for code, maker in enumerate(decision_makers.tolist())}
+        new_maker = np.array([position.get(maker, -1) for maker in self.decision_makers.tolist()])
+        return replace(
+            self,
+            y=np.where(self.y == HOLE, HOLE, new_class[self.y]),
+            classes=classes,
+            decision_maker_codes=new_maker[self.decision_maker_codes],
+            decision_makers=decision_makers,
+        )
+
+    def take(self, rows: np.ndarray) -> "SelectiveLabels":
+        """Keep some rows, and all classes and decision-makers.
+
+        Examples
+        --------
+        >>> data = SelectiveLabels.from_arrays(np.eye(2), [0, 1], decision_maker=["a", "b"])
+        >>> data.take(np.array([1])).y, len(data.take(np.array([1])).decision_makers)
+        (array([1]), 2)
+        """
+        whole = ("X", "classes", "decision_makers", "n_ignored_labels")
+        arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in whole}
+        kept = {name: array[rows] for name, array in arrays.items() if array is not None}
+        return replace(self, X=_safe_indexing(self.X, rows), **kept)
+
     @classmethod
     def from_frame(
         cls,
@@ -105,6 +147,7 @@ class SelectiveLabels:
         >>> data.y, data.classes, list(data.X.columns)
         (array([ 0, -1,  1]), array(['no', 'yes'], dtype=object), ['age'])
         """
+        refuse_repeated_names(frame)
         table = nw.from_native(frame, eager_only=True)
         roles = {
             "label": label,
@@ -125,7 +168,7 @@ class SelectiveLabels:
             values.pop("label"),
             **values,
         )
-        _warn_of_leaks(table.select(chosen).to_pandas(), data)
+        _warn_of_leaks(pd.DataFrame({name: table[name].to_numpy() for name in chosen}), data)
         return data
 
     @classmethod
@@ -203,7 +246,7 @@ def _as_series(values: Any, name: str, n_samples: int) -> pd.Series:
         values = values.to_native()
     if not isinstance(values, (np.ndarray, pd.Series, list, tuple)):
         native = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
-        values = native.to_list() if isinstance(native, nw.Series) else np.asarray(values)
+        values = native.to_list() if isinstance(native, nw.Series) else _as_list(values)
     if np.ndim(values) == 2 and np.shape(values)[1] == 1:
         values = np.ravel(values)
     if np.ndim(values) != 1:
@@ -212,8 +255,17 @@ def _as_series(values: Any, name: str, n_samples: int) -> pd.Series:
         raise ValueError(
             f"{name} has {len(values)} rows and X has {n_samples}; they must be of equal length."
         )
-    series = pd.Series(values).reset_index(drop=True)
-    return series.astype(object).infer_objects() if isinstance(series.dtype, pd.CategoricalDtype) else series
+    # Whole numbers with holes among them stay whole numbers only as objects.
+    series = pd.Series(values, dtype=object if isinstance(values, (list, tuple)) else None)
+    series = series.reset_index(drop=True)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = pd.Series(series.to_list(), dtype=object)
+    inferred = series.dtype == object and not series.isna().any()
+    return series.infer_objects() if inferred else series
+
+
+def _as_list(values: Any) -> Any:
+    return values.to_pylist() if hasattr(values, "to_pylist") else np.asarray(values)  # pyarrow.Array
 
 
 def _is_minus_one(labels: pd.Series) -> np.ndarray:
@@ -244,14 +296,14 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
         values = values.astype(object)
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity; labels must be classes.")
-    if values.dtype.kind == "M":
+    if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
         raise ValueError("y holds dates; labels must be classes (strings, whole numbers or booleans).")
-    check_classification_targets(values)
     try:
         classes, inverse = np.unique(values, return_inverse=True)
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values})
         raise ValueError(f"y mixes labels of types {', '.join(kinds)}; use one type.") from None
+    check_classification_targets(values)
     codes = np.full(len(labels), HOLE)
     codes[seen] = inverse
     return codes, classes
@@ -302,8 +354,8 @@ def _as_assignment(
             f"assignment has shape {values.shape}; it must be (rows, decision-makers) = "
             f"{(n_samples, n_decision_makers)}, decision-makers in sorted order."
         )
-    wrong = (values < 0).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > 1e-6)
-    _refuse_rows(wrong, "assignment is not a probability distribution", "each row must sum to one")
+    right = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= 1e-6)  # NaN is neither
+    _refuse_rows(~right, "assignment is not a probability distribution", "each row must sum to one")
     return values
 
 
@@ -318,12 +370,16 @@ def _refuse_rows(bad: np.ndarray, what: str, remedy: str) -> None:
         raise ValueError(f"{what} in {len(rows)} rows ({shown}): {remedy}.")
 
 
-def _check_columns(columns: list[str], named: dict[str, str], features: Sequence[str] | None) -> None:
-    repeated = sorted({column for column in columns if columns.count(column) > 1})
+def refuse_repeated_names(frame: Any) -> None:
+    """Raise if two columns of a frame have the same name; arrays have none."""
+    columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    names = pd.Series([] if columns is None else list(columns), dtype=object)
+    repeated = sorted(set(names[names.duplicated()].map(repr)))
     if repeated:
-        raise ValueError(
-            f"The table has several columns named {', '.join(map(repr, repeated))}; rename them."
-        )
+        raise ValueError(f"The table has several columns named {', '.join(repeated)}; rename them.")
+
+
+def _check_columns(columns: list[str], named: dict[str, str], features: Sequence[str] | None) -> None:
     for role, column in [*named.items(), *(("features", feature) for feature in features or [])]:
         if column not in columns:
             raise ValueError(f"{role}={column!r} is not a column of the table.")
@@ -333,6 +389,8 @@ def _check_columns(columns: list[str], named: dict[str, str], features: Sequence
             raise ValueError(f"Column {column!r} is given both as {roles[column]} and as {role}.")
         roles[column] = role
     for feature in features or []:
+        if list(features or []).count(feature) > 1:
+            raise ValueError(f"features names {feature!r} twice.")
         if feature in roles:
             raise ValueError(f"Column {feature!r} is given both as {roles[feature]} and as a feature.")
 

@@ -12,13 +12,8 @@ from selective_labels.nuisance import CrossFit, NuisanceReport, cross_fit
 from selective_labels.nuisance.constant import InjectedJoint
 from selective_labels.nuisance.cross_fit import FoldModel
 from selective_labels.nuisance.propensity import arm_propensity
-from selective_labels.nuisance.scores import (
-    ASSUMPTIONS,
-    Scores,
-    cross_fit_scores,
-    envelope_scores,
-    selector_groups,
-)
+from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
+from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
 
 # |mean| / standard error of an unbiased score exceeds this with probability 7e-6 (per class).
 LIMIT = 4.5
@@ -130,6 +125,20 @@ class TestEnvelope:
         scores = envelope_scores(joint, np.array([0]), np.array([0]), share, overlap=0.9)
         assert np.isfinite(scores.values).all()
         assert not scores.clipped[0]  # all arms are equally likely, so none is left out
+
+    def test_an_arm_that_leads_by_noise_is_not_selected(self):
+        joint = np.array([[[0.5, 0.22, 0.28]], [[0.3, 0.2, 0.5]]])  # the strict arm leads by .02 in one class
+        share, leniency = np.array([[0.5, 0.5]]), np.array([0.5, 0.7])
+        few, many = (required_lead(share, leniency, n_samples) for n_samples in (2000, 20_000))
+        arm, y = np.array([0]), np.array([-1])
+        assert envelope_scores(joint, arm, y, share, few).plug_in[0, 0] == 0.2  # .02 is within noise
+        assert envelope_scores(joint, arm, y, share, many).plug_in[0, 0] == 0.22  # and here it is not
+
+    def test_lead_is_measured_from_the_most_lenient_arm_at_hand(self):
+        share = np.array([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
+        lead = required_lead(share, np.array([0.2, 0.5, 0.9]), 100)
+        np.testing.assert_allclose(lead[0, :2], [0.2, 0.0])  # the third arm never sees the first row
+        np.testing.assert_allclose(lead[1], [0.06**0.5, 0.06**0.5, 0.0])
 
     def test_one_arm_is_the_worst_case_without_instrument(self, sample):
         data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=np.zeros(N_SAMPLES))
@@ -285,7 +294,9 @@ class TestCrossFit:
         arm = fold.lookup[data.decision_maker_codes]
         share = np.bincount(arm, minlength=4) / len(arm)
         propensity = np.tile(share, (len(rows), 1))
-        expected = envelope_scores(fold.joint(data.X[rows]), arm[rows], data.y[rows], propensity)
+        joint = fold.joint(data.X[rows])
+        lead = required_lead(propensity, np.arange(4), len(data))  # groups are in order of leniency
+        expected = envelope_scores(joint, arm[rows], data.y[rows], propensity, lead)
         np.testing.assert_allclose(scores.values[rows], expected.values)
 
     def test_new_rows_get_the_average_over_folds(self, fitted):
@@ -360,10 +371,11 @@ class TestCrossFit:
     [
         (2000, 4, 1, None),  # as few as groups would be
         (2000, 8, 1, 4),
-        (2000, 40, 1, 8),
+        (2000, 40, 1, 4),
+        (8000, 40, 1, 8),
         (20_000, 1000, 1, 20),  # never more than twenty
-        (150, 40, 1, 3),  # fifty rows each
-        (60, 40, 1, 2),  # but never a single group, which would be no instrument
+        (1500, 40, 1, 3),  # five hundred rows each
+        (600, 40, 1, 2),  # but never a single group, which would be no instrument
         (2000, 400, 50, 4),  # eight decision-makers in each stratum
     ],
 )

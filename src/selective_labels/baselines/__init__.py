@@ -1,6 +1,13 @@
 """What people do today, as easy to call as our own."""
 
+from selective_labels.baselines.doubly_robust import DoublyRobustClassifier
+from selective_labels.baselines.expert_consistency import ExpertConsistencyClassifier
 from selective_labels.baselines.ipw import IPWClassifier
 from selective_labels.baselines.selected_sample import SelectedSampleClassifier
 
-__all__ = ["IPWClassifier", "SelectedSampleClassifier"]
+__all__ = [
+    "DoublyRobustClassifier",
+    "ExpertConsistencyClassifier",
+    "IPWClassifier",
+    "SelectedSampleClassifier",
+]

@@ -1,15 +1,13 @@
-"""The classifier inside a baseline: chosen by name, seeded, fitted with weights whatever its wrapping."""
+"""The classifier inside a baseline: chosen by name, seeded, made ready to be fitted."""
 
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from selective_labels.nuisance.features import standardised
 
@@ -42,35 +40,6 @@ def classifier_of(
     else:
         classifier = clone(choice)
     return _seeded(classifier, random_state)
-
-
-def fit_weighted(
-    classifier: ClassifierMixin, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
-) -> ClassifierMixin:
-    """Fit in place, the weights handed down to whatever inside a pipeline or a search takes them."""
-    if sample_weight is None:
-        return classifier.fit(X, y)
-    # Users route metadata to the baseline, not into the classifier inside it: there, weights just go down.
-    with config_context(enable_metadata_routing=False):
-        return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
-
-
-def weight_name(classifier: ClassifierMixin) -> str:
-    """Name the keyword by which ``fit`` of a classifier takes sample weights.
-
-    Examples
-    --------
-    >>> weight_name(Pipeline([("scale", standardised()), ("model", LogisticRegression())]))
-    'model__sample_weight'
-    """
-    if has_fit_parameter(classifier, "sample_weight"):
-        return "sample_weight"
-    if isinstance(classifier, Pipeline):
-        name, last = classifier.steps[-1]
-        return f"{name}__{weight_name(last)}"
-    if hasattr(classifier, "estimator"):  # a search over hyper-parameters hands its keywords on
-        return weight_name(classifier.estimator)
-    raise ValueError(f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.")
 
 
 def has_probabilities(baseline: Any) -> bool:

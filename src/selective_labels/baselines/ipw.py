@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from selective_labels.baselines.inner import (
     classifier_of,
     draw_seed,
-    fit_weighted,
     has_probabilities,
     require_probabilities,
     takes_missing_features,
@@ -24,6 +23,7 @@ from selective_labels.baselines.labeled_rows import (
 )
 from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
+from selective_labels.weighting import fit_weighted
 
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
 

@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from selective_labels.baselines.inner import fit_weighted, require_probabilities
+from selective_labels.baselines.inner import require_probabilities
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.fitting import read_training_data
+from selective_labels.weighting import fit_weighted
 
 
 @dataclass(frozen=True)

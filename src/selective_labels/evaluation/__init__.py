@@ -1,0 +1,20 @@
+"""How good is a classifier on everybody: bounds, confidence intervals, comparison."""
+
+from selective_labels.evaluation.compare import compare
+from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
+from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation.scorer import lower_bound_scorer
+
+__all__ = [
+    "Comparison",
+    "Evaluation",
+    "Evaluations",
+    "Metric",
+    "calibration_bins",
+    "compare",
+    "conditional_rate",
+    "evaluate",
+    "lower_bound_scorer",
+    "policy_value",
+]

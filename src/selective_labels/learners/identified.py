@@ -64,8 +64,13 @@ class Identified:
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:
             costs, worth = point_costs(known, self.cost), known
-        plain = self.cost is None and self.label_range == NO_RANGE
+        plain = self.cost is None and self._without_range
         return costs, worth if plain else gains(costs)
+
+    @property
+    def _without_range(self) -> bool:
+        lowest, highest = self.label_range
+        return np.ndim(lowest) == np.ndim(highest) == 0 and (lowest, highest) == NO_RANGE
 
     def without_rows(self) -> "Identified":
         """Drop what only the training rows need."""

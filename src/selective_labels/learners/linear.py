@@ -93,7 +93,7 @@ def _score_objective(
     loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
 ) -> Objective:
     """Mean loss of linear scores plus ridge; targets at unit scale, so that ridge means the same."""
-    scale = max(float(weight @ np.ptp(targets, axis=1)), np.finfo(float).tiny)
+    scale = float(weight @ np.ptp(targets, axis=1)) or 1.0
     shape = (design.shape[1], targets.shape[1])
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:

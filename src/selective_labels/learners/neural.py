@@ -84,9 +84,9 @@ def _targets(problem: CostSensitiveProblem, surrogate: str) -> np.ndarray:
     """Costs, gains or signed weights, at unit scale."""
     if surrogate in MARGIN_LOSSES:
         values = problem.signed_weight
-        return values / max(float(np.abs(values).mean()), np.finfo(np.float32).tiny)
+        return values / (float(np.abs(values).mean()) or 1.0)
     values = problem.costs if surrogate == "softmax" else problem.gains
-    return values / max(float(np.ptp(values, axis=1).mean()), np.finfo(np.float32).tiny)
+    return values / (float(np.ptp(values, axis=1).mean()) or 1.0)
 
 
 def _train(torch: Any, network: Any, tensors: tuple[Any, Any, Any], surrogate: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,8 @@ from selective_labels.learners.linear import fit_linear
 from selective_labels.learners.neural import fit_neural
 from selective_labels.learners.problem import CostSensitiveProblem
 from selective_labels.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
-from selective_labels.learners.weighted import fit_weighted
+from selective_labels.learners.weighted import fit_classifier
+from selective_labels.nuisance.scores import cross_fit_scores
 
 
 def _in_point_mode(classifier: "UCLClassifier") -> bool:
@@ -46,8 +47,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         partial assumes only that decision-makers are assigned as if at random given X and do not themselves
         act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
     estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
-        Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class at
-        each point, without a learner.
+        Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
+        at each point, without a learner.
     surrogate : str
         For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy", and for two classes
         also "logistic", "hinge", "exponential". Others have their own loss.
@@ -185,7 +186,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         known = bounds if identified.slope is None else identified.probabilities(data.X, held_out=True)
         problem = CostSensitiveProblem(data.X, *identified.costs_and_gains(known), weight)
         self._score = self._fit_score(problem, surrogate, int(seeds[1]))
-        chosen = self._score.scores(data.X).argmax(axis=1)
+        plug_in = isinstance(self._score, PlugIn)
+        chosen = (-problem.costs if plug_in else self._score.scores(data.X)).argmax(axis=1)
         regrets = worst_case_costs(bounds, identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(crossed, weights=weight))
@@ -202,7 +204,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         -------
         (n_samples,) array of classes
         """
-        return self.classes_[self._checked_scores(X).argmax(axis=1)]
+        chosen = self._checked_scores(X).argmax(axis=1)  # first of all, as it checks that this was fitted
+        return self.classes_[chosen]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
@@ -218,8 +221,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
     def predict_bounds(self, X: Any) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in both modes.
 
-        Joint probabilities are averaged over the folds' models, shrunk across decision-makers, and the maximum
-        taken; crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
+        Joint probabilities are averaged over the folds' models, shrunk across decision-makers, and the
+        maximum taken; crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
 
         Returns
         -------
@@ -267,11 +270,15 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy."
             )
-        raise ValueError("not yet")
+        chosen = np.searchsorted(self.classes_, prediction)
+        return _accuracy_lower_bound(data, chosen, self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, str)
+        inner = (self.estimator, self.nuisance)
+        tags.input_tags.allow_nan = all(
+            get_tags(each).input_tags.allow_nan for each in inner if hasattr(each, "fit")
+        )
         return tags
 
     def _check_parameters(self, data: SelectiveLabels) -> str:
@@ -312,11 +319,33 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         estimator = self.estimator
         if estimator is None:
             estimator = HistGradientBoostingClassifier(random_state=seed)
-        return fit_weighted(problem, estimator)
+        return fit_classifier(problem, estimator)
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self._score.scores(read_features(self, X))
+
+
+def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
+    """Mean envelope score of the chosen classes, by the classifier's own nuisance model."""
+    coded = data.coded_like(classifier.classes_, classifier.decision_makers_)
+    known = np.flatnonzero(coded.decision_maker_codes >= 0)
+    if not len(known):
+        raise ValueError(
+            "decision_maker holds no id that fit has seen; score cases of the same decision-makers."
+        )
+    if len(known) < len(coded):
+        warnings.warn(
+            f"decision_maker: {len(coded) - len(known)} rows belong to ids that fit has not seen and are left out.",
+            UserWarning,
+            stacklevel=3,
+        )
+    coded = coded.take(known)
+    scores = cross_fit_scores(classifier._identified.joint, coded, ["instrument"], held_out=False)[
+        "instrument"
+    ]
+    lower = scores.values[np.arange(len(known)), chosen[known]]
+    return float(np.average(lower, weights=coded.sample_weight))
 
 
 def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
@@ -326,7 +355,8 @@ def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
         raise ValueError(
             f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
         )
-    if not (estimator is None or isinstance(estimator, str) or is_classifier(estimator)):
+    classifier = hasattr(estimator, "fit") and is_classifier(estimator)
+    if not (estimator is None or isinstance(estimator, str) or classifier):
         raise ValueError(f"estimator={estimator!r} is not a scikit-learn classifier.")
     valid: tuple[str, ...] = ()
     if isinstance(estimator, str) and estimator != "plug-in":
@@ -335,8 +365,10 @@ def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
         return valid[0] if valid else "own"
     if surrogate not in valid:
         allowed = ", ".join(map(repr, ("auto", *valid)))
-        name = estimator if isinstance(estimator, str) else type(estimator).__name__
+        known = estimator is None or isinstance(estimator, str)
+        name = repr(estimator) if known else type(estimator).__name__
         raise ValueError(
-            f"surrogate={surrogate!r} does not go with estimator={name!r} and {n_classes} classes; valid: {allowed}."
+            f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
+            f"valid: {allowed}."
         )
     return surrogate

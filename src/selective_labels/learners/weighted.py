@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from selective_labels.learners.problem import CostSensitiveProblem
+from selective_labels.weighting import fit_weighted
 
 # Weights below this part of the largest say nothing, and some classifiers refuse them.
 NEGLIGIBLE = 1e-12
@@ -46,7 +44,7 @@ class ClassifierScore:
         return full
 
 
-def fit_weighted(problem: CostSensitiveProblem, estimator: Any) -> ClassifierScore:
+def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierScore:
     """Fit a classifier with its own loss to the cost-sensitive problem.
 
     Two classes: the label is the cheaper class, the weight what a mistake costs, |w|.
@@ -71,7 +69,7 @@ def fit_weighted(problem: CostSensitiveProblem, estimator: Any) -> ClassifierSco
         constant = DummyClassifier(strategy="most_frequent").fit(problem.X[rows], labels)
         return ClassifierScore(constant, problem.n_classes)
     # Weights with mean one leave the estimator's own regularisation with its usual meaning.
-    fitted = _fit_with_weight(clone(estimator), problem.X[rows], labels, weights / weights.mean())
+    fitted = fit_weighted(clone(estimator), problem.X[rows], labels, weights / weights.mean())
     return ClassifierScore(fitted, problem.n_classes)
 
 
@@ -83,19 +81,3 @@ def _weighted_rows(problem: CostSensitiveProblem) -> tuple[np.ndarray, np.ndarra
     rows = np.repeat(np.arange(n_samples), n_classes)
     labels = np.tile(np.arange(n_classes), n_samples)
     return rows, labels, problem.sample_weight[rows] * problem.gains.ravel()
-
-
-def _fit_with_weight(estimator: Any, X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Any:
-    # Inside a Pipeline the weight goes to the last step by its name; routing would need a request for it.
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        keyword = f"{name}__sample_weight"
-    else:
-        last, keyword = estimator, "sample_weight"
-    if not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            f"estimator={type(last).__name__} takes no sample weights, which cost-sensitive learning needs; "
-            "use one that does, or 'plug-in', 'linear' or 'neural'."
-        )
-    with config_context(enable_metadata_routing=False):
-        return estimator.fit(X, labels, **{keyword: weights})

@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+# What given probabilities may miss by: quadrature and single precision, not a mistake.
+ROUNDING = 1e-6
+
 
 class ConstantJoint:
     """Every row has the one outcome that was seen."""
@@ -37,6 +40,12 @@ class InjectedJoint:
             raise ValueError(
                 f"nuisance returned an array of shape {joint.shape}; it must be (rows, decision-makers, "
                 f"classes + 1) = {expected}, the unlabeled class first."
+            )
+        total = joint.sum(axis=2)
+        if not ((joint >= -ROUNDING).all() and (np.abs(total - 1.0) <= ROUNDING).all()):  # NaN fails too
+            raise ValueError(
+                "nuisance returned an array that is not a probability distribution over (unlabeled, classes): "
+                "every entry must be non-negative and the last axis must sum to one."
             )
         return np.moveaxis(joint, 1, 0)
 

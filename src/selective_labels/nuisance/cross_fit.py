@@ -1,6 +1,5 @@
 """Cross-fitting of the outcome model, in one place."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +70,10 @@ class CrossFit:
         """Drop what only the training rows need."""
         return CrossFit(self.folds, np.empty(0, dtype=int), self.shares, self.report)
 
-    def chunks(self, n_samples: int, n_outcomes: int) -> Iterator[slice]:
-        """Row slices small enough for all folds and arms to be held at once."""
+    def chunks(self, rows: np.ndarray, n_outcomes: int) -> list[np.ndarray]:
+        """Cut row numbers into parts small enough for all folds and arms to be held at once."""
         step = max(64, CHUNK_NUMBERS // (len(self.folds) * self.n_arms * n_outcomes))
-        for start in range(0, n_samples, step):
-            yield slice(start, min(start + step, n_samples))
+        return [rows[start : start + step] for start in range(0, len(rows), step)]
 
 
 def cross_fit(
@@ -121,14 +119,13 @@ def cross_fit(
     names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
     folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
     fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_groups, int(seeds[2])))
+    pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
     with Parallel(n_jobs=n_jobs) as parallel:
         chosen, losses = _compare(fitter, options, parallel)
         if in_halves:
-            tasks = [
-                delayed(fitter.fit_halves)(chosen.candidate, fold, int(seeds[3]))
-                for fold in range(len(folds))
-            ]
-            models = parallel(tasks)
+            models = parallel(
+                delayed(fitter.fit_halves)(chosen.candidate, fold, pair) for fold, pair in enumerate(pairs)
+            )
         else:
             models = [(model,) for model in chosen.models]
     arms = fitter.arms
@@ -169,20 +166,29 @@ class _Fitter:
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
         return model.fit(self.data.X[rows], arms.rows[within], self.outcome[rows], weight)
 
-    def fit_halves(self, candidate: Candidate, fold: int, seed: int) -> tuple[Any, Any]:
-        """Fit on two disjoint halves of the training rows of a fold."""
+    def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Two disjoint halves of the training rows of a fold."""
         rows = self.folds[fold][0]
         groups = None if self.data.groups is None else self.data.groups[rows]
-        first, second = halves(self.outcome[rows], groups, seed)
-        return self.fit(candidate, fold, first), self.fit(candidate, fold, second)
+        return halves(self.outcome[rows], groups, seed)
+
+    def fit_halves(
+        self, candidate: Candidate, fold: int, pair: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[Any, Any]:
+        """Fit on two disjoint halves of the training rows of a fold."""
+        return self.fit(candidate, fold, pair[0]), self.fit(candidate, fold, pair[1])
 
     def fit_and_score(self, candidate: Candidate, fold: int) -> tuple[Any, float]:
         """Fit, and the mean log-loss of the rows held out."""
         model = self.fit(candidate, fold)
         test = self.folds[fold][1]
-        weight = None if self.data.sample_weight is None else self.data.sample_weight[test]
+        weight = self.weight(test)
         loss = log_losses(self.own(model, fold), self.outcome[test])
-        return model, float(np.average(loss, weights=weight))
+        return model, float(weight @ loss / max(weight.sum(), np.finfo(float).tiny))
+
+    def weight(self, rows: np.ndarray) -> np.ndarray:
+        """Weights of some rows."""
+        return np.ones(len(rows)) if self.data.sample_weight is None else self.data.sample_weight[rows]
 
     def own(self, model: JointModel, fold: int) -> np.ndarray:
         """Predictions of the held-out rows of a fold under their own arms."""
@@ -219,7 +225,7 @@ def _compare(
     for loss, option, model in best.values():
         rest = [next(scored) for _ in others]
         models = [model, *(each for each, _ in rest)]
-        sizes = [len(test) for _, test in fitter.folds]
+        sizes = [fitter.weight(test).sum() for _, test in fitter.folds]
         mean = float(np.average([loss, *(each for _, each in rest)], weights=sizes))
         fitted.append(_Fitted(option, models, mean))
     losses = {each.candidate.family: each.loss for each in fitted}

@@ -46,6 +46,8 @@ def make_folds(
     else:
         folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     _check_partition(folds, len(outcome))
+    if groups is not None:
+        _check_groups(folds, groups)
     _warn_of_rare_outcomes(outcome, folds, outcome_names)
     return folds
 
@@ -54,6 +56,11 @@ def halves(
     outcome: np.ndarray, groups: np.ndarray | None, random_state: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two disjoint halves of the rows, alike in outcomes, groups undivided."""
+    if groups is not None and len(np.unique(groups)) < 2:
+        raise ValueError(
+            "groups has one value only in the training part of a fold, which point mode cuts in two; "
+            "use finer groups."
+        )
     first, second = _stratified(outcome, 2, groups, random_state)[0]
     return first, second
 
@@ -63,19 +70,18 @@ def _stratified(
 ) -> list[Fold]:
     if n_folds < 2:
         raise ValueError(f"cv={n_folds}: cross-fitting needs at least two folds.")
-    if groups is not None:
-        if len(np.unique(groups)) < n_folds:
-            raise ValueError(
-                f"groups has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
-                "of cv; lower cv or use finer groups."
-            )
-        grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=random_state)
-        return list(grouped.split(outcome, outcome, groups))
+    if groups is not None and len(np.unique(groups)) < n_folds:
+        raise ValueError(
+            f"groups has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
+            "of cv; lower cv or use finer groups."
+        )
     # scikit-learn refuses more folds than the commonest outcome has rows; so small a sample gets fewer.
     n_folds = max(2, min(n_folds, np.bincount(outcome).max()))
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")  # we name the class ourselves
-        return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(outcome, outcome))
+        folds = splitter(n_folds, shuffle=True, random_state=random_state)
+        return list(folds.split(outcome, outcome, groups))
 
 
 def _check_partition(folds: list[Fold], n_samples: int) -> None:
@@ -87,6 +93,15 @@ def _check_partition(folds: list[Fold], n_samples: int) -> None:
     for train, test in folds:
         if np.intersect1d(train, test).size:
             raise ValueError("cv has a fold whose training and test rows overlap.")
+
+
+def _check_groups(folds: list[Fold], groups: np.ndarray) -> None:
+    for train, test in folds:
+        if np.intersect1d(groups[train], groups[test]).size:
+            raise ValueError(
+                "cv divides groups between training and test rows; use a splitter that keeps them together, "
+                "such as GroupKFold, or a number of folds."
+            )
 
 
 def _warn_of_rare_outcomes(outcome: np.ndarray, folds: list[Fold], names: Iterable[str] | None) -> None:

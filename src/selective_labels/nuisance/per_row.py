@@ -10,14 +10,18 @@ from selective_labels.identification.point import Moments, numeric_moments, two_
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import CrossFit
 
+# The mean noise of held-out predictions is taken over this many rows: all folds' models must predict them.
+NOISE_ROWS = 512
+
 
 def identified_bounds(
     fit: CrossFit, X: np.ndarray, n_classes: int, label_range: Any = (0.0, 1.0), *, held_out: bool = False
 ) -> tuple[Bounds, np.ndarray]:
     """Bounds on the class probabilities of each row: shrunk across decision-makers, then the maximum.
 
-    At new rows the folds' models are averaged; with ``held_out=True`` (the training rows, in their order)
-    each row is judged by the model that has not seen it. Crossing rows are repaired and returned as a mask.
+    At new rows the folds' models are averaged, and shrunk by their disagreement there. With ``held_out=True``
+    (the training rows, in their order) each row is judged by the one model that has not seen it, and shrunk
+    by the mean disagreement over a sample of rows. Crossing rows are repaired and returned as a mask.
 
     Parameters
     ----------
@@ -31,14 +35,14 @@ def identified_bounds(
     Returns
     -------
     Bounds, (n_samples,) bool array
-        Costs n_folds × n_arms predictions of n rows.
+        Costs n_arms predictions of n rows, times n_folds at new rows.
     """
     lowest, highest = as_label_range(label_range, X, n_classes)
     lower, upper = np.empty((len(X), n_classes)), np.empty((len(X), n_classes))
-    for rows, by_fold in _by_fold(fit, X, n_classes + 1):
-        joint = _held_out(fit, by_fold, rows) if held_out else by_fold.mean(axis=0)
-        joint = shrink_across_decision_makers(joint, jackknife_noise(by_fold))
-        here = raw_bounds(joint, _rows_of(lowest, rows), _rows_of(highest, rows))
+    chunks = _held_out(fit, X, n_classes + 1) if held_out else _averaged(fit, X, n_classes + 1)
+    for rows, joint, noise in chunks:
+        shrunk = shrink_across_decision_makers(joint, noise)
+        here = raw_bounds(shrunk, _rows_of(lowest, rows), _rows_of(highest, rows))
         lower[rows], upper[rows] = here.lower, here.upper
     return repair(Bounds(lower, upper))
 
@@ -54,8 +58,9 @@ def slope_moments(
         Fitted in halves, unless `codes` are given.
     X : (n_samples, n_features) array
     n_classes : int
-    codes : (n_arms,) array, optional
-        Numbers of the decision-makers (the paper's covariance ratio); default: leniency, on two halves.
+    codes : (n_decision_makers,) array, optional
+        Numbers of the decision-makers (the paper's covariance ratio), averaged within groups of them;
+        default: leniency, on two halves.
     held_out : bool
         See :func:`identified_bounds`.
 
@@ -67,13 +72,13 @@ def slope_moments(
     covariance, selected = np.zeros((len(X), n_classes)), np.zeros((len(X), n_classes))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(X))
-        for part in fit.chunks(len(rows), n_classes + 1):
-            here = rows[part]
+        for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(X[here]) for model in fold.models]
             if codes is None:
                 moments = two_fold_moments(pair[0], pair[-1], fit.shares)
             else:
-                moments = numeric_moments(codes, np.mean(pair, axis=0), fit.shares)
+                numbers = _arm_codes(codes, fold.lookup, fit.n_arms)
+                moments = numeric_moments(numbers, np.mean(pair, axis=0), fit.shares)
             covariance[here] += moments.covariance
             selected[here] += moments.selected
     if not held_out:
@@ -81,17 +86,35 @@ def slope_moments(
     return Moments(covariance, covariance.sum(axis=1), selected)
 
 
-def _by_fold(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Predictions of all folds' models under all arms, in chunks of rows."""
-    for rows in fit.chunks(len(X), n_outcomes):
-        yield rows, np.stack([fold.joint(X[rows]) for fold in fit.folds])
+Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms, n, n_outcomes), noise (n,)
 
 
-def _held_out(fit: CrossFit, by_fold: np.ndarray, rows: slice) -> np.ndarray:
-    """Of each row, the predictions by the model that has not seen it, (n_arms, n, n_outcomes)."""
-    own = fit.held_out[rows]
-    return np.moveaxis(by_fold[own, :, np.arange(len(own))], 1, 0)
+def _averaged(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
+    """Predictions averaged over the folds' models, with the noise that their disagreement shows."""
+    for rows in fit.chunks(np.arange(len(X)), n_outcomes):
+        by_fold = np.stack([fold.joint(X[rows]) for fold in fit.folds])
+        yield rows, by_fold.mean(axis=0), jackknife_noise(by_fold)
 
 
-def _rows_of(values: np.ndarray, rows: slice) -> np.ndarray:
+def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
+    """Predictions by the model that has not seen the row, with the mean noise over a sample of rows."""
+    sample = np.linspace(0, len(X) - 1, min(len(X), NOISE_ROWS)).astype(int)
+    noise = np.concatenate([each for _, _, each in _averaged(fit, X[sample], n_outcomes)]).mean()
+    for number, fold in enumerate(fit.folds):
+        for rows in fit.chunks(np.flatnonzero(fit.held_out == number), n_outcomes):
+            yield rows, fold.joint(X[rows]), np.full(len(rows), noise)
+
+
+def _arm_codes(codes: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
+    """Mean number of the decision-makers of each arm; zero for an arm without any."""
+    return np.bincount(lookup, codes, n_arms) / np.maximum(np.bincount(lookup, minlength=n_arms), 1)
+
+
+def _arm_codes(codes: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
+    """Mean number of the decision-makers of each arm; zero for an arm without any."""
+    counts = np.bincount(lookup, minlength=n_arms)
+    return np.bincount(lookup, codes, n_arms) / np.maximum(counts, 1)
+
+
+def _rows_of(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return values[rows] if values.ndim == 2 else values

@@ -13,7 +13,7 @@ from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
 from selective_labels.nuisance.trees import BoostedJoint, ClassifierJoint
 
 # More features than this make the quadratic model's columns too many to be tried unasked.
-QUADRATIC_FEATURES = 40
+QUADRATIC_FEATURES = 20
 # Prior variances of features' coefficients and of decision-makers' slopes, from tight to loose.
 PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
 # No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
@@ -107,7 +107,7 @@ def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidat
         if nuisance not in families:
             raise ValueError(f"nuisance={nuisance!r} is not one of {', '.join(map(repr, families))}.")
         return families[nuisance], {}
-    if is_classifier(nuisance):
+    if hasattr(nuisance, "fit") and is_classifier(nuisance):
         name = type(nuisance).__name__
         if not hasattr(nuisance, "predict_proba"):
             raise ValueError(f"nuisance={name} has no predict_proba; use a classifier with probabilities.")

@@ -14,12 +14,12 @@ SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1e6)
 
 @dataclass(frozen=True)
 class OwnInstrument:
-    """What the instrument said about each row's own case, judged by the model that has not seen it.
+    """Leniency and outcome of each row beside their means, by the model that has not seen it.
 
     Attributes
     ----------
     deviation : (n_samples,) array
-        Instrument at the row's decision-maker minus its mean over decision-makers.
+        Leniency of the row's decision-maker minus its mean over decision-makers.
     labeled : (n_samples, n_classes) array
         1{D = 1, Y = k} minus its mean over decision-makers.
     """
@@ -28,8 +28,8 @@ class OwnInstrument:
     labeled: np.ndarray
 
 
-def own_instrument(fit: CrossFit, data: SelectiveLabels, codes: np.ndarray | None = None) -> OwnInstrument:
-    """Deviations of instrument and outcome from their means over decision-makers, held out.
+def own_instrument(fit: CrossFit, data: SelectiveLabels) -> OwnInstrument:
+    """Deviations of leniency and outcome from their means over decision-makers, held out.
 
     The means use the known assignment where it is given, and the arms' shares else.
     """
@@ -37,15 +37,12 @@ def own_instrument(fit: CrossFit, data: SelectiveLabels, codes: np.ndarray | Non
     deviation, labeled = np.empty(len(data)), np.empty((len(data), n_classes))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number)
-        for part in fit.chunks(len(rows), n_classes + 1):
-            here = rows[part]
+        for here in fit.chunks(rows, n_classes + 1):
             joint = fold.joint(data.X[here])
             shares = _shares(fit, data, fold.lookup, here)
-            instrument = (
-                1.0 - joint[:, :, 0] if codes is None else np.repeat(codes[:, None], len(here), axis=1)
-            )
+            leniency = 1.0 - joint[:, :, 0]
             own = fold.lookup[data.decision_maker_codes[here]]
-            deviation[here] = instrument[own, np.arange(len(here))] - np.sum(shares.T * instrument, axis=0)
+            deviation[here] = leniency[own, np.arange(len(here))] - np.sum(shares.T * leniency, axis=0)
             expected = np.einsum("na,ank->nk", shares, joint[:, :, 1:])
             labeled[here] = (data.y[here, None] == np.arange(n_classes)) - expected
     return OwnInstrument(deviation, labeled)
@@ -56,7 +53,7 @@ def moment_losses(
 ) -> np.ndarray:
     """Loss of candidate class probabilities, row by row; its mean is least at the truth under NUCEM.
 
-    f (D - m_D) Σ_k η_k² - 2 f Σ_k (D Y_k - m_k) η_k,   f the deviation of the instrument,
+    f (D - m_D) Σ_k η_k² - 2 f Σ_k (D Y_k - m_k) η_k,   f the deviation of leniency,
 
     because E[f (D - m_D) | x] = V(x) and E[f (D Y_k - m_k) | x] = V(x) η*_k(x): up to a constant the mean is
     E[V Σ_k (η_k - η*_k)²]. Only seen labels enter.

@@ -1,0 +1,196 @@
+"""Results that are curves: an estimate, or two ends, over a range of values, with what they assume."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+# A printed table shows this many rows at most; the frame has them all.
+PRINTED_ROWS = 12
+
+
+class Described:
+    """A table with the sentences that must stand beside it: it prints, in a terminal and in a notebook."""
+
+    title: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """All numbers, one row each."""
+        raise NotImplementedError
+
+    def sentences(self) -> list[str]:
+        """Say what the numbers assume, what they are, and of which sample."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
+        table = json.loads(self.to_frame().to_json(orient="records", double_precision=15))
+        return json.dumps({"title": self.title, "sentences": self.sentences(), "table": table})
+
+    def __str__(self) -> str:
+        table = _thinned(self.to_frame()).to_string(index=False, float_format="{:.4g}".format)
+        return "\n".join([self.title, "", table, "", *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        table = _thinned(self.to_frame()).to_html(index=False, border=0, float_format="{:.4g}".format)
+        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        return f"<h4>{escape(self.title)}</h4>{table}{sentences}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve(Described):
+    """An estimate, or the two ends of an identified interval, as a function of one number.
+
+    Attributes
+    ----------
+    title : str
+    x_name : str
+        What the curve runs over.
+    x : (n_points,) array
+        Ascending.
+    lower, upper : (n_points,) arrays
+        Estimated ends; equal for a point estimate.
+    ci_lower, ci_upper : (n_points,) arrays
+        Confidence interval, point by point.
+    assumption : str
+        What has to hold, in words.
+    identifies : str
+        What the numbers then are, in words.
+    n_samples : int
+    confidence_level : float
+
+    Examples
+    --------
+    >>> half = np.array([0.5, 0.5])
+    >>> curve = Curve(title="Failure rate", x_name="acceptance", x=np.array([0.0, 1.0]), lower=half * [0, 1],
+    ...     upper=half * [0, 1], ci_lower=half * 0, ci_upper=half, assumption="Chance assigns cases.",
+    ...     identifies="The rate of this rule.", n_samples=8, confidence_level=0.95)
+    >>> print(curve.at([0.25]))
+    Failure rate
+    <BLANKLINE>
+     acceptance  estimate  ci_lower  ci_upper
+           0.25     0.125         0       0.5
+    <BLANKLINE>
+    Assumption: Chance assigns cases.
+    Identifies: The rate of this rule.
+    Sample: 8 cases; each 95% interval covers the value at one point of the curve.
+    """
+
+    title: str
+    x_name: str
+    x: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    ci_lower: np.ndarray
+    ci_upper: np.ndarray
+    assumption: str
+    identifies: str
+    n_samples: int
+    confidence_level: float
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the two ends are the same everywhere."""
+        return bool(np.array_equal(self.lower, self.upper))
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def at(self, x: Any) -> "Curve":
+        """Read the curve at other values, by linear interpolation between its points.
+
+        Parameters
+        ----------
+        x : number or array of numbers within the range of the curve
+
+        Returns
+        -------
+        Curve
+        """
+        wanted = np.atleast_1d(np.asarray(x, dtype=float))
+        if not ((wanted >= self.x[0]) & (wanted <= self.x[-1])).all():  # NaN is outside too
+            raise ValueError(
+                f"the curve runs over {self.x_name} from {self.x[0]:.4g} to {self.x[-1]:.4g}; "
+                "it says nothing beyond."
+            )
+        ends = {
+            name: np.interp(wanted, self.x, getattr(self, name))
+            for name in ("lower", "upper", "ci_lower", "ci_upper")
+        }
+        return Curve(
+            title=self.title,
+            x_name=self.x_name,
+            x=wanted,
+            **ends,
+            assumption=self.assumption,
+            identifies=self.identifies,
+            n_samples=self.n_samples,
+            confidence_level=self.confidence_level,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per point."""
+        ends = {"estimate": self.lower} if self.is_point else {"lower": self.lower, "upper": self.upper}
+        return pd.DataFrame(
+            {self.x_name: self.x, **ends, "ci_lower": self.ci_lower, "ci_upper": self.ci_upper}
+        )
+
+    def sentences(self) -> list[str]:
+        """Say what the numbers assume, what they are, and of which sample."""
+        return [
+            f"Assumption: {self.assumption}",
+            f"Identifies: {self.identifies}",
+            f"Sample: {self.n_samples} cases; each {self.confidence_level:.0%} interval covers the value at "
+            "one point of the curve.",
+        ]
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """Draw the curve with its band of intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        label : str, optional
+            For the legend.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        ax = new_axes() if ax is None else ax
+        (line,) = ax.plot(self.x, self.lower, label=label)
+        if not self.is_point:
+            ax.plot(self.x, self.upper, color=line.get_color())
+        ax.fill_between(self.x, self.ci_lower, self.ci_upper, color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set(xlabel=self.x_name, ylabel=self.title)
+        ax.set_title(self.assumption, fontsize="small", wrap=True)
+        return ax
+
+
+def new_axes() -> Any:
+    """Axes of a new figure; drawing is loaded only when something is drawn."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots()[1]
+
+
+def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
+    """List values in a sentence, the first few of many.
+
+    Examples
+    --------
+    >>> in_words(["a", "b"]), in_words(range(9), most=3)
+    ('a, b', '0, 1, 2 and 6 more')
+    """
+    shown = ", ".join(str(value) for value in list(values)[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+
+
+def _thinned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows spread evenly over a long table, the first and the last among them."""
+    rows = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), PRINTED_ROWS)).round().astype(int))
+    return frame.iloc[rows]

@@ -1,0 +1,162 @@
+"""Results as text, HTML and plots; nothing is computed here."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selective_labels.evaluation.results import Estimated, Evaluations, Sample
+
+
+ASSUMPTION_TEXTS = {
+    "none": "nothing is assumed about the labels that were not seen (Manski's worst case).",
+    "instrument": "cases reach decision-makers as if at random (within strata, if given), and who decides "
+    "does not change the label.",
+    "nucem": "as for an instrument, and nothing unmeasured both moves the label and changes how "
+    "decision-makers differ (NUCEM).",
+    "unconfounded": "among cases with equal features, the decision has nothing to do with the label.",
+}
+INTERVAL_TEXTS = {
+    "parameter": "covers the value, wherever it lies between the ends,",
+    "set": "covers the whole identified interval",
+}
+LARGE_CLIPPED_SHARE = 0.05
+HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
+
+
+def one_text(result: "Estimated") -> str:
+    """Say one result in a few lines."""
+    return "\n".join([_headline(result), *_lines(result)])
+
+
+def one_html(result: "Estimated") -> str:
+    """Say the same in HTML."""
+    lines = "".join(f"<div>{escape(line)}</div>" for line in _lines(result))
+    return f"<div><strong>{escape(_headline(result))}</strong>{lines}</div>"
+
+
+def many_text(results: "Evaluations") -> str:
+    """Lay results out in a table, and below it say what the numbers stand on."""
+    rows = [HEADINGS, *_rows(results)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    table = [line.rstrip() for line in table]
+    return "\n".join([*table, *_footer(results)])
+
+
+def many_html(results: "Evaluations") -> str:
+    """Lay results out in an HTML table, and below it say what the numbers stand on."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(results)
+    )
+    footer = "".join(f"<div>{escape(line)}</div>" for line in _footer(results))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{footer}"
+
+
+def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
+    """Draw identified intervals as thick lines, confidence intervals as thin ones."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.35 * len(results)), layout="constrained")
+    colours = {name: f"C{number}" for number, name in enumerate(ASSUMPTION_TEXTS)}
+    for height, result in enumerate(results):
+        colour = colours[result.assumption]
+        ax.hlines(height, result.ci_lower, result.ci_upper, color=colour, linewidth=1.5)
+        ax.hlines(height, result.lower, result.upper, color=colour, linewidth=6)
+        ax.plot([result.lower, result.upper], [height, height], "|", color=colour, markersize=11)
+    ax.set_yticks(range(len(results)), [f"{result.title} ({result.assumption})" for result in results])
+    ax.invert_yaxis()
+    ax.margins(y=0.5 / len(results))
+    if any(result.limits[0] < 0.0 < result.limits[1] for result in results):  # of differences, zero matters
+        ax.axvline(0.0, color="0.5", linewidth=1, linestyle="--")
+    first = results[0]
+    ax.set_xlabel(
+        f"thick: identified interval; thin: {first.confidence_level:.4g} interval for the {_target(first)}"
+    )
+    return ax
+
+
+def sample_text(sample: "Sample") -> str:
+    """Say in one sentence what the numbers are made from."""
+    share = sample.n_labeled / sample.n
+    makers = f"{sample.n_decision_makers:,} decision-maker{'s' if sample.n_decision_makers > 1 else ''}"
+    text = f"{sample.n:,} cases, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
+    if sample.cluster is not None:
+        text += f"; standard errors by {sample.n_clusters:,} clusters ({sample.cluster})"
+    return text + "."
+
+
+def _headline(result: "Estimated") -> str:
+    if result.lower == result.upper:
+        return f"{result.title}: {_number(result.lower)}"
+    return f"{result.title}: between {_number(result.lower)} and {_number(result.upper)}"
+
+
+def _lines(result: "Estimated") -> list[str]:
+    lines = [
+        f"{_percent(result)} interval: {_interval(result)}; it {INTERVAL_TEXTS[result.interval]} "
+        f"with probability {result.confidence_level:.4g}.",
+        *_notes(result),
+        f"Assumption ({result.assumption}): {ASSUMPTION_TEXTS[result.assumption]}",
+        f"Sample: {sample_text(result.sample)}",
+    ]
+    return [*result.remarks, *lines]
+
+
+def _notes(result: "Estimated") -> list[str]:
+    notes = []
+    if result.empty:
+        notes.append("The interval is empty: the assumption does not fit the data.")
+    elif result.lower > result.upper:
+        notes.append("The ends cross: noise, or an assumption that does not fit the data.")
+    if result.sample.clipped_share > LARGE_CLIPPED_SHARE:
+        notes.append(
+            f"Little overlap: weights reached their limit in {result.sample.clipped_share:.0%} of the rows."
+        )
+    return notes
+
+
+def _rows(results: "Evaluations") -> list[tuple[str, ...]]:
+    items = [*results, *(results.gaps or ())]
+    return [
+        (item.title, item.assumption, _number(item.lower), _number(item.upper), _interval(item))
+        for item in items
+    ]
+
+
+def _footer(results: "Evaluations") -> list[str]:
+    items = list(results)
+    if not items:
+        return []
+    first = items[0]
+    names = dict.fromkeys(item.assumption for item in items)
+    samples = {item.group: item.sample for item in items}
+    lines = [
+        f"lower, upper: estimated ends of what the assumption leaves possible. interval: {_percent(first)}, "
+        f"{INTERVAL_TEXTS[first.interval]} with probability {first.confidence_level:.4g}."
+    ]
+    lines += [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
+    for group, sample in samples.items():
+        lines.append(f"Sample{'' if group is None else f' ({group})'}: {sample_text(sample)}")
+    for item in items:
+        lines += [f"{item.title} ({item.assumption}): {note}" for note in _notes(item)]
+    return lines
+
+
+def _interval(result: "Estimated") -> str:
+    return f"[{_number(result.ci_lower)}, {_number(result.ci_upper)}]"
+
+
+def _percent(result: "Estimated") -> str:
+    return f"{100 * result.confidence_level:.4g} %"
+
+
+def _target(result: "Estimated") -> str:
+    return "value" if result.interval == "parameter" else "identified interval"
+
+
+def _number(value: float) -> str:
+    # 0.0 + turns minus zero into zero.
+    return f"{0.0 + round(value, 3):.3f}"

@@ -1,0 +1,211 @@
+"""How good is a classifier on everybody? Sharp bounds and honest intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels.data import _as_series
+from selective_labels.evaluation.ends import Ends, Functional, outer_difference
+from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range, named_metrics
+from selective_labels.evaluation.results import Evaluation, Evaluations, estimated
+from selective_labels.evaluation.sample import ScoredSample, score_sample
+from selective_labels.evaluation.subject import Subject, read_subject
+
+
+def evaluate(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    metric: Any = "accuracy",
+    assumption: str | Sequence[str] = "instrument",
+    interval: str = "parameter",
+    confidence_level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    cluster: str | None = None,
+    by: Any = None,
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    nuisance: Any = None,
+    propensity: str = "shares",
+    cv: Any = 5,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+) -> Evaluation | Evaluations:
+    """Bound a metric of a classifier on all cases, labels missing for those decided against.
+
+    accuracy in [E[l_t], E[l_t] + E[δ]],   l_k(x) = max_z P(Y=k, D=1 | x, z),   δ = 1 - Σ_k l_k
+
+    and likewise for every metric: the sharp ends over all class probabilities that the data and the
+    assumption leave possible. The ends are means of cross-fitted scores (under "instrument" of the envelope
+    score: valid whichever decision-makers a row is compared with, and sharp if the best ones are found).
+
+    The rows must not be those that the classifier was trained on.
+
+    Parameters
+    ----------
+    classifier : fitted classifier, or array
+        Array of one dimension: predicted class labels (scores, for "auc"). Of shape (n_samples, n_classes),
+        in the order of the sorted classes: probabilities; where a metric is about predictions, a class is
+        then predicted with its probability. A fitted classifier predicts with ``predict``.
+    X : (n_samples, n_features) array or frame
+    y : (n_samples,) labels with holes (-1, NaN, None, NA)
+    decision_maker : (n_samples,) ids, optional
+        Who decided. Not needed for "none" and "unconfounded", nor if every label is seen.
+    decision : (n_samples,) of 0 and 1, optional
+        Says which labels count; -1 may then be a class.
+    metric : str, metric object, or list of these
+        "accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "balanced_accuracy", "auc",
+        "log_loss", "brier", "regret" or "calibration" (the share of `pos_label` in ten bins of its predicted
+        probability); see :mod:`selective_labels.evaluation.metrics` for objects, and
+        :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper end of "regret" needs a
+        margin condition.
+    assumption : "none", "instrument", "nucem", "unconfounded", "all", or a list of these
+        "nucem" and "unconfounded" identify the value. "all": all that the input allows. With "nucem" among
+        them, the models are fitted on halves of the rows, so the other assumptions' numbers move a little.
+    interval : "parameter" or "set"
+        "parameter" covers the value with the given probability (Imbens and Manski; Stoye where the ends may
+        meet); "set" covers the whole identified interval.
+    confidence_level : float
+        Above one half.
+    sample_weight : (n_samples,) array, optional
+    groups : (n_samples,) array, optional
+        Repeated cases, kept together in folds.
+    strata : (n_samples,) array, optional
+        Cells within which assignment is random.
+    assignment : (n_samples, n_decision_makers) array or callable of X, optional
+        Known probabilities of decision-makers.
+    cluster : "groups", "decision_maker" or None
+        What standard errors take as independent units; few clusters widen the interval.
+    by : (n_samples,) array, optional
+        Subgroups: one evaluation for each, and the sharp bounds of the gaps between them in ``.gaps``.
+    pos_label : class label, optional
+        The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration". Default: the last.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted] over the sorted classes, for "cost".
+    nuisance, cv, n_jobs, random_state
+        As for :class:`selective_labels.UCLClassifier`.
+    propensity : "shares" or "model"
+        Unless `assignment` is known: shares of decision-makers (within strata), or a model of the features.
+    n_repeats : int
+        Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
+
+    Returns
+    -------
+    Evaluation, or Evaluations for a list of metrics, several assumptions or `by`
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(2000, random_state=0)
+    >>> guess = np.where(sample.X[:, 0] > 0, 0, 2)
+    >>> evaluate(guess, sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic",
+    ...          random_state=0)
+    accuracy: between 0... and 0...
+    95 % interval: [0..., 0...]; it covers the value, wherever it lies between the ends, with
+    probability 0.95.
+    Assumption (instrument): cases reach decision-makers as if at random (within strata, if given), and who
+    decides does not change the label.
+    Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
+    """
+    sample = score_sample(
+        X,
+        y,
+        classifiers=[classifier],
+        assumption=assumption,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+        cluster=cluster,
+        nuisance=nuisance,
+        propensity=propensity,
+        cv=cv,
+        n_repeats=n_repeats,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    subject = read_subject(classifier, X, sample.data)
+    metrics = read_metrics(metric, subject, pos_label, cost)
+    cells = None if by is None else _as_series(by, "by", len(sample.data)).to_numpy()
+    results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
+    single = by is None and isinstance(assumption, str) and assumption != "all"
+    if single and len(results) == 1 and not isinstance(metric, list | tuple):
+        return results[0]
+    return results
+
+
+def evaluate_sample(
+    sample: ScoredSample,
+    subject: Subject,
+    metrics: Sequence[AnyMetric],
+    by: np.ndarray | None = None,
+    interval: str = "parameter",
+    confidence_level: float = 0.95,
+) -> Evaluations:
+    """Evaluate one classifier on rows that are scored already: no fit, O(n) for each metric."""
+    everybody = np.ones(len(sample.data), dtype=bool)
+    cells = {None: everybody} if by is None else {label: by == label for label in np.unique(by).tolist()}
+    items, gaps = [], []
+    for metric in metrics:
+        functional, limits = metric.functional(subject), metric.range(subject.classes)
+        span = limits[0] - limits[1], limits[1] - limits[0]
+        for assumption in sample.assumptions:
+            summary = _Summary(sample, metric.name, assumption, interval, confidence_level)
+            ends = {label: summary.ends(functional, rows) for label, rows in cells.items()}
+            items += [summary.evaluation(ends[each], cells[each], limits, group=each) for each in cells]
+            for first, second in combinations(cells, 2):
+                # Groups are different cases, so the ends of one do not constrain those of the other.
+                between = [outer_difference(*pair) for pair in zip(ends[first], ends[second], strict=True)]
+                rows = cells[first] | cells[second]
+                gaps.append(summary.evaluation(between, rows, span, group=first, reference=second))
+    return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
+
+
+def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+    """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
+    wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
+    metrics: list[AnyMetric] = []
+    for each in wanted:
+        if isinstance(each, AnyMetric):
+            metrics.append(each)
+        elif isinstance(each, str):
+            metrics += named_metrics(each, subject.classes, pos_label, cost)
+        else:
+            raise ValueError(f"metric={each!r} is neither a name nor a metric object.")
+    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """Everything that the results of one metric under one assumption share."""
+
+    sample: ScoredSample
+    metric: str
+    assumption: str
+    interval: str
+    confidence_level: float
+
+    def ends(self, functional: Functional, rows: np.ndarray) -> list[Ends]:
+        try:
+            return self.sample.ends(functional, self.assumption, rows)
+        except ValueError as error:
+            raise ValueError(f"metric {self.metric!r} is not defined: {error}") from None
+
+    def evaluation(self, ends: list[Ends], rows: np.ndarray, limits: Range, **roles: Any) -> Evaluation:
+        spread = self.sample.spread(ends, rows, self.confidence_level)
+        level = self.confidence_level
+        shared = estimated(self.sample, spread, self.assumption, rows, self.interval, level, limits)
+        return Evaluation(metric=self.metric, **shared, **roles)

@@ -1,0 +1,351 @@
+"""What evaluation and comparison return: numbers that never go without their assumption."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.evaluation import display
+from selective_labels.evaluation.intervals import Interval, parameter_interval, set_interval
+from selective_labels.evaluation.sample import ScoredSample, Spread
+
+INTERVALS = ("parameter", "set")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What an estimate is made from.
+
+    Attributes
+    ----------
+    n : int
+        Cases.
+    n_labeled : int
+        Cases whose label was seen.
+    n_decision_makers : int
+    cluster : "groups", "decision_maker" or None
+    n_clusters : int
+        Independent units that standard errors are computed from; the number of cases without `cluster`.
+    clipped_share : float
+        Share of rows where overlap was too small and a weight was held at its limit.
+    """
+
+    n: int
+    n_labeled: int
+    n_decision_makers: int
+    cluster: str | None
+    n_clusters: int
+    clipped_share: float
+
+
+@dataclass(frozen=True, repr=False)
+class Estimated:
+    """Ends, interval, assumption, sample: what an evaluation and a comparison have in common."""
+
+    metric: str
+    assumption: str
+    lower: float
+    upper: float
+    ci_lower: float
+    ci_upper: float
+    interval: str
+    confidence_level: float
+    sample: Sample
+    standard_errors: tuple[float, float] = field(repr=False)
+    correlation: float = field(repr=False)
+    limits: tuple[float, float] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """What the number is, in words."""
+        return self.metric
+
+    @property
+    def remarks(self) -> list[str]:
+        """What there is to say before the interval."""
+        return []
+
+    @property
+    def n(self) -> int:
+        """Cases."""
+        return self.sample.n
+
+    @property
+    def n_labeled(self) -> int:
+        """Cases whose label was seen."""
+        return self.sample.n_labeled
+
+    @property
+    def width(self) -> float:
+        """Length of the estimated identified interval."""
+        return self.upper - self.lower
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is left in the confidence interval: the assumption does not fit the data."""
+        return self.ci_lower > self.ci_upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values, those of the sample among them."""
+        values = asdict(self)
+        sample = values.pop("sample")
+        return {name: plain(value) for name, value in (values | sample).items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row."""
+        return pd.DataFrame([_scalars(self.to_dict())])
+
+    def to_json(self) -> str:
+        """JSON object of :meth:`to_dict`; an infinite limit is null."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the interval; returns the matplotlib axes."""
+        return display.plot_intervals([self], ax)
+
+    def __repr__(self) -> str:
+        return display.one_text(self)
+
+    def _repr_html_(self) -> str:
+        return display.one_html(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Estimated):
+    """A metric of one classifier on everybody, under one assumption.
+
+    Attributes
+    ----------
+    metric, assumption : str
+    lower, upper : float
+        Estimated ends of the identified interval; equal under a point assumption. If they cross, the
+        assumption may not fit the data.
+    ci_lower, ci_upper : float
+        Confidence interval, within the metric's possible values.
+    interval : "parameter" or "set"
+        What the interval covers: the value, or the whole identified interval.
+    confidence_level : float
+    sample : Sample
+    standard_errors : pair of float
+        Of the two ends.
+    correlation : float
+        Of the two estimated ends.
+    limits : pair of float
+        Possible values of the metric.
+    group : label, optional
+        The subgroup of ``by=``.
+    reference : label, optional
+        For a gap: the group whose metric is subtracted.
+    """
+
+    group: Any = None
+    reference: Any = None
+
+    @property
+    def title(self) -> str:
+        """Metric and group in words."""
+        if self.reference is not None:
+            return f"{self.metric}, {self.group} minus {self.reference}"
+        return self.metric if self.group is None else f"{self.metric}, {self.group}"
+
+    def with_interval(self, interval: str, confidence_level: float | None = None) -> "Evaluation":
+        """Return the same estimate with another interval; nothing is fitted again."""
+        level = self.confidence_level if confidence_level is None else confidence_level
+        spread = Spread(
+            self.lower, self.upper, self.standard_errors, self.correlation, self.sample.n_clusters
+        )
+        ends = make_interval(spread, interval, level, self.limits)
+        return replace(
+            self, interval=interval, confidence_level=level, ci_lower=ends.lower, ci_upper=ends.upper
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Estimated):
+    """metric(a) - metric(b) on everybody, under one assumption.
+
+    Attributes
+    ----------
+    verdict : "a", "b" or "undecided"
+        Which is better, if the confidence interval leaves no doubt.
+    a, b : str
+        What was compared.
+    greater_is_better : bool
+        Whether a larger value of the metric is better.
+    disagreement : float
+        Share of cases on which the two differ: all that matters to the difference.
+    sharp : bool
+        False where only outer bounds of the difference are known.
+    The others are those of :class:`Evaluation`.
+    """
+
+    verdict: str = "undecided"
+    a: str = "a"
+    b: str = "b"
+    greater_is_better: bool = True
+    disagreement: float = float("nan")
+    sharp: bool = True
+
+    @property
+    def title(self) -> str:
+        """What is subtracted from what."""
+        return f"{self.metric} of a ({self.a}) minus that of b ({self.b})"
+
+    @property
+    def remarks(self) -> list[str]:
+        """The verdict, in words."""
+        better = "higher" if self.greater_is_better else "lower"
+        verdict = "undecided" if self.verdict == "undecided" else f"{self.verdict} is better"
+        remarks = [f"Verdict: {verdict} ({better} is better)."]
+        if not np.isnan(self.disagreement):
+            remarks.append(f"The two differ on {self.disagreement:.1%} of the cases.")
+        if not self.sharp:
+            remarks.append("The bounds of the difference are valid, not sharp.")
+        return remarks
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluations:
+    """Several evaluations of one classifier: metrics, groups, assumptions side by side.
+
+    Iterating, indexing and `len` go over the evaluations. `gaps` holds the differences between the groups of
+    ``by=``.
+
+    Attributes
+    ----------
+    items : tuple of Evaluation
+    gaps : Evaluations or None
+    """
+
+    items: tuple[Evaluation, ...]
+    gaps: "Evaluations | None" = None
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, position: int) -> Evaluation:
+        return self.items[position]
+
+    def select(self, **wanted: Any) -> "Evaluations":
+        """Those whose attributes have the given values: ``select(metric="tpr", assumption="none")``."""
+        unknown = set(wanted) - {each.name for each in fields(Evaluation)}
+        if unknown:
+            raise ValueError(f"{sorted(unknown)[0]!r} is not an attribute of an evaluation.")
+
+        def chosen(item: Evaluation) -> bool:
+            return all(getattr(item, name) == value for name, value in wanted.items())
+
+        gaps = None if self.gaps is None else Evaluations(tuple(filter(chosen, self.gaps)))
+        return Evaluations(tuple(filter(chosen, self.items)), gaps)
+
+    def one(self, **wanted: Any) -> Evaluation:
+        """Return the only one with the given attributes."""
+        found = self.select(**wanted).items
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} evaluations match {wanted}; one is wanted.")
+        return found[0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each evaluation."""
+        return pd.DataFrame([_scalars(item.to_dict()) for item in self.items])
+
+    def to_json(self) -> str:
+        """JSON list of the evaluations."""
+        return json.dumps([item.to_dict() for item in self.items], allow_nan=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw all intervals one below the other; returns the matplotlib axes."""
+        return display.plot_intervals(self.items, ax)
+
+    def __repr__(self) -> str:
+        return display.many_text(self)
+
+    def _repr_html_(self) -> str:
+        return display.many_html(self)
+
+
+def estimated(
+    sample: ScoredSample,
+    spread: Spread,
+    assumption: str,
+    rows: np.ndarray,
+    interval: str,
+    confidence_level: float,
+    limits: tuple[float, float],
+) -> dict[str, Any]:
+    """Fields that an evaluation and a comparison have in common, apart from the metric's name."""
+    data = sample.data
+    # Moving an end to the nearest possible value only brings it nearer to the truth.
+    low, high = (float(np.clip(end, *limits)) for end in (spread.lower, spread.upper))
+    spread = replace(spread, lower=low, upper=high)
+    ends = make_interval(spread, interval, confidence_level, limits)
+    return {
+        "assumption": assumption,
+        "lower": low,
+        "upper": high,
+        "ci_lower": ends.lower,
+        "ci_upper": ends.upper,
+        "interval": interval,
+        "confidence_level": confidence_level,
+        "standard_errors": spread.errors,
+        "correlation": spread.correlation,
+        "limits": limits,
+        "sample": Sample(
+            n=int(rows.sum()),
+            n_labeled=int(data.decision[rows].sum()),
+            n_decision_makers=data.n_decision_makers,
+            cluster=sample.cluster,
+            n_clusters=spread.n_clusters,
+            clipped_share=sample.clipped[assumption],
+        ),
+    }
+
+
+def make_interval(
+    spread: Spread, interval: str, confidence_level: float, limits: tuple[float, float]
+) -> Interval:
+    """Confidence interval around two ends, cut at the metric's possible values."""
+    if interval not in INTERVALS:
+        raise ValueError(f"interval={interval!r} is not one of {', '.join(map(repr, INTERVALS))}.")
+    if not 0.5 < confidence_level < 1.0:
+        raise ValueError(f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.")
+    if interval == "set":
+        ends = set_interval(spread.lower, spread.upper, spread.errors, confidence_level)
+    else:
+        ends = parameter_interval(
+            spread.lower,
+            spread.upper,
+            spread.errors,
+            spread.correlation,
+            spread.n_clusters,
+            confidence_level,
+        )
+    return Interval(*(float(np.clip(end, *limits)) for end in ends))
+
+
+def plain(value: Any) -> Any:
+    """Plain Python value for JSON: numbers of numpy unpacked, infinite ones None, other types as text."""
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _scalars(values: dict[str, Any]) -> dict[str, Any]:
+    """Columns for a frame: pairs are split into lower and upper."""
+    columns: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, list):
+            columns |= {f"{name}_lower": value[0], f"{name}_upper": value[1]}
+        else:
+            columns[name] = value
+    return columns

@@ -1,0 +1,253 @@
+"""Scores: per-row quantities whose means are bounds or values of the whole population."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selective_labels.identification.point import slope, two_fold_moments
+
+# Weights are inverse probabilities; none exceeds 1 / OVERLAP.
+OVERLAP = 0.01
+# Variance of leniency (a standard deviation of three points) below which a slope is not trusted.
+WEAKEST_STRENGTH = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the classes, row by row.
+
+    Attributes
+    ----------
+    values : (n_samples, n_classes) array
+        Noisy but (nearly) unbiased: the mean of c(X) values_k estimates E[c(X) lower_k(X)] for any function
+        c, or E[c(X) η_k(X)] under a point assumption. Single values leave [0, 1].
+    plug_in : (n_samples, n_classes) array
+        What the model says that has not seen the row: a probability, to choose with (which class, which
+        cut-off) but not to average, since the choice then does not depend on the score's noise.
+    clipped : (n_samples,) bool array
+        Rows in which a denominator was too small: an arm was left out of the maximum, or the denominator was
+        held at its floor.
+    """
+
+    values: np.ndarray
+    plug_in: np.ndarray
+    clipped: np.ndarray
+
+    @property
+    def slack(self) -> np.ndarray:
+        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) under a point assumption."""
+        return 1.0 - self.values.sum(axis=1)
+
+
+def manski_scores(y: np.ndarray, labeled: np.ndarray) -> Scores:
+    """Score of the lower bound without an instrument.
+
+    φ_k = D Y_k,   E[φ_k | x] = P(D=1, Y=k | x) <= η_k(x)
+
+    Manski's worst case: assumes nothing, uses no model. Only the choice (`plug_in`) comes from one.
+
+    Parameters
+    ----------
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    labeled : (n_samples, n_classes) array
+        Estimates of P(D=1, Y=k | x).
+
+    Examples
+    --------
+    >>> manski_scores(np.array([1, -1]), np.array([[0.2, 0.4], [0.3, 0.3]])).values
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    return Scores(_seen(y, labeled.shape[1]), labeled, np.zeros(len(y), dtype=bool))
+
+
+def envelope_scores(
+    joint: np.ndarray,
+    arm: np.ndarray,
+    y: np.ndarray,
+    propensity: np.ndarray,
+    lead: np.ndarray | float = 0.0,
+    overlap: float = OVERLAP,
+) -> Scores:
+    """Score of the lower bound with an instrument.
+
+    φ_k = p̂_kẑ(x) + 1{Z=ẑ} / e_ẑ(x) · (D Y_k - p̂_kẑ(x)),   ẑ = ẑ_k(x) = argmax_z [p̂_kz(x) - lead_z(x)]
+
+    The envelope score. Given the selector ẑ, E[φ_k | x] = p_kẑ(x) <= max_z p_kz(x) if e is right, whatever
+    p̂ is, or if p̂ is right, whatever e is: a wrong selector makes the averaged bound wider, never wrong. It
+    is exact to first order where the best arm is separated from the next. Where arms tie, the selector never
+    settles and standard errors are too small; few arms (leniency groups) and a lead keep this harmless.
+
+    Arms are selected only where e_z(x) >= `overlap` (or where e_z(x) is the largest there is): leaving an
+    arm out of the maximum keeps the bound valid, a tiny propensity would ruin its precision.
+
+    Parameters
+    ----------
+    joint : (n_arms, n_samples, n_classes + 1) array
+        The unlabeled class first, by a model that has not seen the rows.
+    arm : (n_samples,) int array
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    propensity : (n_samples, n_arms) array
+    lead : (n_samples, n_arms) array or 0
+        See :func:`required_lead`.
+    overlap : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.1, 0.3]], [[0.2, 0.3, 0.5]]])
+    >>> propensity = np.array([[0.5, 0.5]])
+    >>> envelope_scores(joint, np.array([1]), np.array([1]), propensity).values
+    array([[-0.3,  1.5]])
+    >>> envelope_scores(joint, np.array([0]), np.array([1]), propensity).values
+    array([[0.3, 0.5]])
+    """
+    allowed = _allowed(propensity, overlap)
+    handicap = np.where(allowed, lead, np.inf).T[:, :, None]
+    best = (joint[:, :, 1:] - handicap).argmax(axis=0)
+    plug_in = np.take_along_axis(joint[:, :, 1:], best[None], axis=0)[0]
+    weight = (arm[:, None] == best) / np.take_along_axis(propensity, best, axis=1)
+    values = plug_in + weight * (_seen(y, plug_in.shape[1]) - plug_in)
+    return Scores(values, plug_in, np.any(~allowed, axis=1))
+
+
+def required_lead(
+    propensity: np.ndarray, leniency: np.ndarray, n_samples: int, overlap: float = OVERLAP
+) -> np.ndarray:
+    """By how much an arm must beat the most lenient one to be selected instead of it.
+
+    lead_z(x) = √((1 / e_z(x) + 1 / e_d(x)) / n),   lead_d = 0,
+
+    where d = d(x) is the most lenient arm that the case can go to.
+
+    Two standard errors of the difference of two shares near one half. If a stricter decision-maker decides
+    for a case only when a more lenient one does, d is the best arm for every class, and other arms look
+    better by noise alone. Elsewhere the price is a bound that is too wide by at most the lead, which
+    vanishes as n grows.
+
+    Parameters
+    ----------
+    propensity : (n_samples, n_arms) array
+    leniency : (n_arms,) array
+        Average probability of a decision in favour, or any non-negative numbers in the same order.
+    n_samples : int
+        Rows that the probabilities were estimated from.
+    overlap : float
+
+    Returns
+    -------
+    (n_samples, n_arms) array
+
+    Examples
+    --------
+    >>> required_lead(np.array([[0.5, 0.5]]), np.array([0.3, 0.7]), 400)
+    array([[0.1, 0. ]])
+    """
+    allowed = _allowed(propensity, overlap)
+    most_lenient = np.where(allowed, leniency, -1.0).argmax(axis=1)[:, None]
+    inverse = 1.0 / np.where(allowed, propensity, 1.0)
+    lead = np.sqrt((inverse + np.take_along_axis(inverse, most_lenient, axis=1)) / n_samples)
+    np.put_along_axis(lead, most_lenient, 0.0, axis=1)
+    return lead
+
+
+def aipw_scores(labeled: np.ndarray, y: np.ndarray, overlap: float = OVERLAP) -> Scores:
+    """Score of the class probabilities if decisions are unconfounded given the features.
+
+    φ_k = μ_k(x) + D / π(x) · (1{Y=k} - μ_k(x)),   π = Σ_k P(D=1, Y=k | x),   μ_k = P(D=1, Y=k | x) / π
+
+    Augmented inverse probability weighting: E[φ_k | x] = η_k(x) under D ⟂ Y* | X if π is right, whatever
+    μ is, or if μ is right, whatever π is. Scores sum to one over the classes. π is held at `overlap` or more.
+
+    Parameters
+    ----------
+    labeled : (n_samples, n_classes) array
+        Estimates of P(D=1, Y=k | x), by a model that has not seen the rows.
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    overlap : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> aipw_scores(np.array([[0.1, 0.4], [0.1, 0.4]]), np.array([1, -1])).values
+    array([[-0.2,  1.2],
+           [ 0.2,  0.8]])
+    """
+    decided = labeled.sum(axis=1, keepdims=True)
+    uniform = np.full_like(labeled, 1.0 / labeled.shape[1])
+    posterior = np.divide(labeled, decided, out=uniform, where=decided > 0.0)
+    weight = (y >= 0)[:, None] / np.maximum(decided, overlap)
+    values = posterior + weight * (_seen(y, labeled.shape[1]) - posterior)
+    return Scores(values, posterior, decided[:, 0] < overlap)
+
+
+def slope_scores(
+    first: np.ndarray,
+    second: np.ndarray,
+    arm: np.ndarray,
+    y: np.ndarray,
+    propensity: np.ndarray,
+    weakest: float = WEAKEST_STRENGTH,
+) -> Scores:
+    """Score of the class probabilities if there is no unmeasured common effect modifier (NUCEM).
+
+    ψ_k = η̃_k + f / V · (D Y_k - m_k - η̃_k (D - m_D)),
+    f = λ_Z - Σ_z e_z λ_z,   V = Σ_z e_z f_z λ_z,   m_k = Σ_z e_z p_kz,   m_D = Σ_k m_k
+
+    Multiply robust: under p_kz = κ_k + η_k λ_z (Proposition A.1, E4b), E[ψ_k | x] = η_k(x) if e and V are
+    right, whatever η̃ and m are, or if η̃_k and m_k - η̃_k m_D are right, whatever f and V are. Scores
+    sum to one over the classes. V and η̃ are two-fold moments of models on disjoint halves, so that noise
+    does not pass for strength; where V < `weakest` it is held there, which draws the score to η̃.
+
+    Parameters
+    ----------
+    first, second : (n_arms, n_samples, n_classes + 1) arrays
+        Joint probabilities by two models fitted to disjoint rows, neither of which has seen these rows.
+    arm : (n_samples,) int array
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    propensity : (n_samples, n_arms) array
+    weakest : float
+        Positive.
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.1, 0.3]], [[0.2, 0.3, 0.5]]])
+    >>> slope_scores(joint, joint, np.array([1]), np.array([1]), np.array([[0.5, 0.5]])).values.round(1)
+    array([[-1.5,  2.5]])
+    """
+    moments = two_fold_moments(first, second, propensity.T)
+    posterior = slope(moments.covariance, moments.strength, moments.selected, shrinkage=weakest)
+    joint = (first + second) / 2.0
+    mean = average_over_arms(joint, propensity)
+    decision, mean_decision = (y >= 0)[:, None], mean.sum(axis=1, keepdims=True)
+    contrast = 1.0 - joint[arm, np.arange(len(y)), :1] - mean_decision
+    strength = np.maximum(moments.strength, weakest)[:, None]
+    residual = _seen(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
+    return Scores(posterior + contrast / strength * residual, posterior, moments.strength < weakest)
+
+
+def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
+    """P(D=1, Y=k | x) = Σ_z e_z(x) p_kz(x), shape (n_samples, n_classes).
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.1, 0.3]], [[0.2, 0.3, 0.5]]])
+    >>> average_over_arms(joint, np.array([[0.5, 0.5]]))
+    array([[0.2, 0.4]])
+    """
+    return np.einsum("na,ank->nk", propensity, joint[:, :, 1:])
+
+
+def _allowed(propensity: np.ndarray, overlap: float) -> np.ndarray:
+    """Arms that a row goes to often enough, (n_samples, n_arms); at least one in each row."""
+    largest: np.ndarray = propensity.max(axis=1, keepdims=True)
+    return np.greater_equal(propensity, np.minimum(overlap, largest))
+
+
+def _seen(y: np.ndarray, n_classes: int) -> np.ndarray:
+    """D Y_k: indicators of the labels that were seen, (n_samples, n_classes)."""
+    return (y[:, None] == np.arange(n_classes)).astype(float)

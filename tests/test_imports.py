@@ -1,0 +1,99 @@
+"""Imports go one way (design, section 2), and the package pulls in nothing heavy."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "selective_labels"
+ROOT = Path(__file__).parents[1] / "src" / PACKAGE
+
+# Each part may know itself and these; a part without an entry has no place in the design.
+FOUNDATION = {"data", "fitting", "identification", "nuisance", "weighting"}
+LEARNERS = {"learners", "baselines", "evaluation"}
+LATE = {"diagnostics", "experiments", "report", "cli"}
+MAY_KNOW = {
+    "identification": set(),
+    "leakage": set(),
+    "weighting": set(),
+    "data": {"leakage"},
+    "fitting": {"data"},
+    "nuisance": {"data", "identification", "weighting"},
+    # score asks evaluation for the lower bound of accuracy; nothing goes the other way.
+    "learners": FOUNDATION | {"evaluation"},
+    "baselines": FOUNDATION,
+    "evaluation": FOUNDATION,
+    "datasets": set(),
+    "diagnostics": FOUNDATION | LEARNERS | {"datasets"},
+    "experiments": FOUNDATION | LEARNERS | {"datasets", "diagnostics", ""},
+    "report": FOUNDATION | LEARNERS | {"datasets", "diagnostics", "experiments", ""},
+    "cli": FOUNDATION | LEARNERS | LATE | {"datasets", "leakage", ""},
+    "demo": FOUNDATION | LEARNERS | LATE | {"datasets", ""},
+    "__main__": FOUNDATION | LEARNERS | LATE | {"datasets", "demo", ""},
+}
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def part_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_modules(path):
+    """Absolute names of everything imported anywhere in a file, also inside functions."""
+    package = [PACKAGE, *path.relative_to(ROOT).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def known_parts(path):
+    names = [name.split(".") for name in imported_modules(path)]
+    parts = {name[1] if len(name) > 1 else "" for name in names if name[0] == PACKAGE}
+    return {part if (ROOT / part).is_dir() or (ROOT / f"{part}.py").exists() else "" for part in parts}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    part = part_of(path)
+    assert part in MAY_KNOW, f"{part} has no place in the order of imports: add it to the design"
+    assert known_parts(path) <= MAY_KNOW[part] | {part}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if part_of(path) == "identification"], ids=lambda path: path.name
+)
+def test_identification_imports_numpy_and_scipy_only(path):
+    tops = {name.split(".")[0] for name in imported_modules(path)}
+    assert tops <= {"numpy", "scipy", PACKAGE} | sys.stdlib_module_names
+
+
+def test_the_parser_sees_every_kind_of_import(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    path = tmp_path / "data" / "file.py"
+    path.parent.mkdir()
+    path.write_text(
+        f"import {PACKAGE}.cli\nfrom {PACKAGE} import report\n"
+        "from . import sibling\nfrom .. import learners\n"
+        f"def late():\n    from {PACKAGE}.nuisance.folds import make_folds\n"
+    )
+    assert list(imported_modules(path)) == [
+        f"{PACKAGE}.cli",
+        f"{PACKAGE}.report",
+        f"{PACKAGE}.data.sibling",
+        f"{PACKAGE}.learners",
+        f"{PACKAGE}.nuisance.folds.make_folds",
+    ]
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = f"import sys, {PACKAGE}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in run.stdout.split()}
+    assert PACKAGE in loaded
+    assert not loaded & {"torch", "matplotlib", "polars", "typer", "jinja2", "dask"}
