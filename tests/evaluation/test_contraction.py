@@ -20,8 +20,8 @@ def draw(seed, n_samples=400, n_makers=4, decimals=12):
     rng = np.random.default_rng(seed)
     x, hidden = rng.standard_normal((2, n_samples))
     maker = rng.integers(n_makers, size=n_samples)
-    decision = (rng.random(n_samples) < expit(1.5 * maker / n_makers - 0.5 - x - hidden)).astype(int)
-    failed = (rng.random(n_samples) < expit(x + hidden)).astype(int)
+    decision = (rng.random(n_samples) < expit(1.5 * maker / n_makers - 0.5 - x - 2 * hidden)).astype(int)
+    failed = (rng.random(n_samples) < expit(x + 2 * hidden)).astype(int)
     return x.round(decimals), np.where(decision == 1, failed, -1), maker, decision, failed
 
 
@@ -45,16 +45,16 @@ def test_whole_curve_equals_contraction_case_by_case(seed):
 @given(st.integers(0, 10_000))
 def test_equal_scores_give_the_mean_over_orders(seed):
     score, y, maker, _, _ = draw(seed, n_samples=40, n_makers=1, decimals=0)
-    curve = contraction(score, y, decision_maker=maker, pos_label=1) if (y == 1).any() else None
-    if curve is None:
-        return
-    rng = np.random.default_rng(seed)
-    orders = [contraction(score + 1e-9 * rng.random(40), y, decision_maker=maker) for _ in range(200)]
-    grid = np.arange(np.sum(y >= 0) + 1) / 40
-    values = np.array([each.at(np.minimum(grid, each.x[-1])).lower for each in orders])
-    error = values.std(axis=0) / np.sqrt(200)
-    gap = np.abs(curve.at(np.minimum(grid, curve.x[-1])).lower - values.mean(axis=0))
-    assert (gap <= 5.5 * error + 1e-12).all()  # false alarm 4e-8 a point: some thousand points are looked at
+    y[0] = 1  # somebody fails
+    curve = contraction(score, y, decision_maker=maker, pos_label=1)
+    expected = [0.0]
+    for value in np.unique(score[y >= 0]):
+        tied = y[(score == value) & (y >= 0)]
+        expected += [expected[-1] + np.mean(tied == 1) / 40 * m for m in range(1, len(tied) + 1)]
+    grid = np.minimum(np.arange(len(expected)) / 40, curve.x[-1])
+    assert_allclose(
+        curve.at(grid).lower, expected, atol=1e-12
+    )  # each of m tied cases fails with the mean rate
 
 
 def test_row_order_does_not_matter():
@@ -66,29 +66,29 @@ def test_row_order_does_not_matter():
 
 
 def test_it_finds_the_failure_rate_of_the_intersection_policy():
-    score, y, maker, decision, failed = draw(0, n_samples=40_000)
+    score, y, maker, _, _ = draw(0, n_samples=40_000)
     curve = contraction(score, y, decision_maker=maker)
     # Every case decided by the most lenient rule: the population in which contraction claims to stand.
     big = np.random.default_rng(1)
     x, hidden = big.standard_normal((2, 1_000_000))
-    accepted = big.random(1_000_000) < expit(1.5 * 3 / 4 - 0.5 - x - hidden)
-    fails = big.random(1_000_000) < expit(x + hidden)
-    for rate in (0.2, 0.4, 0.6):
+    accepted = big.random(1_000_000) < expit(1.5 * 3 / 4 - 0.5 - x - 2 * hidden)
+    fails = big.random(1_000_000) < expit(x + 2 * hidden)
+    for rate in (0.1, 0.3, 0.5):
         cut = np.quantile(np.where(accepted, x, np.inf), rate)
         policy = accepted & (x <= cut)
         truth = np.mean(policy & fails)
         error = np.sqrt(truth * (1 - truth) * (1 / curve.n_samples + 1e-6))
         assert abs(curve.at(rate).lower[0] - truth) < LIMIT * error  # the policy "both accept"
-        alone = np.mean((x <= np.quantile(x, rate)) & fails)
-        assert abs(curve.at(rate).lower[0] - alone) > LIMIT * error  # and not the score alone
+    alone = np.mean((x <= np.quantile(x, 0.5)) & fails)
+    assert abs(curve.at(0.5).lower[0] - alone) > LIMIT * error  # and not the score alone
 
 
 def test_intervals_cover_at_a_fixed_acceptance():
-    n_repeats, covered = 400, 0
+    n_repeats, covered = 200, 0
     big = np.random.default_rng(1)
     x, hidden = big.standard_normal((2, 1_000_000))
-    accepted = big.random(1_000_000) < expit(1.5 * 3 / 4 - 0.5 - x - hidden)
-    fails = big.random(1_000_000) < expit(x + hidden)
+    accepted = big.random(1_000_000) < expit(1.5 * 3 / 4 - 0.5 - x - 2 * hidden)
+    fails = big.random(1_000_000) < expit(x + 2 * hidden)
     truth = np.mean(accepted & (x <= np.quantile(np.where(accepted, x, np.inf), 0.4)) & fails)
     for seed in range(n_repeats):
         score, y, maker, _, _ = draw(seed + 100, n_samples=1600)

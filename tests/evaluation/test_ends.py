@@ -175,31 +175,54 @@ def noisy(n_samples=600, seed=0):
     return evidence, generator.uniform(0.5, 1.5, n_samples), prediction, level
 
 
-@pytest.mark.parametrize("name", ["rate", "f1", "balanced accuracy", "auc", "auc difference", "regret"])
-def test_influence_is_that_of_the_bootstrap(name):
-    """The delta method's covariance against a multiplier bootstrap of the scores, nuisances fixed.
+FUNCTIONALS = ["rate", "f1", "balanced accuracy", "auc", "auc difference", "regret"]
 
-    With 3,000 draws a standard deviation is known to 1.3 %; six of these have a false alarm below 1e-8.
-    """
-    evidence, weights, prediction, level = noisy()
+
+def functional_of(name, prediction, level):
     event = np.array([0.0, 1.0])
-    functional = {
+    levels = np.stack([level, level[::-1]])
+    return {
         "rate": rate(prediction, 1, 1),
         "f1": Ratio(2 * prediction[:, [1]] * event, prediction[:, [1]] + event),
         "balanced accuracy": Separation(prediction[:, 1], event=1, scale=0.5),
         "auc": RankSeparation(level[None], event=1, scale=1.0),
-        "auc difference": RankSeparation(
-            np.stack([level, level[::-1]]), event=1, scale=1.0, centre=0.0, signs=(1.0, -1.0)
-        ),
+        "auc difference": RankSeparation(levels, event=1, scale=1.0, centre=0.0, signs=(1.0, -1.0)),
         "regret": Regret(prediction),
     }[name]
 
-    def statistic(drawn):
-        return [end.value for end in functional.ends(evidence, drawn)]
 
-    by_draws = bootstrap_covariance(statistic, len(weights), weights=weights, n_draws=3000, random_state=1)
+@pytest.mark.parametrize("name", FUNCTIONALS)
+def test_influence_is_the_derivative_in_the_weights(name):
+    """influence_i = n w_i ∂θ/∂w_i, by central differences: what a row adds if it counts a little more."""
+    evidence, weights, prediction, level = noisy(n_samples=300)
+    functional = functional_of(name, prediction, level)
+    ends = functional.ends(evidence, weights)
+    step = 1e-5
+    for row in range(0, 300, 37):
+        up, down = (
+            functional.ends(evidence, weights + sign * step * (np.arange(300) == row)) for sign in (1, -1)
+        )
+        slopes = [(high.value - low.value) / (2 * step) for high, low in zip(up, down, strict=True)]
+        influence = [end.influence[row] / (300 * weights[row]) for end in ends]
+        np.testing.assert_allclose(influence, slopes, atol=1e-8)
+
+
+def test_influence_of_auc_is_that_of_the_bootstrap():
+    """A multiplier bootstrap of the scores gives the standard error that the influence gives.
+
+    With 400 draws a standard deviation is known to 3.5 %; five of these have a false alarm of 6e-7.
+    """
+    evidence, weights, prediction, level = noisy()
+    functional = functional_of("auc", prediction, level)
+    by_draws = bootstrap_covariance(
+        lambda drawn: [end.value for end in functional.ends(evidence, drawn)],
+        len(weights),
+        weights=weights,
+        n_draws=400,
+        random_state=1,
+    )
     by_influence = covariance([end.influence for end in functional.ends(evidence, weights)])
-    np.testing.assert_allclose(np.sqrt(np.diag(by_influence)), np.sqrt(np.diag(by_draws)), rtol=0.08)
+    np.testing.assert_allclose(np.sqrt(np.diag(by_influence)), np.sqrt(np.diag(by_draws)), rtol=0.175)
 
 
 def test_rows_of_weight_zero_are_outside():

@@ -90,9 +90,9 @@ def compare(
     Examples
     --------
     >>> from selective_labels.datasets import make_decision_makers
-    >>> sample = make_decision_makers(2000, random_state=0)
-    >>> good = np.where(sample.X[:, 0] > 0, 0, 2)
-    >>> compare(good, 1, sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic",
+    >>> sample = make_decision_makers(2000, n_classes=2, additive=False, random_state=0)
+    >>> good, bad = (sample.X[:, 0] < 0).astype(int), (sample.X[:, 0] > 0).astype(int)
+    >>> compare(good, bad, sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic",
     ...         random_state=0).verdict
     'a'
     """

@@ -359,7 +359,8 @@ def _leniency(data: SelectiveLabels, cells: np.ndarray, train: np.ndarray) -> np
     counts = np.bincount(cells[train], minlength=cells.max() + 1)
     rate = np.bincount(cells[train], data.decision[train], len(counts)) / np.maximum(counts, 1)
     surplus = data.decision[train] - rate[cells[train]]
-    return shrunken_means(surplus, data.decision_maker_codes[train], data.n_decision_makers)
+    codes, n_codes = data.decision_maker_codes[train], data.n_decision_makers
+    return np.bincount(codes, surplus, n_codes) / np.maximum(np.bincount(codes, minlength=n_codes), 1)
 
 
 def _group_of_pair(cells: np.ndarray, codes: np.ndarray, leniency: np.ndarray, n_groups: int) -> np.ndarray:

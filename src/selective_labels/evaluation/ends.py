@@ -14,7 +14,6 @@ import numpy as np
 
 from selective_labels.evaluation.estimates import Estimate, mean_estimate, ratio_estimate, smooth_estimate
 from selective_labels.identification.bounds import Array, Bounds, repair
-from selective_labels.identification.functionals import event_range
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.ranking import NEGLIGIBLE, balanced_accuracy_extremes
 from selective_labels.nuisance.scores import Scores
@@ -58,13 +57,13 @@ class Evidence:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The model's identified set, mended where it is empty."""
+        """The model's identified set, realizable and mended where it is empty."""
         room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
         return repair(Bounds(self.model, self.model + room))[0]
 
     def at(self, coefficients: Array, share: Array) -> Array:
         """Scores of Σ_k c_k η_k where the slack is worth `share` (n_samples,) a unit."""
-        return (coefficients * self.lower).sum(axis=1) + self.slack * share
+        return np.einsum("nk,nk->n", coefficients, self.lower) + self.slack * share
 
 
 class Functional(Protocol):
@@ -97,35 +96,35 @@ class Ratio:
         """Lower and upper end."""
         return self._end(evidence, weights, -1.0), self._end(evidence, weights, 1.0)
 
-    @property
+    @cached_property
     def known_denominator(self) -> bool:
         """Whether g does not depend on the class."""
         return bool((self.denominator == self.denominator[:, :1]).all())
 
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
-        everywhere = self.numerator.mean(axis=1), self.denominator.mean(axis=1)
-        value = self._ratio(evidence, weights, *everywhere).value
+        shares = _shares(weights, len(evidence.slack))
+        # A known denominator makes the choice independent of θ; else start with the slack spread evenly.
+        value = 0.0
+        if not self.known_denominator:
+            spread = self.numerator.mean(axis=1), self.denominator.mean(axis=1)
+            value = _ratio_of_means(*self._scores(evidence, *spread), shares)
         for _ in range(MAX_STEPS):
-            receiver = np.argmax(sign * (self.numerator - value * self.denominator), axis=1)[:, None]
-            end = self._ratio(
-                evidence,
-                weights,
-                np.take_along_axis(self.numerator, receiver, axis=1)[:, 0],
-                np.take_along_axis(self.denominator, receiver, axis=1)[:, 0],
+            receiver = np.argmax(sign * (self.numerator - value * self.denominator), axis=1)
+            scores = self._scores(
+                evidence, _picked(self.numerator, receiver), _picked(self.denominator, receiver)
             )
-            if abs(end.value - value) <= STEP_TOLERANCE or self.known_denominator:
+            previous, value = value, _ratio_of_means(*scores, shares)
+            if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
-            value = end.value
-        return end
-
-    def _ratio(
-        self, evidence: Evidence, weights: Array | None, above_share: Array, below_share: Array
-    ) -> Estimate:
-        above = mean_estimate(evidence.at(self.numerator, above_share), weights)
-        below = mean_estimate(evidence.at(self.denominator, below_share), weights)
-        if not below.value > NEGLIGIBLE:
-            raise ValueError("its condition has no probability among these cases.")
+        above, below = (mean_estimate(each, weights) for each in scores)
         return ratio_estimate(above, below)
+
+    def _scores(self, evidence: Evidence, above_share: Array, below_share: Array) -> tuple[Array, Array]:
+        """Scores of numerator and denominator for what a unit of slack is worth in each."""
+        above = evidence.at(self.numerator, above_share)
+        if self.known_denominator:  # class probabilities sum to one, and so do their scores
+            return above, self.denominator[:, 0]
+        return above, evidence.at(self.denominator, below_share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +144,13 @@ class KnownRatioDifference:
         if min(scale) <= NEGLIGIBLE:
             raise ValueError("its condition has no probability among these cases.")
         gain = self.first.numerator / scale[0] - self.second.numerator / scale[1]
-        low, high = (
-            self._end(evidence, weights, choice[:, None]) for choice in (gain.argmin(1), gain.argmax(1))
-        )
+        low, high = (self._end(evidence, weights, choice) for choice in (gain.argmin(1), gain.argmax(1)))
         return low, high
 
     def _end(self, evidence: Evidence, weights: Array | None, receiver: np.ndarray) -> Estimate:
         parts = []
         for each in (self.first, self.second):
-            share = np.take_along_axis(each.numerator, receiver, axis=1)[:, 0]
+            share = _picked(each.numerator, receiver)
             above = mean_estimate(evidence.at(each.numerator, share), weights)
             parts.append(ratio_estimate(above, mean_estimate(each.denominator[:, 0], weights)))
         return subtract(*parts)
@@ -186,7 +183,8 @@ class Separation:
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
         gain = self.gain(weights)
-        extremes = balanced_accuracy_extremes(gain, *event_range(evidence.bounds, self.event), weights)
+        event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
+        extremes = balanced_accuracy_extremes(gain, *event, weights)
         low, high = (
             self._end(evidence, weights, gain, np.asarray(at_upper, dtype=float))
             for at_upper in (extremes.minimum_at_upper, extremes.maximum_at_upper)
@@ -303,7 +301,7 @@ def best_lottery(prediction: Array, bounds: Bounds) -> Array:
     best, best_value = np.zeros(len(lower)), np.full(len(lower), -np.inf)
     for level in (np.zeros(len(lower)), *(-prediction.T)):
         kept = np.maximum(prediction + level[:, None], 0.0)
-        value = ((lower - top) * kept).sum(axis=1) + slack * level
+        value = np.einsum("nk,nk->n", lower - top, kept) + slack * level
         # What beats "no regret at all" by rounding only does not beat it.
         better = value > best_value + 1e-12
         best, best_value = np.where(better, level, best), np.where(better, value, best_value)
@@ -323,10 +321,10 @@ def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
     array([[0., 1.]])
     """
     classes = np.eye(prediction.shape[1])
-    values = [((rival - prediction) * bounds.lower).sum(axis=1) for rival in classes]
+    predicted = np.einsum("nk,nk->n", prediction, bounds.lower)
     values = [
-        value + bounds.slack * (rival - prediction).max(axis=1)
-        for value, rival in zip(values, classes, strict=True)
+        bounds.lower[:, code] - predicted + bounds.slack * (rival - prediction).max(axis=1)
+        for code, rival in enumerate(classes)
     ]
     return classes[np.argmax(values, axis=0)]
 
@@ -345,6 +343,18 @@ def subtract(first: Estimate, second: Estimate) -> Estimate:
 def outer_difference(first: Ends, second: Ends) -> Ends:
     """[lower - upper', upper - lower']: sharp if the two concern different cases, and valid always."""
     return subtract(first[0], second[1]), subtract(first[1], second[0])
+
+
+def _picked(values: Array, column: np.ndarray) -> Array:
+    """Of each row the entry in its column."""
+    return values[np.arange(len(values)), column]
+
+
+def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:
+    denominator = float(shares @ below)
+    if not denominator > NEGLIGIBLE:
+        raise ValueError("its condition has no probability among these cases.")
+    return float(shares @ above) / denominator
 
 
 def _shares(weights: Array | None, n_samples: int) -> Array:

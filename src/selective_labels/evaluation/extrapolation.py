@@ -279,15 +279,15 @@ def adjusted_means(
     (array([2., 3.]), array([0.67, 0.67]))
     """
     n_codes, n_cells = code.max() + 1, len(shares)
+    if n_cells == 1:  # the common case: plain means
+        precision = np.bincount(code, weight)
+        return _sums(values, code, weight, n_codes) / precision[:, None], precision
     counts = np.bincount(cells * n_codes + code, weight, n_cells * n_codes).reshape(n_cells, n_codes)
     by_code = _sums(values, code, weight, n_codes)
     by_cell = _sums(values, cells, weight, n_cells)
     within = counts / counts.sum(axis=1, keepdims=True)
     normal = np.diag(counts.sum(axis=0)) - counts.T @ within
     precision = np.diag(normal).copy()
-    if n_cells == 1:  # the common case: plain means
-        precision = counts.sum(axis=0)
-        return by_code / precision[:, None], precision
     # Only differences of the α_j are identified; the added constant makes them sum to zero.
     alpha = np.linalg.solve(normal + precision.mean(), by_code - within.T @ by_cell)
     gamma = (by_cell - counts @ alpha) / counts.sum(axis=1, keepdims=True)
@@ -345,8 +345,8 @@ class _Problem:
         self.code = np.searchsorted(self.kept, data.decision_maker_codes)
         self.cells = np.searchsorted(with_label, cells)
         self.clusters = data.decision_maker_codes
-        seen = data.y[:, None] == np.arange(self.n_classes)
-        self.events = (seen[:, :, None] * prediction[:, None, :]).reshape(len(data), -1)
+        seen = data.y[self.labeled, None] == np.arange(self.n_classes)
+        self.events = (seen[:, :, None] * prediction[self.labeled, None, :]).reshape(len(seen), -1)
 
     def check(self, form: str) -> None:
         """Refuse what cannot be extrapolated."""
@@ -370,7 +370,7 @@ class _Problem:
             self.decision[rows], self.code[rows], self.cells[rows], weight[rows], shares
         )
         means, precision = adjusted_means(
-            self.events[labeled], self.code[labeled], self.cells[labeled], weight[labeled], shares
+            self.events, self.code[labeled], self.cells[labeled], weight[labeled], shares
         )
         return leniency[:, 0], means.reshape(len(means), self.n_classes, -1), precision
 

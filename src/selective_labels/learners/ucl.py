@@ -336,7 +336,7 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
         )
     if len(known) < len(coded):
         warnings.warn(
-            f"decision_maker: {len(coded) - len(known)} rows belong to ids that fit has not seen and are left out.",
+            f"decision_maker: {len(coded) - len(known)} rows have ids that fit has not seen; left out.",
             UserWarning,
             stacklevel=3,
         )

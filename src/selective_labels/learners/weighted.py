@@ -69,8 +69,19 @@ def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierS
         constant = DummyClassifier(strategy="most_frequent").fit(problem.X[rows], labels)
         return ClassifierScore(constant, problem.n_classes)
     # Weights with mean one leave the estimator's own regularisation with its usual meaning.
-    fitted = fit_weighted(clone(estimator), problem.X[rows], labels, weights / weights.mean())
+    fitted = fit_weighted(_one_score_per_class(estimator), problem.X[rows], labels, weights / weights.mean())
     return ClassifierScore(fitted, problem.n_classes)
+
+
+def _one_score_per_class(estimator: Any) -> Any:
+    """A clone whose scores, if it is a support vector machine in there, are of classes and not of pairs."""
+    copy = clone(estimator)
+    pairs = [
+        name
+        for name, value in copy.get_params().items()
+        if name.endswith("decision_function_shape") and value == "ovo"
+    ]
+    return copy.set_params(**dict.fromkeys(pairs, "ovr"))
 
 
 def _weighted_rows(problem: CostSensitiveProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

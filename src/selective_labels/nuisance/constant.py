@@ -44,8 +44,8 @@ class InjectedJoint:
         total = joint.sum(axis=2)
         if not ((joint >= -ROUNDING).all() and (np.abs(total - 1.0) <= ROUNDING).all()):  # NaN fails too
             raise ValueError(
-                "nuisance returned an array that is not a probability distribution over (unlabeled, classes): "
-                "every entry must be non-negative and the last axis must sum to one."
+                "nuisance returned an array that is not a probability distribution over the unlabeled "
+                "case and the classes: every entry must be non-negative, and the last axis must sum to one."
             )
         return np.moveaxis(joint, 1, 0)
 

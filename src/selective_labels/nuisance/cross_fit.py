@@ -243,6 +243,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: 
             data.decision_maker_codes[train],
             data.n_decision_makers,
             strata=None if data.strata is None else data.strata[train],
+            cases=None if data.groups is None else data.groups[train],
             n_groups=N_GROUPS if n_groups is None else n_groups,
             random_state=seed,
         )

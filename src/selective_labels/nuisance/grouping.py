@@ -43,6 +43,7 @@ def leniency_groups(
     n_decision_makers: int,
     *,
     strata: np.ndarray | None = None,
+    cases: np.ndarray | None = None,
     n_groups: int = N_GROUPS,
     random_state: int | None = None,
 ) -> Arms:
@@ -60,6 +61,8 @@ def leniency_groups(
     strata : (n_train,) int array, optional
         Cells within which assignment is random; leniency is measured against the cell.
         Without strata it is measured against a linear prediction from the features.
+    cases : (n_train,) int array, optional
+        Codes of repeated cases; rows of one case stay in one inner fold.
     n_groups : int
     random_state : int, optional
 
@@ -69,7 +72,8 @@ def leniency_groups(
         Numbered from the least to the most lenient group.
     """
     surplus = _surplus(X, decision, strata)
-    inner = np.random.default_rng(random_state).permutation(len(decision)) % INNER_FOLDS
+    case = np.arange(len(decision)) if cases is None else cases
+    inner = (np.random.default_rng(random_state).permutation(case.max() + 1) % INNER_FOLDS)[case]
     rows = np.empty(len(decision), dtype=int)
     for fold in range(INNER_FOLDS):
         others = inner != fold

@@ -110,11 +110,5 @@ def _arm_codes(codes: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray
     return np.bincount(lookup, codes, n_arms) / np.maximum(np.bincount(lookup, minlength=n_arms), 1)
 
 
-def _arm_codes(codes: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
-    """Mean number of the decision-makers of each arm; zero for an arm without any."""
-    counts = np.bincount(lookup, minlength=n_arms)
-    return np.bincount(lookup, codes, n_arms) / np.maximum(counts, 1)
-
-
 def _rows_of(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return values[rows] if values.ndim == 2 else values

@@ -74,7 +74,10 @@ def moment_losses(
 def choose_shrinkage(
     moments: Moments, own: OwnInstrument, sample_weight: np.ndarray | None = None
 ) -> tuple[float, dict[float, float]]:
-    """Take the shrinkage whose held-out slopes have the smallest mean moment loss.
+    """Take the largest shrinkage whose held-out moment loss is within one standard error of the smallest.
+
+    Where the instrument is strong, the loss tells values apart and the slope is left alone; where it is weak,
+    the loss is noise, and the one-standard-error rule falls back to what the labeled cases say.
 
     Parameters
     ----------
@@ -90,10 +93,14 @@ def choose_shrinkage(
         Mean loss of every value tried.
     """
     losses = {
-        shrinkage: float(moment_losses(point_estimate(moments, shrinkage), own, sample_weight).mean())
+        shrinkage: moment_losses(point_estimate(moments, shrinkage), own, sample_weight)
         for shrinkage in SHRINKAGE_GRID
     }
-    return min(losses, key=lambda shrinkage: losses[shrinkage]), losses
+    means = {shrinkage: float(each.mean()) for shrinkage, each in losses.items()}
+    best = losses[min(means, key=lambda shrinkage: means[shrinkage])]
+    excess = {shrinkage: each - best for shrinkage, each in losses.items()}
+    within = [tau for tau, each in excess.items() if each.mean() <= each.std() / np.sqrt(len(each))]
+    return max(within), means
 
 
 def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:

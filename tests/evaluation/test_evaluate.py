@@ -1,0 +1,238 @@
+"""Evaluation under missing labels: against the law of the data, and against every wrong input."""
+
+import numpy as np
+import pytest
+
+from selective_labels.datasets import make_decision_makers
+from selective_labels.evaluation import evaluate
+from selective_labels.evaluation.ends import Evidence
+from selective_labels.evaluation.evaluate import read_metrics
+from selective_labels.evaluation.subject import ArraySubject
+from tests.evaluation.samples import LIMIT, lottery, population, rule
+
+ALL = ["accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "log_loss", "brier", "regret"]
+COST = np.array([[0, 1, 2], [3, 0, 1], [5, 1, 0]])
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return make_decision_makers(2000, random_state=11)
+
+
+@pytest.fixture(scope="module")
+def with_oracle(sample):
+    """The law itself as nuisance: what is left is the noise of the scores."""
+    return run(sample, lottery(sample.X), ALL, nuisance=sample.oracle.joint, cost=COST)
+
+
+def run(sample, predictions, metric="accuracy", **options):
+    options = {"decision_maker": sample.decision_maker, "nuisance": "logistic", "random_state": 0} | options
+    return evaluate(predictions, sample.X, sample.y, metric=metric, **options)
+
+
+def sharp_ends(oracle, metric):
+    """Ends of everybody: the same definition, on the bounds instead of scores."""
+    X, bounds = population(oracle)
+    subject = ArraySubject(lottery(X), np.arange(3), "a lottery")
+    functional = read_metrics(metric, subject, None, COST)[0].functional(subject)
+    ends = functional.ends(Evidence(bounds.lower, bounds.slack, bounds.lower), np.ones(len(X)))
+    return [end.value for end in ends]
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_ends_are_the_sharp_ones(metric, sample, with_oracle):
+    result = with_oracle.one(metric=metric)
+    gaps = np.array([result.lower, result.upper]) - sharp_ends(sample.oracle, metric)
+    assert np.abs(gaps / result.standard_errors).max() < LIMIT
+
+
+@pytest.mark.parametrize("metric", ["auc", "balanced_accuracy"])
+def test_ends_of_two_classes_are_the_sharp_ones(metric):
+    sample = make_decision_makers(2000, n_classes=2, random_state=12)
+    result = run(sample, lottery(sample.X, 2), metric, nuisance=sample.oracle.joint)
+    X, bounds = population(sample.oracle)
+    subject = ArraySubject(lottery(X, 2), np.arange(2), "a lottery")
+    functional = read_metrics(metric, subject, None, None)[0].functional(subject)
+    ends = functional.ends(Evidence(bounds.lower, bounds.slack, bounds.lower), np.ones(len(X)))
+    gaps = np.array([result.lower - ends[0].value, result.upper - ends[1].value])
+    assert np.abs(gaps / result.standard_errors).max() < LIMIT
+
+
+@pytest.mark.parametrize("assumption", ["nucem", "unconfounded"])
+def test_point_assumptions_have_no_width(assumption, sample):
+    for result in run(sample, lottery(sample.X), ALL, assumption=assumption, cost=COST):
+        assert result.lower == result.upper
+        assert result.ci_lower < result.ci_upper
+
+
+def test_nucem_finds_the_truth(sample):
+    """The generator is additive, so NUCEM holds."""
+    result = run(sample, rule(sample.X), assumption="nucem", nuisance=sample.oracle.joint)
+    X, _ = population(sample.oracle)
+    truth = np.mean(sample.oracle.probabilities(X)[np.arange(len(X)), rule(X)])
+    assert abs(result.lower - truth) / result.standard_errors[0] < LIMIT
+
+
+def test_all_assumptions_side_by_side(sample):
+    results = run(sample, rule(sample.X), assumption="all")
+    assert [each.assumption for each in results] == ["none", "instrument", "nucem", "unconfounded"]
+    none, instrument = results[0], results[1]
+    assert none.lower < instrument.lower  # what the instrument buys
+    assert instrument.upper < none.upper
+
+
+def test_all_without_decision_makers_is_what_is_possible(sample):
+    results = run(sample, rule(sample.X), assumption="all", decision_maker=None)
+    assert [each.assumption for each in results] == ["none", "unconfounded"]
+
+
+def test_none_needs_no_model(sample):
+    """Manski's ends are shares of what is seen."""
+    result = run(sample, rule(sample.X), assumption="none", decision_maker=None)
+    seen = sample.y >= 0
+    right = np.mean(sample.y == rule(sample.X))
+    np.testing.assert_allclose([result.lower, result.upper], [right, right + np.mean(~seen)])
+
+
+def test_one_decision_maker_is_no_instrument(sample):
+    with pytest.warns(UserWarning, match="one value only: there is no instrument"):
+        alone = run(sample, rule(sample.X), decision_maker=np.zeros(2000))
+    none = run(sample, rule(sample.X), assumption="none", decision_maker=None)
+    np.testing.assert_allclose([alone.lower, alone.upper], [none.lower, none.upper])
+
+
+@pytest.mark.parametrize("garbage", [0, 2, 99])
+def test_unseen_labels_are_never_read(garbage, sample):
+    filled = np.where(sample.decision == 1, sample.y, garbage)
+    options = {"decision_maker": sample.decision_maker, "nuisance": "logistic", "random_state": 0}
+    options |= {"metric": ["accuracy", "tpr", "regret"], "assumption": "all"}
+    clean = evaluate(rule(sample.X), sample.X, sample.y, **options)
+    dirty = evaluate(rule(sample.X), sample.X, filled, decision=sample.decision, **options)
+    assert clean.to_json() == dirty.to_json()  # bit for bit
+
+
+def test_groups_and_their_gaps(sample):
+    by = np.where(sample.X[:, 3] > 0, "old", "young")
+    results = run(sample, rule(sample.X), ["accuracy", "tpr"], by=by)
+    assert [(each.metric, each.group) for each in results] == [
+        ("accuracy", "old"),
+        ("accuracy", "young"),
+        ("tpr", "old"),
+        ("tpr", "young"),
+    ]
+    assert [each.n for each in results.select(metric="tpr")] == [np.sum(by == "old"), np.sum(by == "young")]
+    for gap in results.gaps:
+        old, young = (results.one(metric=gap.metric, group=group) for group in ("old", "young"))
+        # Groups are different cases: any value of one goes with any value of the other.
+        np.testing.assert_allclose([gap.lower, gap.upper], [old.lower - young.upper, old.upper - young.lower])
+        independent = np.hypot(old.standard_errors[0], young.standard_errors[1])
+        np.testing.assert_allclose(gap.standard_errors[0], independent, rtol=0.01)
+
+
+def test_group_is_evaluated_as_if_alone(sample):
+    """Weights of zero outside the group give the same ends."""
+    inside = sample.X[:, 3] > 0
+    grouped = run(sample, rule(sample.X), by=inside, nuisance=sample.oracle.joint).one(group=True)
+    weighted = run(sample, rule(sample.X), sample_weight=inside.astype(float), nuisance=sample.oracle.joint)
+    np.testing.assert_allclose([grouped.lower, grouped.upper], [weighted.lower, weighted.upper])
+
+
+def test_clusters_of_copies_undo_the_copies(sample):
+    """Every case twice: errors by case are those of the single cases."""
+    single = run(sample, rule(sample.X), nuisance=sample.oracle.joint)
+    twice = {name: np.tile(getattr(sample, name), 2) for name in ("y", "decision_maker")}
+    X, case = np.tile(sample.X, (2, 1)), np.tile(np.arange(2000), 2)
+    double = evaluate(
+        rule(X),
+        X,
+        twice["y"],
+        decision_maker=twice["decision_maker"],
+        groups=case,
+        cluster="groups",
+        nuisance=sample.oracle.joint,
+    )
+    np.testing.assert_allclose(double.standard_errors, single.standard_errors, rtol=1e-6)
+    assert double.sample.n_clusters == 2000
+
+
+def test_few_decision_makers_as_clusters_widen(sample):
+    result = run(sample, rule(sample.X), cluster="decision_maker")
+    assert result.sample.n_clusters == 8
+    assert result.ci_lower < run(sample, rule(sample.X)).ci_upper
+
+
+def test_repeats_take_the_median(sample):
+    once = run(sample, rule(sample.X))
+    repeated = run(sample, rule(sample.X), n_repeats=3)
+    assert abs(repeated.lower - once.lower) < 2 * once.standard_errors[0]
+    assert repeated.lower != once.lower  # other folds
+
+
+def test_same_seed_same_result_for_any_number_of_jobs(sample):
+    results = [run(sample, rule(sample.X), n_jobs=n_jobs).to_json() for n_jobs in (1, 2)]
+    assert results[0] == results[1]
+
+
+def test_known_assignment_and_strata(sample):
+    strata = (sample.X[:, 3] > 0).astype(int)
+    known = run(sample, rule(sample.X), strata=strata, assignment=lambda X: np.full((len(X), 8), 1 / 8))
+    estimated = run(sample, rule(sample.X), strata=strata)
+    assert abs(known.lower - estimated.lower) < estimated.standard_errors[0]
+
+
+def test_set_interval_contains_the_parameter_interval(sample):
+    value = run(sample, rule(sample.X))
+    whole = run(sample, rule(sample.X), interval="set")
+    assert whole.ci_lower < value.ci_lower < value.lower
+    assert whole.ci_upper > value.ci_upper > value.upper
+    assert value.with_interval("set") == whole  # nothing is fitted again
+    assert value.with_interval("parameter", 0.9).ci_lower > value.ci_lower
+
+
+BAD = [
+    (
+        {"predictions": np.full((2000, 3), 0.3)},
+        "must be non-negative and sum to one, and do not in 2000 rows",
+    ),
+    ({"predictions": np.full((2000, 2), 0.5)}, "2 columns of probabilities for 3 classes"),
+    ({"predictions": np.full(2000, 7)}, "7 is predicted in 2000 rows and is not one of the classes 0, 1, 2"),
+    ({"predictions": np.zeros(10)}, "predictions have 10 rows and X has 2000"),
+    ({"predictions": np.zeros((2000, 3, 1))}, "predictions have 3 dimensions"),
+    ({"predictions": np.zeros(2000), "metric": "log_loss"}, "class probabilities are needed"),
+    ({"predictions": np.full(2000, "0"), "metric": "auc", "pos_label": 1}, "scores are needed"),
+    ({"metric": "auc"}, "needs two classes"),
+    ({"metric": 3}, "metric=3 is neither a name nor a metric object"),
+    ({"y": np.full(2000, -1)}, "y has no label at all"),
+    ({"y": np.where(np.arange(2000) % 2, 1, -1)}, "y shows only one class"),
+    ({"decision_maker": None}, "decision_maker is missing: y has holes"),
+    ({"decision_maker": np.zeros(2000), "assumption": "nucem"}, "'nucem' needs two or more"),
+    ({"decision_maker": np.zeros(5)}, "decision_maker has 5 rows and X has 2000"),
+    ({"by": np.zeros(5)}, "by has 5 rows and X has 2000"),
+    ({"assumption": "exogenous"}, "assumption 'exogenous' is not one of 'none', 'instrument'"),
+    ({"interval": "both"}, "interval='both' is not one of 'parameter', 'set'"),
+    ({"confidence_level": 95}, "confidence_level=95 must lie between 0.5 and 1"),
+    ({"cluster": "court"}, "cluster='court' is not one of 'groups', 'decision_maker'"),
+    ({"cluster": "groups"}, "cluster='groups' needs groups="),
+    ({"n_repeats": 0}, "n_repeats=0 must be one or more"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_bad_input_is_one_sentence(change, message, sample):
+    change = dict(change)
+    predictions, y = change.pop("predictions", rule(sample.X)), change.pop("y", sample.y)
+    options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint} | change
+    with pytest.raises(ValueError, match=message) as caught:
+        evaluate(predictions, sample.X, y, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_strata_with_one_decision_maker(sample):
+    strata = np.where(sample.decision_maker == 3, "alone", "others")
+    with pytest.raises(ValueError, match="1 of 2 strata have one decision-maker only \\(one is 'alone'\\)"):
+        run(sample, rule(sample.X), strata=strata)
+
+
+def test_undefined_metric_is_named(sample):
+    with pytest.raises(ValueError, match="metric 'ppv' is not defined"):
+        run(sample, np.zeros(2000, dtype=int), "ppv", nuisance=sample.oracle.joint)

@@ -1,0 +1,142 @@
+"""Results say what they are: in a terminal, in a notebook, in a frame, in JSON, in a plot."""
+
+import json
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from selective_labels.datasets import make_decision_makers
+from selective_labels.evaluation import compare, evaluate
+from selective_labels.evaluation.display import ASSUMPTION_TEXTS
+from selective_labels.evaluation.results import Evaluation, Sample
+from tests.evaluation.samples import lottery, other_rule, rule
+
+mpl.use("agg")
+NASTY = "<b>&'\""
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return make_decision_makers(1000, random_state=31)
+
+
+@pytest.fixture(scope="module")
+def options(sample):
+    return {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def one(sample, options):
+    return evaluate(rule(sample.X), sample.X, sample.y, **options)
+
+
+@pytest.fixture(scope="module")
+def many(sample, options):
+    by = np.where(sample.X[:, 3] > 0, NASTY, "plain")
+    metrics = ["accuracy", "log_loss"]
+    return evaluate(lottery(sample.X), sample.X, sample.y, metric=metrics, assumption="all", by=by, **options)
+
+
+@pytest.fixture(scope="module")
+def duel(sample, options):
+    return compare(rule(sample.X), other_rule(sample.X), sample.X, sample.y, **options)
+
+
+def test_text_states_assumption_sample_and_what_is_covered(one, sample):
+    text = repr(one)
+    assert f"accuracy: between {one.lower:.3f} and {one.upper:.3f}" in text
+    assert f"95 % interval: [{one.ci_lower:.3f}, {one.ci_upper:.3f}]; it covers the value" in text
+    assert f"Assumption (instrument): {ASSUMPTION_TEXTS['instrument']}" in text
+    assert f"1,000 cases, {np.sum(sample.decision):,} of them" in text
+    assert "8 decision-makers" in text
+    assert "covers the whole identified interval" in repr(one.with_interval("set"))
+
+
+def test_text_of_many_states_the_same(many):
+    text = repr(many)
+    for name, meaning in ASSUMPTION_TEXTS.items():
+        assert f"Assumption ({name}): {meaning}" in text
+    assert "covers the value" in text
+    assert f"Sample ({NASTY})" in text
+    assert f"accuracy, {NASTY} minus plain" in text  # the gap
+    assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_text_of_a_comparison_has_the_verdict(duel):
+    text = repr(duel)
+    assert "accuracy of a (predictions) minus that of b (predictions)" in text
+    assert f"Verdict: {duel.verdict}" in text
+    assert f"differ on {duel.disagreement:.1%}" in text
+
+
+def test_empty_interval_speaks_against_the_assumption(one):
+    crossed = Evaluation(
+        metric="accuracy",
+        assumption="instrument",
+        lower=0.7,
+        upper=0.5,
+        ci_lower=0.65,
+        ci_upper=0.55,
+        interval="parameter",
+        confidence_level=0.95,
+        sample=Sample(100, 50, 2, "groups", 20, 0.2),
+        standard_errors=(0.02, 0.02),
+        correlation=0.0,
+        limits=(0.0, 1.0),
+    )
+    assert crossed.empty
+    assert "the assumption does not fit the data" in repr(crossed)
+    assert "weights reached their limit in 20% of the rows" in repr(crossed)
+    assert "20 clusters (groups)" in repr(crossed)
+    assert not one.empty
+
+
+def test_html_is_escaped(many, one, duel):
+    for result in (many, one, duel):
+        html = result._repr_html_()
+        assert NASTY not in html
+        assert "<div>" in html
+    assert "&lt;b&gt;&amp;&#x27;&quot;" in many._repr_html_()
+
+
+def test_json_keeps_every_digit(one, many, duel):
+    for result in (one, duel):
+        values = json.loads(result.to_json())
+        for name in ("metric", "assumption", "lower", "upper", "ci_lower", "ci_upper", "n", "n_labeled"):
+            assert values[name] == getattr(result, name)
+    rows = json.loads(many.to_json())
+    assert [row["lower"] for row in rows] == [each.lower for each in many]
+    assert {row["group"] for row in rows} == {NASTY, "plain"}
+    infinite = next(row for row in rows if row["metric"] == "log_loss")
+    assert infinite["limits"] == [0.0, None]  # JSON has no infinity
+
+
+def test_frame_has_a_row_for_each(one, many, duel):
+    assert len(many.to_frame()) == len(many) == 2 * 4 * 2
+    assert len(many.gaps.to_frame()) == 2 * 4
+    for result in (one, duel):
+        frame = result.to_frame()
+        assert frame.loc[0, "ci_lower"] == result.ci_lower
+        assert frame.loc[0, "n"] == 1000
+
+
+def test_select_and_one(many):
+    chosen = many.select(metric="accuracy", assumption="none")
+    assert [each.group for each in chosen] == [NASTY, "plain"]
+    assert many.one(metric="accuracy", assumption="none", group="plain") is chosen[1]
+    with pytest.raises(ValueError, match="8 evaluations match"):
+        many.one(metric="accuracy")
+    with pytest.raises(ValueError, match="'metrics' is not an attribute"):
+        many.select(metrics="accuracy")
+
+
+@pytest.mark.parametrize("name", ["one", "many", "duel"])
+def test_plot_returns_axes(name, request):
+    import matplotlib.pyplot as plt
+
+    result = request.getfixturevalue(name)
+    axes = result.plot()
+    assert len(axes.get_yticklabels()) == (len(result) if name == "many" else 1)
+    assert result.plot(ax=axes) is axes
+    plt.close(axes.figure)
