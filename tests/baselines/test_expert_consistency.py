@@ -1,4 +1,4 @@
-"""Decisions as labels where decision-makers agree: the labels themselves, the contract, scikit-learn's checks."""
+"""Decisions as labels where decision-makers agree: the labels, the contract, scikit-learn's checks."""
 
 import pickle
 

@@ -207,6 +207,7 @@ BAD = [
     ({"decision_maker": None}, "decision_maker is missing: y has holes"),
     ({"decision_maker": np.zeros(2000), "assumption": "nucem"}, "'nucem' needs two or more"),
     ({"decision_maker": np.zeros(5)}, "decision_maker has 5 rows and X has 2000"),
+    ({"by": [None] * 2000}, "by is missing in 2000 rows"),
     ({"by": np.zeros(5)}, "by has 5 rows and X has 2000"),
     ({"assumption": "exogenous"}, "assumption 'exogenous' is not one of 'none', 'instrument'"),
     ({"interval": "both"}, "interval='both' is not one of 'parameter', 'set'"),

@@ -13,7 +13,7 @@ from selective_labels.evaluation import (
     evaluate,
     policy_value,
 )
-from selective_labels.evaluation.metrics import NAMES, named_metrics
+from selective_labels.evaluation.named import NAMES, named_metrics
 from tests.evaluation.samples import fully_labeled, lottery
 
 X, Y, WEIGHT = fully_labeled(n_classes=2)
@@ -99,6 +99,11 @@ def test_string_classes():
     names = np.array(["good", "bad"])
     result = evaluate(names[LABELS], X, names[Y], metric="tpr", pos_label="bad")
     np.testing.assert_allclose(result.lower, reference.recall_score(Y, LABELS))
+
+
+def test_true_may_be_predicted_as_one():
+    result = evaluate(LABELS, X, Y.astype(bool))
+    np.testing.assert_allclose(result.lower, reference.accuracy_score(Y, LABELS))
 
 
 def test_a_class_that_only_the_classifier_knows_counts():

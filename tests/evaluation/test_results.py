@@ -60,6 +60,7 @@ def test_text_of_many_states_the_same(many):
     assert "covers the value" in text
     assert f"Sample ({NASTY})" in text
     assert f"accuracy, {NASTY} minus plain" in text  # the gap
+    assert f"Sample ({NASTY} and plain): 1,000 cases" in repr(many.gaps)
     assert not any(line.endswith(" ") for line in text.splitlines())
 
 

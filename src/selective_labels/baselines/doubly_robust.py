@@ -167,6 +167,7 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes of the smallest (worst-case) regret, (n_samples,)."""
+        check_is_fitted(self)
         if self.gamma == 1.0:
             return self.classes_[point_costs(self.predict_proba(X), self.cost).argmin(axis=1)]
         return self.classes_[minimax_class(self.predict_bounds(X), self.cost)]

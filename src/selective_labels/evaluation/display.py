@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from selective_labels.evaluation.results import Estimated, Evaluations, Sample
+    from selective_labels.evaluation.results import Estimated, Evaluation, Evaluations, Sample
 
 
 ASSUMPTION_TEXTS = {
@@ -132,17 +132,21 @@ def _footer(results: "Evaluations") -> list[str]:
         return []
     first = items[0]
     names = dict.fromkeys(item.assumption for item in items)
-    samples = {item.group: item.sample for item in items}
+    samples = {_whom(item): item.sample for item in items}
     lines = [
         f"lower, upper: estimated ends of what the assumption leaves possible. interval: {_percent(first)}, "
         f"{INTERVAL_TEXTS[first.interval]} with probability {first.confidence_level:.4g}."
     ]
     lines += [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
-    for group, sample in samples.items():
-        lines.append(f"Sample{'' if group is None else f' ({group})'}: {sample_text(sample)}")
+    lines += [f"Sample{whom}: {sample_text(sample)}" for whom, sample in samples.items()]
     for item in items:
         lines += [f"{item.title} ({item.assumption}): {note}" for note in _notes(item)]
     return lines
+
+
+def _whom(item: "Evaluation") -> str:
+    groups = [str(group) for group in (item.group, item.reference) if group is not None]
+    return f" ({' and '.join(groups)})" if groups else ""
 
 
 def _interval(result: "Estimated") -> str:

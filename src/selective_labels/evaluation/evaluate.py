@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from selective_labels.data import _as_series
 from selective_labels.evaluation.ends import Ends, Functional, outer_difference
-from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range, named_metrics
+from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
+from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation, Evaluations, estimated
 from selective_labels.evaluation.sample import ScoredSample, score_sample
 from selective_labels.evaluation.subject import Subject, read_subject
@@ -139,7 +140,7 @@ def evaluate(
     )
     subject = read_subject(classifier, X, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
-    cells = None if by is None else _as_series(by, "by", len(sample.data)).to_numpy()
+    cells = None if by is None else _read_groups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
     single = by is None and isinstance(assumption, str) and assumption != "all"
     if single and len(results) == 1 and not isinstance(metric, list | tuple):
@@ -186,6 +187,13 @@ def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike 
         else:
             raise ValueError(f"metric={each!r} is neither a name nor a metric object.")
     return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
+
+
+def _read_groups(by: Any, n_samples: int) -> np.ndarray:
+    column = _as_series(by, "by", n_samples)
+    if column.isna().any():
+        raise ValueError(f"by is missing in {column.isna().sum()} rows: give every case a group.")
+    return column.to_numpy()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from selective_labels.evaluation.ends import (
     Functional,
@@ -19,11 +18,7 @@ from selective_labels.evaluation.ends import (
 )
 from selective_labels.evaluation.subject import Subject
 from selective_labels.identification.bounds import Array
-from selective_labels.identification.functionals import (
-    brier_coefficients,
-    class_coefficients,
-    log_loss_coefficients,
-)
+from selective_labels.identification.functionals import class_coefficients
 
 Range = tuple[float, float]
 
@@ -186,7 +181,7 @@ class BalancedAccuracy(AnyMetric):
 
     def functional(self, subject: Subject) -> Separation:
         """Separation by the probability of predicting the last class."""
-        _need_two_classes(self.name, subject.classes)
+        need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 
     def range(self, classes: np.ndarray) -> Range:
@@ -195,7 +190,7 @@ class BalancedAccuracy(AnyMetric):
 
     def difference(self, first: Subject, second: Subject) -> Separation:
         """Separation by the difference of the predictions."""
-        _need_two_classes(self.name, first.classes)
+        need_two_classes(self.name, first.classes)
         return Separation(first.chosen[:, 1] - second.chosen[:, 1], event=1, scale=0.5, centre=0.0)
 
 
@@ -321,50 +316,6 @@ def calibration_bins(event: Any, n_bins: int = 10) -> list[CalibrationBin]:
     return [CalibrationBin(event, low, high) for low, high in pairwise(edges)]
 
 
-def named_metrics(
-    name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
-) -> list[AnyMetric]:
-    """Metric objects of a name; several for "calibration", else one.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    classes : sorted class labels
-    pos_label : class label, optional
-        Default: the last class.
-    cost : (n_classes, n_classes) array, optional
-        C[true, predicted], for "cost".
-    """
-    event = classes[-1] if pos_label is None else classes[code_of(pos_label, classes)]
-    if name not in NAMES:
-        raise ValueError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.")
-    if name in _OF_EVENT:
-        return [_OF_EVENT[name](event)]
-    if name in _PLAIN:
-        return [_PLAIN[name]]
-    if name == "cost":
-        return [expected_cost(cost, classes)]
-    if name == "auc":
-        if pos_label is None:
-            _need_two_classes("auc", classes)
-        return [Auc(event)]
-    return list(calibration_bins(event))
-
-
-def expected_cost(cost: ArrayLike | None, classes: np.ndarray) -> Metric:
-    """E[C[Y*, t]] for a matrix over the sorted classes."""
-    if cost is None:
-        raise ValueError("metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.")
-    matrix = np.asarray(cost, dtype=float)
-    if matrix.shape != (len(classes),) * 2 or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"cost has shape {matrix.shape}; it must be a finite matrix C[true, predicted] of shape "
-            f"{(len(classes),) * 2}."
-        )
-    return Metric("cost", occurs=lambda truth, predicted: matrix, greater_is_better=False)
-
-
 def code_of(label: Any, classes: np.ndarray) -> int:
     """Position of a class label."""
     position = np.flatnonzero(classes == label)
@@ -373,46 +324,10 @@ def code_of(label: Any, classes: np.ndarray) -> int:
     return int(position[0])
 
 
-def _need_two_classes(name: str, classes: np.ndarray) -> None:
+def need_two_classes(name: str, classes: np.ndarray) -> None:
+    """Refuse another number of classes."""
     if len(classes) != 2:
         raise ValueError(
             f"metric {name!r} needs two classes and there are {len(classes)}; "
             + ("give pos_label to set one against the rest." if name == "auc" else "use 'tpr' of each class.")
         )
-
-
-_PLAIN: dict[str, AnyMetric] = {
-    "accuracy": Metric("accuracy", lambda truth, predicted: truth == predicted),
-    "error": Metric("error", lambda truth, predicted: truth != predicted, greater_is_better=False),
-    "log_loss": ProbabilityMetric("log_loss", log_loss_coefficients, largest=np.inf),
-    "brier": ProbabilityMetric("brier", brier_coefficients, largest=2.0),
-    "regret": RegretMetric(),
-    "balanced_accuracy": BalancedAccuracy(),
-}
-
-_OF_EVENT: dict[str, Callable[[Any], AnyMetric]] = {
-    "share": lambda event: Metric("share", lambda truth, predicted: truth == event),
-    "tpr": lambda event: Metric(
-        "tpr",
-        occurs=lambda truth, predicted: predicted == event,
-        given=lambda truth, predicted: truth == event,
-    ),
-    "fpr": lambda event: Metric(
-        "fpr",
-        occurs=lambda truth, predicted: predicted == event,
-        given=lambda truth, predicted: truth != event,
-        greater_is_better=False,
-    ),
-    "ppv": lambda event: Metric(
-        "ppv",
-        occurs=lambda truth, predicted: truth == event,
-        given=lambda truth, predicted: predicted == event,
-    ),
-    "f1": lambda event: Metric(
-        "f1",
-        occurs=lambda truth, predicted: (predicted == event) & (truth == event),
-        given=lambda truth, predicted: 1.0 * (predicted == event) + (truth == event),
-    ),
-}
-
-NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")

@@ -170,6 +170,8 @@ def with_classes_of(data: SelectiveLabels, given: list[Any], minus_one_is_class:
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
     """Codes of labels; an unknown one is refused."""
+    if classes.dtype.kind == "b" and labels.dtype.kind in "iuf":  # True predicted as 1
+        classes = classes.astype(int)
     codes = pd.Index(classes).get_indexer(pd.Index(labels))
     if (codes < 0).any():
         unknown = np.asarray(labels)[codes < 0]

@@ -1,6 +1,6 @@
 """What the data say about class probabilities, at the training rows and at new ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,14 +43,14 @@ class Identified:
     cost: np.ndarray | None
     slope: Slope | None
 
-    def bounds(self, X: np.ndarray, *, held_out: bool = False) -> tuple[Bounds, np.ndarray]:
-        """Bounds, and the rows where they crossed and were repaired."""
-        return identified_bounds(self.joint, X, self.n_classes, self.label_range, held_out=held_out)
+    def bounds(self, X: np.ndarray) -> Bounds:
+        """Bounds at new rows; where they crossed they are repaired."""
+        return identified_bounds(self.joint, X, self.n_classes, self.label_range)[0]
 
-    def probabilities(self, X: np.ndarray, *, held_out: bool = False) -> np.ndarray:
-        """Class probabilities under NUCEM, (n_samples, n_classes); point mode only."""
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Class probabilities under NUCEM at new rows, (n_samples, n_classes); point mode only."""
         assert self.slope is not None
-        moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes, held_out=held_out)
+        moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes)
         return point_estimate(moments, self.slope.shrinkage)
 
     def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -72,9 +72,28 @@ class Identified:
         lowest, highest = self.label_range
         return np.ndim(lowest) == np.ndim(highest) == 0 and (lowest, highest) == NO_RANGE
 
-    def without_rows(self) -> "Identified":
-        """Drop what only the training rows need."""
-        return replace(self, joint=self.joint.without_rows())
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """What is identified at the training rows, each by the model that has not seen it.
+
+    Attributes
+    ----------
+    bounds : Bounds
+    crossed : (n_samples,) bool array
+        Where the bounds crossed and were repaired.
+    probabilities : (n_samples, n_classes) array or None
+        In point mode.
+    """
+
+    bounds: Bounds
+    crossed: np.ndarray
+    probabilities: np.ndarray | None
+
+    @property
+    def known(self) -> Bounds | np.ndarray:
+        """What the mode learns from."""
+        return self.bounds if self.probabilities is None else self.probabilities
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,7 @@ class PlugIn:
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Minus the cost of every class, (n_samples, n_classes)."""
         partial = self.identified.slope is None
-        known = self.identified.bounds(X)[0] if partial else self.identified.probabilities(X)
+        known = self.identified.bounds(X) if partial else self.identified.probabilities(X)
         return -self.identified.costs_and_gains(known)[0]
 
 
@@ -101,18 +120,22 @@ def identify(
     cv: Any,
     n_jobs: int | None,
     random_state: int,
-) -> Identified:
+) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
 
     The parameters are those of :class:`selective_labels.UCLClassifier`.
     """
+    n_classes = len(data.classes)
     by_leniency = mode == "point" and instrument == "leniency"
     joint = cross_fit(data, nuisance, cv=cv, in_halves=by_leniency, n_jobs=n_jobs, random_state=random_state)
-    slope = None
-    if by_leniency:
-        moments = slope_moments(joint, data.X, len(data.classes), held_out=True)
-        shrinkage, _ = choose_shrinkage(moments, own_instrument(joint, data), data.sample_weight)
-        slope = Slope(None, shrinkage)
-    elif mode == "point":
-        slope = Slope(data.decision_makers.astype(float), 0.0)
-    return Identified(joint, len(data.classes), label_range, cost, slope)
+    slope, probabilities = None, None
+    if mode == "point":
+        codes = None if by_leniency else data.decision_makers.astype(float)
+        moments = slope_moments(joint, data.X, n_classes, codes, held_out=True)
+        shrinkage = 0.0
+        if by_leniency:
+            shrinkage, _ = choose_shrinkage(moments, own_instrument(joint, data), data.sample_weight)
+        slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
+    bounds, crossed = identified_bounds(joint, data.X, n_classes, label_range, held_out=True)
+    identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
+    return identified, TrainingRows(bounds, crossed, probabilities)

@@ -166,7 +166,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.decision_makers_ = data.decision_makers
         self.n_ignored_labels_ = data.n_ignored_labels
-        identified = identify(
+        self._identified, rows = identify(
             data,
             mode=self.mode,
             instrument=self.instrument,
@@ -177,20 +177,17 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=int(seeds[0]),
         )
-        self.nuisance_report_ = identified.joint.report
-        self._identified = identified.without_rows()
-        if identified.slope is not None:
-            self.shrinkage_ = identified.slope.shrinkage
+        self.nuisance_report_ = self._identified.joint.report
+        if self._identified.slope is not None:
+            self.shrinkage_ = self._identified.slope.shrinkage
         weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
-        bounds, crossed = identified.bounds(data.X, held_out=True)
-        known = bounds if identified.slope is None else identified.probabilities(data.X, held_out=True)
-        problem = CostSensitiveProblem(data.X, *identified.costs_and_gains(known), weight)
+        problem = CostSensitiveProblem(data.X, *self._identified.costs_and_gains(rows.known), weight)
         self._score = self._fit_score(problem, surrogate, int(seeds[1]))
         plug_in = isinstance(self._score, PlugIn)
         chosen = (-problem.costs if plug_in else self._score.scores(data.X)).argmax(axis=1)
-        regrets = worst_case_costs(bounds, identified.cost)[np.arange(len(chosen)), chosen]
+        regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
-        self.crossed_share_ = float(np.average(crossed, weights=weight))
+        self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -230,7 +227,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             ``lower`` and ``upper``, each (n_samples, n_classes).
         """
         check_is_fitted(self)
-        return self._identified.bounds(read_features(self, X))[0]
+        return self._identified.bounds(read_features(self, X))
 
     def predict_set(self, X: Any) -> np.ndarray:
         """Classes that can still be best, (n_samples, n_classes) bool."""

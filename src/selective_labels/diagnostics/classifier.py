@@ -1,0 +1,39 @@
+"""SL202: can features tell who will decide? A classifier of decision-makers, tested on rows it has not seen."""
+
+import numpy as np
+
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.permutation import permutation_p_value, shuffles
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, tested
+
+
+def _find(context: Context) -> Finding:
+    model = context.assignment_model
+    position = np.arange(len(model.arm))
+
+    def log_likelihood(arm: np.ndarray) -> float:
+        return float(model.log_probabilities[position, arm].mean())
+
+    observed = log_likelihood(model.arm)
+    drawn = np.array(
+        [
+            log_likelihood(arm)
+            for arm in shuffles(model.arm, model.cell, context.n_permutations, context.generator(202))
+        ]
+    )
+    p_value = permutation_p_value(observed, drawn)
+    gain = observed - float(drawn.mean())
+    status = tested(p_value, context.level)
+    who = "the leniency group of the decision-maker" if model.grouped else "the decision-maker"
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"Features predict {who} {context.place}: {gain:.3f} nats per case better than chance.",
+            gain,
+            p_value,
+            "Give finer strata, or rely on the instrument given the features only.",
+        )
+    return Finding(status, f"Features do not tell {who} {context.place}.", gain, p_value)
+
+
+CHECK = Check("SL202", "classifier of decision-makers", "assignment", _find)

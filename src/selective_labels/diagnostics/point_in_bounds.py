@@ -1,0 +1,42 @@
+"""SL602: does the point estimate (NUCEM) respect the bounds that need no such assumption?"""
+
+import numpy as np
+
+from selective_labels.diagnostics.cells import holm
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.inequality import one_sided
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+
+
+def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """t statistic and p-value of E[lower_k] > E[point_k] for each class, (n_classes, 2)."""
+    return np.array([one_sided(column) for column in (lower - point).T])
+
+
+def _find(context: Context) -> Finding:
+    need(context.n_classes > 1, "one class only was seen.")
+    lower, point = context.scores["instrument"].values, context.scores["nucem"].values
+    tests = shortfalls(lower, point)
+    adjusted = holm(tests[:, 1])
+    worst = int(adjusted.argmin())
+    statistic, p_value = float(tests[worst, 0]), float(adjusted[worst])
+    label = context.data.classes.tolist()[worst]
+    status = tested(p_value, context.level)
+    figures = f"{point[:, worst].mean():.2f} against a lower bound of {lower[:, worst].mean():.2f}"
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"The point estimate contradicts the bounds: the share of {label!r} is {figures}.",
+            statistic,
+            p_value,
+            "Use bounds, not point estimates.",
+        )
+    return Finding(
+        status,
+        f"The point estimate lies within the bounds (closest: the share of {label!r}, {figures}).",
+        statistic,
+        p_value,
+    )
+
+
+CHECK = Check("SL602", "point estimate within bounds", "nucem", _find)

@@ -1,0 +1,134 @@
+"""What a check finds: a status, a number, a sentence, and what to do."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selective_labels.diagnostics.context import Context
+
+OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
+# From the best to the worst.
+STATUSES = (NOT_APPLICABLE, OK, WARNING, VIOLATED)
+FAMILIES = (
+    "relevance",
+    "assignment",
+    "overlap",
+    "inequality",
+    "monotonicity",
+    "nucem",
+    "crossing",
+    "skill",
+    "unconfounded",
+)
+
+
+class NotApplicable(Exception):
+    """A check has nothing to work with; the text says why."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check says about a sample, before it is signed with code and name.
+
+    Attributes
+    ----------
+    status : "ok", "warning", "violated" or "not applicable"
+    message : str
+        One or two sentences for a practitioner.
+    statistic, p_value : float or None
+    advice : str
+        What to do; empty if nothing needs doing.
+    """
+
+    status: str
+    message: str
+    statistic: float | None = None
+    p_value: float | None = None
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The finding of one coded check.
+
+    Attributes
+    ----------
+    code : str
+        Stable; docs/diagnostics.md lists them all.
+    name, family : str
+    status : "ok", "warning", "violated" or "not applicable"
+        The last is not a pass: nothing was tested.
+    statistic : float or None
+    p_value : float or None
+        Of the check's null hypothesis, where it is a test.
+    message : str
+        What was found, in words.
+    advice : str
+        What to do about it; empty if nothing needs doing.
+    """
+
+    code: str
+    name: str
+    family: str
+    status: str
+    statistic: float | None
+    p_value: float | None
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A coded check: calling it never raises for want of data.
+
+    Attributes
+    ----------
+    code, name, family : str
+    find : callable
+        From a :class:`Context` to a :class:`Finding`; raises :class:`NotApplicable` with the reason.
+    """
+
+    code: str
+    name: str
+    family: str
+    find: Callable[["Context"], Finding]
+
+    def __call__(self, context: "Context") -> CheckResult:
+        """Run the check."""
+        try:
+            finding = self.find(context)
+        except NotApplicable as reason:
+            finding = Finding(NOT_APPLICABLE, f"Not tested: {reason}")
+        return CheckResult(
+            self.code,
+            self.name,
+            self.family,
+            finding.status,
+            finding.statistic,
+            finding.p_value,
+            finding.message,
+            finding.advice,
+        )
+
+
+def worst(statuses: Iterable[str]) -> str:
+    """The worst status that applied; "not applicable" if none did.
+
+    Examples
+    --------
+    >>> worst(["ok", "not applicable", "warning"]), worst(["not applicable"])
+    ('warning', 'not applicable')
+    """
+    return max(statuses, key=STATUSES.index, default=NOT_APPLICABLE)
+
+
+def need(condition: object, reason: str) -> None:
+    """Raise :class:`NotApplicable` with the reason unless the condition holds."""
+    if not condition:
+        raise NotApplicable(reason)
+
+
+def tested(p_value: float, level: float) -> str:
+    """Status of a test of an assumption: violated if rejected at the level."""
+    return VIOLATED if p_value < level else OK

@@ -1,0 +1,29 @@
+"""SL104: what bounds will be worth here."""
+
+import numpy as np
+
+from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Finding
+from selective_labels.identification.rules import decided as decided_rows
+
+WIDE_RANGE = 0.1
+
+
+def _find(context: Context) -> Finding:
+    wide = float(np.mean(context.row_model.leniency_range > WIDE_RANGE))
+    bounds, _ = context.bounds
+    slack = float(np.maximum(bounds.slack, 0.0).mean())
+    unseen = 1.0 - float(context.model_data.decision.mean())
+    settled = float(decided_rows(bounds).mean())
+    decided = context.result_of(STRENGTH).status
+    return Finding(
+        OK if decided == NOT_APPLICABLE else decided,
+        f"For {wide:.0%} of cases the most and the least lenient decision-maker differ by more than 10 points. "
+        f"Labels of {unseen:.0%} are unseen; bounds leave {slack:.0%} open on average, and settle the most "
+        f"probable class of {settled:.0%} of cases.",
+        slack,
+    )
+
+
+CHECK = Check("SL104", "worth of bounds", "relevance", _find)

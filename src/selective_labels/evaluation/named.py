@@ -1,0 +1,101 @@
+"""Metrics by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels.evaluation.metrics import (
+    AnyMetric,
+    Auc,
+    BalancedAccuracy,
+    Metric,
+    ProbabilityMetric,
+    RegretMetric,
+    calibration_bins,
+    code_of,
+    need_two_classes,
+)
+from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
+
+
+def named_metrics(
+    name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
+) -> list[AnyMetric]:
+    """Metric objects of a name; several for "calibration", else one.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    classes : sorted class labels
+    pos_label : class label, optional
+        Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted], for "cost".
+    """
+    event = classes[-1] if pos_label is None else classes[code_of(pos_label, classes)]
+    if name not in NAMES:
+        raise ValueError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.")
+    if name in _OF_EVENT:
+        return [_OF_EVENT[name](event)]
+    if name in _PLAIN:
+        return [_PLAIN[name]]
+    if name == "cost":
+        return [expected_cost(cost, classes)]
+    if name == "auc":
+        if pos_label is None:
+            need_two_classes("auc", classes)
+        return [Auc(event)]
+    return list(calibration_bins(event))
+
+
+def expected_cost(cost: ArrayLike | None, classes: np.ndarray) -> Metric:
+    """E[C[Y*, t]] for a matrix over the sorted classes."""
+    if cost is None:
+        raise ValueError("metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.")
+    matrix = np.asarray(cost, dtype=float)
+    if matrix.shape != (len(classes),) * 2 or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"cost has shape {matrix.shape}; it must be a finite matrix C[true, predicted] of shape "
+            f"{(len(classes),) * 2}."
+        )
+    return Metric("cost", occurs=lambda truth, predicted: matrix, greater_is_better=False)
+
+
+_PLAIN: dict[str, AnyMetric] = {
+    "accuracy": Metric("accuracy", lambda truth, predicted: truth == predicted),
+    "error": Metric("error", lambda truth, predicted: truth != predicted, greater_is_better=False),
+    "log_loss": ProbabilityMetric("log_loss", log_loss_coefficients, largest=np.inf),
+    "brier": ProbabilityMetric("brier", brier_coefficients, largest=2.0),
+    "regret": RegretMetric(),
+    "balanced_accuracy": BalancedAccuracy(),
+}
+
+_OF_EVENT: dict[str, Callable[[Any], AnyMetric]] = {
+    "share": lambda event: Metric("share", lambda truth, predicted: truth == event),
+    "tpr": lambda event: Metric(
+        "tpr",
+        occurs=lambda truth, predicted: predicted == event,
+        given=lambda truth, predicted: truth == event,
+    ),
+    "fpr": lambda event: Metric(
+        "fpr",
+        occurs=lambda truth, predicted: predicted == event,
+        given=lambda truth, predicted: truth != event,
+        greater_is_better=False,
+    ),
+    "ppv": lambda event: Metric(
+        "ppv",
+        occurs=lambda truth, predicted: truth == event,
+        given=lambda truth, predicted: predicted == event,
+    ),
+    "f1": lambda event: Metric(
+        "f1",
+        occurs=lambda truth, predicted: (predicted == event) & (truth == event),
+        given=lambda truth, predicted: 1.0 * (predicted == event) + (truth == event),
+    ),
+}
+
+NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
