@@ -1,14 +1,45 @@
 """Learn and evaluate classifiers when labels exist only where someone decided in favour."""
 
 from selective_labels import datasets
-from selective_labels.baselines import IPWClassifier, SelectedSampleClassifier
+from selective_labels.baselines import (
+    DoublyRobustClassifier,
+    ExpertConsistencyClassifier,
+    IPWClassifier,
+    SelectedSampleClassifier,
+)
 from selective_labels.data import SelectiveLabels
+from selective_labels.evaluation import (
+    Comparison,
+    Evaluation,
+    Evaluations,
+    Metric,
+    calibration_bins,
+    compare,
+    conditional_rate,
+    evaluate,
+    lower_bound_scorer,
+    policy_value,
+)
+from selective_labels.identification import Bounds
 from selective_labels.learners import UCLClassifier
 
 __all__ = [
+    "Bounds",
+    "Comparison",
+    "DoublyRobustClassifier",
+    "Evaluation",
+    "Evaluations",
+    "ExpertConsistencyClassifier",
     "IPWClassifier",
+    "Metric",
     "SelectedSampleClassifier",
     "SelectiveLabels",
     "UCLClassifier",
+    "calibration_bins",
+    "compare",
+    "conditional_rate",
     "datasets",
+    "evaluate",
+    "lower_bound_scorer",
+    "policy_value",
 ]

@@ -61,7 +61,7 @@ def test_consistent_if_one_nuisance_is_right(chance_right, posterior_right):
 
 @pytest.mark.parametrize("gamma", [1.0, 1.5, 4.0])
 def test_ends_are_those_of_the_model_with_gamma(gamma):
-    X, y = draw()
+    X, y = draw(n_samples=40_000)
     model = DoublyRobustClassifier(nuisance=nuisance(True, True), gamma=gamma, random_state=0).fit(X, y)
     grid = np.linspace(-0.8, 0.8, 5)[:, None]
     chance, posterior = expit(2 * grid[:, 0]), truth(grid)
@@ -75,7 +75,7 @@ def test_ends_are_those_of_the_model_with_gamma(gamma):
     # What the other class leaves bounds a class too.
     lower = np.maximum(boxes[1][0], 1 - boxes[0][1])
     upper = np.minimum(boxes[1][1], 1 - boxes[0][0])
-    assert_allclose(bounds.lower[:, 1], lower, atol=0.06)  # boosting's own error on 100,000 rows
+    assert_allclose(bounds.lower[:, 1], lower, atol=0.06)  # boosting's own error on 40,000 rows
     assert_allclose(bounds.upper[:, 1], upper, atol=0.06)
 
 
@@ -189,9 +189,16 @@ def test_bad_options_get_one_clear_sentence(options, message):
         DoublyRobustClassifier(**options).fit(X, y)
 
 
-FAILURES = {
-    "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`",
-}
+def expected_failures(estimator):
+    failures = {
+        "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`"
+    }
+    # Labels alone do not show it: without probabilities (gamma above 1) the check passes.
+    if estimator.estimator != "linear" and estimator.gamma == 1.0:
+        failures["check_sample_weight_equivalence_on_dense_data"] = (
+            "gradient boosting bins features by rows and counts rows in its leaves, not weights"
+        )
+    return failures
 
 
 @parametrize_with_checks(
@@ -200,18 +207,7 @@ FAILURES = {
         DoublyRobustClassifier(gamma=2.0),
         DoublyRobustClassifier(HistGradientBoostingRegressor(max_iter=20)),
     ],
-    expected_failed_checks=lambda estimator: (
-        FAILURES
-        | (
-            {}
-            if estimator.estimator == "linear"
-            else {
-                "check_sample_weight_equivalence_on_dense_data": (
-                    "gradient boosting bins features by rows and counts rows in its leaves, not weights"
-                )
-            }
-        )
-    ),
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from selective_labels.evaluation.extrapolation import adjusted_means, coherent, extrapolate, value_at_one
+from selective_labels.evaluation.extrapolation import extrapolate
+from selective_labels.identification.extrapolation import adjusted_means, coherent, value_at_one
 
 LIMIT = 4.5  # standard errors of a false alarm of 7e-6
 

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
+from selective_labels.evaluation.evaluate import evaluate
 from selective_labels.evaluation.sensitivity import sensitivity_curve
 from selective_labels.identification.bounds import Bounds
 from selective_labels.nuisance.confounding import (
@@ -270,6 +271,21 @@ def test_kappa_runs_from_nucem_to_the_instrument(sample, predictions):
     assert_allclose([curve.lower[1], curve.upper[1]], [curve.limit_lower, curve.limit_upper], atol=0.01)
     truth = np.mean(predictions[0] == sample.y_true)  # NUCEM holds in this design
     assert curve.ci_lower[0] < truth < curve.ci_upper[0]
+
+
+@pytest.mark.parametrize(("parameter", "start"), [("gamma", "unconfounded"), ("kappa", "nucem")])
+def test_ends_of_the_curve_are_what_evaluate_says(sample, predictions, parameter, start):
+    options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint}
+    curve = run(
+        sample, predictions[0], parameter=parameter, values=[1.0 if parameter == "gamma" else 0.0], **options
+    )
+    first, last = (
+        evaluate(predictions[0], sample.X, sample.y, assumption=name, **options)
+        for name in (start, "instrument")
+    )
+    assert_allclose([curve.lower[0], curve.upper[0]], first.lower, atol=1e-12)
+    assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [first.ci_lower, first.ci_upper], atol=1e-9)
+    assert_allclose([curve.limit_lower, curve.limit_upper], [last.lower, last.upper], atol=1e-12)
 
 
 def test_instrument_narrows(sample, predictions):

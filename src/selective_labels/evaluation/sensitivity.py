@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 from sklearn.utils.validation import check_array
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.evaluation.break_even import LARGEST_GAMMA, conclude
 from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.evaluation.estimates import covariance, mean_estimate
 from selective_labels.evaluation.intervals import few_clusters_factor, parameter_interval
@@ -34,12 +33,9 @@ METRICS = ("accuracy", "error", "cost", "share")
 PARAMETERS = ("gamma", "kappa")
 LIMITS = ("none", "instrument")
 CLUSTERS = ("groups", "decision_maker", None)
-# Largest gamma of a default curve, and of the search for a break-even: beyond it nothing moves.
+# Largest gamma of a default curve.
 SHOWN_GAMMA = 10.0
-LARGEST_GAMMA = 1e9
 N_POINTS = 25
-# The search looks for the first change between these many points, then closes in.
-N_SCANNED = 33
 
 ASSUMPTIONS = {
     "gamma": "given the features, each class is at most gamma times more, and at most gamma times less, "
@@ -267,7 +263,7 @@ def sensitivity_curve(
         limit_lower=worst[0],
         limit_upper=worst[1],
         crossed=points[:, 4],
-        **_conclude(solve, parameter, threshold, name.lower()),
+        **conclude(solve, parameter, threshold, name.lower()),
     )
 
 
@@ -357,52 +353,6 @@ class _Inference:
             self.confidence_level,
         )
         return ends[0].value, ends[1].value, interval.lower, interval.upper
-
-
-def _conclude(
-    ends: Callable[[float], tuple[float, ...]],
-    parameter: str,
-    threshold: float | None,
-    name: str,
-) -> dict[str, Any]:
-    """Say what the first value tells about the threshold, and how long that lasts."""
-    if threshold is None:
-        return {}
-    ends = lru_cache(maxsize=None)(ends)
-    first = ends(_value(parameter, 0.0))
-    above = (first[0] + first[1]) / 2.0 >= threshold
-    word = "at least" if above else "below"
-
-    def margin(share: float, end: int) -> float:
-        reached = ends(_value(parameter, share))
-        return reached[end] - threshold if above else threshold - reached[end + 1]
-
-    return {
-        "threshold": threshold,
-        "conclusion": f"{name} is {word} {threshold:g}",
-        "break_even": _first_failure(lambda share: margin(share, 0), parameter),
-        "break_even_ci": _first_failure(lambda share: margin(share, 2), parameter),
-    }
-
-
-def _first_failure(margin: Callable[[float], float], parameter: str) -> float | None:
-    """Smallest value of the parameter at which a margin turns negative; infinite if it never does."""
-    shares = np.linspace(0.0, 1.0, N_SCANNED)
-    previous = shares[0]
-    if margin(previous) < 0.0:
-        return None
-    for share in shares[1:]:
-        if margin(share) < 0.0:
-            return _value(parameter, brentq(margin, previous, share, xtol=1e-7))
-        previous = share
-    return float("inf")
-
-
-def _value(parameter: str, share: float) -> float:
-    """Value of the parameter at a share of the way from the point assumption to the worst case."""
-    if parameter == "kappa":
-        return LARGEST_KAPPA * share
-    return min(1.0 / max(1.0 - share, 1.0 / LARGEST_GAMMA), LARGEST_GAMMA)
 
 
 def _coefficients(

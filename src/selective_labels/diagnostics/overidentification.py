@@ -1,0 +1,94 @@
+"""SL601: is one slope enough for all decision-makers? The over-identification test of NUCEM."""
+
+import numpy as np
+
+from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.effective_f import effective_f
+from selective_labels.diagnostics.linearity import LinearityTest, cell_linearity, covariate_linearity
+from selective_labels.diagnostics.results import (
+    OK,
+    VIOLATED,
+    WARNING,
+    Check,
+    Finding,
+    NotApplicable,
+    need,
+    tested,
+)
+
+# Decision-makers with fewer cases than this are left out: shares of so few are not nearly normal.
+FEWEST_ROWS = 20
+
+
+def _by_cell(context: Context) -> LinearityTest:
+    """Test every stratum with three decision-makers or more, and add up."""
+    n_makers = context.n_decision_makers
+    n_outcomes = context.n_classes + 1
+    code = (context.cell * n_makers + context.decision_maker) * n_outcomes + context.data.y + 1
+    n_cells = int(context.cell.max()) + 1
+    counts = np.bincount(code, minlength=n_cells * n_makers * n_outcomes).reshape(n_cells, n_makers, n_outcomes)
+    tests = []
+    for cell in counts:
+        large = cell[cell.sum(axis=1) >= FEWEST_ROWS]
+        shown = large[:, 1:].any(axis=0)
+        if len(large) >= 3 and shown.sum() > 1 and large[:, 0].any():
+            tests.append(cell_linearity(large[:, np.append(True, shown)]))
+    need(tests, f"no three decision-makers of one stratum have {FEWEST_ROWS} cases or more.")
+    return sum(tests[1:], start=tests[0])
+
+
+def _given_features(context: Context) -> LinearityTest:
+    need(
+        context.result_of(STRENGTH).status == OK,
+        "decision-makers differ too little given the features (SL101) for the test to hold its level.",
+    )
+    model = context.row_model
+    rows = np.bincount(model.arm, minlength=model.propensity.shape[1])
+    large = rows >= FEWEST_ROWS
+    need(large.sum() >= 3, f"fewer than three decision-makers have {FEWEST_ROWS} cases or more.")
+    kept = large[model.arm]
+    propensity = model.propensity[kept][:, large]
+    propensity = propensity / np.maximum(propensity.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return covariate_linearity(
+        context.seen_labels[context.model_rows][kept],
+        model.labeled[kept],
+        model.posterior[kept],
+        model.deviation[kept],
+        (np.cumsum(large) - 1)[model.arm[kept]],
+        propensity,
+    )
+
+
+def _find(context: Context) -> Finding:
+    need(context.n_decision_makers >= 3, "it takes three decision-makers to tell a line from a curve.")
+    need(context.n_classes > 1, "one class only was seen.")
+    need(not context.data.decision.all(), "no case was decided against.")
+    test = _given_features(context) if context.has_features else _by_cell(context)
+    p_value = test.p_value
+    try:
+        proxy = f"first-stage F = {effective_f(context):.1f}"
+    except NotApplicable:
+        proxy = "no first-stage F"
+    figures = f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; {proxy}"
+    if tested(p_value, context.level) == VIOLATED:
+        return Finding(
+            VIOLATED,
+            f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves the "
+            "label and changes how decision-makers differ, or who decides changes the label.",
+            test.total,
+            p_value,
+            "Use bounds (assumption='instrument'), not point estimates.",
+        )
+    if context.result_of(STRENGTH).status != OK:
+        return Finding(
+            WARNING,
+            f"NUCEM is not rejected ({figures}), but decision-makers differ too little for that to mean much.",
+            test.total,
+            p_value,
+            "Use bounds (assumption='instrument'), not point estimates.",
+        )
+    return Finding(OK, f"Seen labels are a straight line in leniency ({figures}).", test.total, p_value)
+
+
+CHECK = Check("SL601", "NUCEM over-identification", "nucem", _find)
