@@ -16,9 +16,13 @@ from selective_labels.evaluation import (
     calibration_bins,
     compare,
     conditional_rate,
+    contraction,
     evaluate,
+    extrapolate,
     lower_bound_scorer,
     policy_value,
+    quintile_contraction,
+    sensitivity_curve,
 )
 from selective_labels.identification import Bounds
 from selective_labels.learners import UCLClassifier
@@ -38,8 +42,12 @@ __all__ = [
     "calibration_bins",
     "compare",
     "conditional_rate",
+    "contraction",
     "datasets",
     "evaluate",
+    "extrapolate",
     "lower_bound_scorer",
     "policy_value",
+    "quintile_contraction",
+    "sensitivity_curve",
 ]

@@ -1,8 +1,8 @@
 """Real people decide and the truth is known: raters of Dressel and Farid (2018).
 
-A rater who predicts no reoffence "releases"; the labels of the other cases are known, but hidden from us. So are
-priors, juvenile counts, charge, and the score made from them; raters saw all but the score, so the confounding
-is real.
+A rater who predicts no reoffence "releases"; the labels of the other cases are known, but hidden from us. So
+are priors, juvenile counts, charge, and the score made from them; raters saw all but the score, so the
+confounding is real.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SL201: do decision-makers get cases that look alike? By what their features predict."""
+"""SL201: whether decision-makers get cases that look alike, by what features predict."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""SL202: can features tell who will decide? A classifier of decision-makers, tested on rows it has not seen."""
+"""SL202: a classifier of decision-makers from features, tested on rows that it has not seen."""
 
 import numpy as np
 

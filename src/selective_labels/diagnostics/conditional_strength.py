@@ -1,4 +1,4 @@
-"""SL101: do decision-makers treat like cases differently? The check that decides relevance."""
+"""SL101: whether decision-makers treat like cases differently; the check that decides relevance."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the checks share: the sample, one cross-fit, predictions by it, permutations. Computed when asked for."""
+"""What the checks share: the sample, one cross-fit, its predictions; each computed when first asked for."""
 
 import warnings
 from dataclasses import replace
@@ -42,7 +42,7 @@ class Context:
     fit : CrossFit, optional
         Models fitted in halves on all rows of `data`, to be used instead of new ones.
 
-    Every attribute that cannot be computed raises `NotApplicable` with the reason.
+    Every attribute that cannot be computed raises `NotApplicableError` with the reason.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""SL701: do estimated bounds cross?"""
+"""SL701: how many estimated bounds cross."""
 
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import CHECK as ON_AVERAGE

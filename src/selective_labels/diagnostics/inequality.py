@@ -1,4 +1,4 @@
-"""SL401: do decision-makers' labels fit into one probability? The instrumental inequality, on average."""
+"""SL401: the instrumental inequality on average: do the lower bounds fit into one probability."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,7 +18,7 @@ def excess(context: Context) -> np.ndarray:
 
 
 def one_sided(values: np.ndarray) -> tuple[float, float]:
-    """t statistic of the mean, and the p-value of "not above zero".
+    """T statistic of the mean, and the p-value of "not above zero".
 
     Examples
     --------
@@ -38,8 +38,8 @@ def _find(context: Context) -> Finding:
     if status == VIOLATED:
         return Finding(
             status,
-            f"The best lower bounds of the classes sum to {total:.2f} on average: no probabilities fit. Cases "
-            "are not comparable across decision-makers, or who decides changes the label.",
+            f"The best lower bounds of the classes sum to {total:.2f} on average: no probabilities fit. "
+            "Cases are not comparable across decision-makers, or who decides changes the label.",
             statistic,
             p_value,
             "Do not use decision-makers as an instrument before finding out which of the two.",

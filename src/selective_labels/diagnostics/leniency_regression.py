@@ -1,4 +1,4 @@
-"""SL203: do the features of a case predict how lenient its decision-maker is with others?"""
+"""SL203: leniency of the decision-maker with other cases, regressed on the features of this one."""
 
 import numpy as np
 from scipy.stats import f as f_distribution

@@ -1,4 +1,4 @@
-"""Is what decision-makers see of each class linear in their leniency, with one slope for all? Pure mathematics."""
+"""Tests that what decision-makers see of each class is linear in their leniency: pure mathematics."""
 
 from dataclasses import dataclass
 
@@ -47,7 +47,7 @@ class LinearityTest:
         0.1
         """
         total = float(chi2.sf(self.total, self.total_freedom))
-        if self.total_freedom == self.curvature_freedom:
+        if self.total_freedom == self.curvature_freedom and np.isclose(self.total, self.curvature):
             return total
         return min(1.0, 2.0 * min(total, float(chi2.sf(self.curvature, self.curvature_freedom))))
 
@@ -130,6 +130,7 @@ def covariate_linearity(
     labeled: np.ndarray,
     posterior: np.ndarray,
     deviation: np.ndarray,
+    parabola: np.ndarray,
     arm: np.ndarray,
     propensity: np.ndarray,
 ) -> LinearityTest:
@@ -137,17 +138,18 @@ def covariate_linearity(
 
     E[(D Y_k - m_k(X) - η_k(X) (D - m_D(X))) (c_Z - E[c_Z | X])] = 0
 
-    for every contrast c of decision-makers that is orthogonal to their leniency. η = posterior + φ β, with
+    for every contrast c of decision-makers that is orthogonal to their leniency, and for the parabola
+    c = (λ_Z(X) - λ̄(X))², in which decision-makers may differ case by case. η = posterior + φ β, with
     φ = (1, m_D, posterior), is fitted by the moments of f φ, f the leniency of the row's decision-maker
     minus the average; the contrasts are made orthogonal to these, so that errors of m and of β do not
     matter to first order. Variances of the residuals are taken as linear in leniency. χ² with
-    (K - 1)(J - 2) degrees of freedom.
+    (K - 1)(J - 2) degrees of freedom for the contrasts, K - 1 for the parabola.
 
     Parameters
     ----------
     seen : (n_samples, n_classes) array
         1{D=1, Y=k}.
-    labeled, posterior, deviation, arm, propensity
+    labeled, posterior, deviation, parabola, arm, propensity
         Of :class:`selective_labels.diagnostics.predictions.RowModel`; each arm with some rows.
     """
     n_samples, n_free = len(arm), seen.shape[1] - 1
@@ -159,7 +161,7 @@ def covariate_linearity(
     rows = np.bincount(arm, minlength=propensity.shape[1])
     leniency = np.bincount(arm, surplus, len(rows)) / rows
     contrast = _contrasts(leniency, rows / n_samples)
-    weights = contrast[arm] - propensity @ contrast
+    weights = np.column_stack([parabola, contrast[arm] - propensity @ contrast])
     first_stage = instrument.T @ regressor
     beta = np.linalg.lstsq(first_stage, instrument.T @ residual, rcond=None)[0]
     weights = weights - instrument @ np.linalg.lstsq(first_stage.T, regressor.T @ weights, rcond=None)[0]
@@ -170,17 +172,16 @@ def covariate_linearity(
         covariance += np.einsum("ab,kl->akbl", own.T @ own, variance[each])
     moments = (weights.T @ residual).ravel()
     matrix = covariance.reshape(len(moments), -1)
-    total = moments @ np.linalg.solve(matrix, moments)
-    # Contrasts are ordered: the first is the parabola.
-    curvature = moments[:n_free] @ np.linalg.solve(matrix[:n_free, :n_free], moments[:n_free])
-    return LinearityTest(float(total), len(moments), float(curvature), n_free)
+    bent, others = moments[:n_free], moments[n_free:]
+    total = others @ np.linalg.solve(matrix[n_free:, n_free:], others)
+    curvature = bent @ np.linalg.solve(matrix[:n_free, :n_free], bent)
+    return LinearityTest(float(total), len(others), float(curvature), n_free)
 
 
 def _contrasts(leniency: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Contrasts of decision-makers orthogonal to one and to leniency, the parabola first, (J, J - 2)."""
+    """Contrasts of decision-makers orthogonal to one and to leniency, (J, J - 2)."""
     root = np.sqrt(share)[:, None]
-    centred = leniency - share @ leniency
-    columns = np.column_stack([np.ones(len(share)), centred, centred**2, np.eye(len(share))])
+    columns = np.column_stack([np.ones(len(share)), leniency - share @ leniency, np.eye(len(share))])
     return np.linalg.qr(columns * root)[0][:, 2 : len(share)] / root
 
 

@@ -107,7 +107,7 @@ def marginal_curve(
 
 
 def slope_p_value(slopes: np.ndarray, covariance: np.ndarray, generator: np.random.Generator) -> float:
-    """P-value of "all slopes lie in [0, 1]": the largest studentised excess against the least favourable case.
+    """P-value of "all slopes lie in [0, 1]", by the largest studentised excess in the least favourable case.
 
     Examples
     --------

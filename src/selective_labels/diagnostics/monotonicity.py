@@ -1,4 +1,4 @@
-"""SL501: would a lenient decision-maker accept whatever a strict one does? Monotonicity with exclusion."""
+"""SL501: monotonicity with exclusion: a lenient decision-maker accepts whatever a strict one does."""
 
 import numpy as np
 

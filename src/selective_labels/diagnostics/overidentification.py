@@ -1,4 +1,4 @@
-"""SL601: is one slope enough for all decision-makers? The over-identification test of NUCEM."""
+"""SL601: the over-identification test of NUCEM: one slope for all decision-makers."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from selective_labels.diagnostics.results import (
     WARNING,
     Check,
     Finding,
-    NotApplicable,
+    NotApplicableError,
     need,
     tested,
 )
@@ -27,9 +27,11 @@ def _by_cell(context: Context) -> LinearityTest:
     n_outcomes = context.n_classes + 1
     code = (context.cell * n_makers + context.decision_maker) * n_outcomes + context.data.y + 1
     n_cells = int(context.cell.max()) + 1
-    counts = np.bincount(code, minlength=n_cells * n_makers * n_outcomes).reshape(n_cells, n_makers, n_outcomes)
+    counts = np.bincount(code, minlength=n_cells * n_makers * n_outcomes).reshape(
+        n_cells, n_makers, n_outcomes
+    )
     tests = []
-    for cell in counts:
+    for cell in counts.reshape(n_cells, n_makers, n_outcomes):
         large = cell[cell.sum(axis=1) >= FEWEST_ROWS]
         shown = large[:, 1:].any(axis=0)
         if len(large) >= 3 and shown.sum() > 1 and large[:, 0].any():
@@ -55,6 +57,7 @@ def _given_features(context: Context) -> LinearityTest:
         model.labeled[kept],
         model.posterior[kept],
         model.deviation[kept],
+        model.parabola[kept],
         (np.cumsum(large) - 1)[model.arm[kept]],
         propensity,
     )
@@ -68,14 +71,14 @@ def _find(context: Context) -> Finding:
     p_value = test.p_value
     try:
         proxy = f"first-stage F = {effective_f(context):.1f}"
-    except NotApplicable:
+    except NotApplicableError:
         proxy = "no first-stage F"
     figures = f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; {proxy}"
     if tested(p_value, context.level) == VIOLATED:
         return Finding(
             VIOLATED,
-            f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves the "
-            "label and changes how decision-makers differ, or who decides changes the label.",
+            f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves "
+            "the label and changes how decision-makers differ, or who decides changes the label.",
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
@@ -83,7 +86,8 @@ def _find(context: Context) -> Finding:
     if context.result_of(STRENGTH).status != OK:
         return Finding(
             WARNING,
-            f"NUCEM is not rejected ({figures}), but decision-makers differ too little for that to mean much.",
+            f"NUCEM is not rejected ({figures}), but decision-makers differ too little for that to mean "
+            "much.",
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",

@@ -1,10 +1,18 @@
-"""SL302: could every case have gone to several decision-makers?"""
+"""SL302: whether every case could have gone to several decision-makers."""
 
 import numpy as np
 
 from selective_labels.diagnostics.cells import decision_makers_per_cell
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import OK, VIOLATED, WARNING, Check, Finding, NotApplicable, need
+from selective_labels.diagnostics.results import (
+    OK,
+    VIOLATED,
+    WARNING,
+    Check,
+    Finding,
+    NotApplicableError,
+    need,
+)
 from selective_labels.nuisance.score_formulas import OVERLAP
 
 # Below this effective share of the sample, averages rest on few cases.
@@ -47,7 +55,7 @@ def _find(context: Context) -> Finding:
     try:
         effective = effective_share(_weights(context))
         words = f"Weighted to equal assignment, the sample is worth {effective:.0%} of its size."
-    except NotApplicable:
+    except NotApplicableError:
         effective, words = 1.0, "Without features or strata every case counts alike."
     if alone > 0.5:
         return Finding(
@@ -59,8 +67,8 @@ def _find(context: Context) -> Finding:
     if alone > 0.0 or few > MANY_CASES or effective < SMALL_EFFECTIVE_SHARE:
         return Finding(
             WARNING,
-            f"{alone:.0%} of cases are in strata with a single decision-maker, {few:.0%} in strata with fewer "
-            f"than three. {words}",
+            f"{alone:.0%} of cases are in strata with a single decision-maker, {few:.0%} in strata with "
+            f"fewer than three. {words}",
             effective,
             advice="Use coarser strata, merge decision-makers, or leave out cases that only few handle.",
         )

@@ -1,20 +1,25 @@
-"""SL602: does the point estimate (NUCEM) respect the bounds that need no such assumption?"""
+"""SL602: whether the point estimate (NUCEM) respects the bounds, which need no such assumption."""
 
 import numpy as np
 
 from selective_labels.diagnostics.cells import holm
+from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import one_sided
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import OK, VIOLATED, Check, Finding, need, tested
 
 
 def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """t statistic and p-value of E[lower_k] > E[point_k] for each class, (n_classes, 2)."""
+    """T statistic and p-value of E[lower_k] > E[point_k] for each class, (n_classes, 2)."""
     return np.array([one_sided(column) for column in (lower - point).T])
 
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
+    need(
+        context.result_of(STRENGTH).status == OK,
+        "decision-makers differ too little (SL101) for a point estimate.",
+    )
     lower, point = context.scores["instrument"].values, context.scores["nucem"].values
     tests = shortfalls(lower, point)
     adjusted = holm(tests[:, 1])

@@ -1,4 +1,4 @@
-"""From the shared cross-fit to what the checks read: predictions of cases, and of cases under decision-makers."""
+"""From the shared cross-fit to what checks read: predictions of cases, and under every decision-maker."""
 
 from dataclasses import dataclass
 
@@ -69,6 +69,8 @@ class RowModel:
         Slope of seen labels on leniency: the class probabilities under NUCEM.
     deviation : (n_samples,) array
         Leniency of the row's own arm minus the average.
+    parabola : (n_samples,) array
+        The square of that deviation minus its average over arms.
     """
 
     arm: np.ndarray
@@ -78,6 +80,7 @@ class RowModel:
     labeled: np.ndarray
     posterior: np.ndarray
     deviation: np.ndarray
+    parabola: np.ndarray
 
 
 def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
@@ -90,6 +93,7 @@ def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
         np.empty(n_samples),
         np.empty((n_samples, n_classes)),
         np.empty((n_samples, n_classes)),
+        np.empty(n_samples),
         np.empty(n_samples),
     )
     for number, fold in enumerate(fit.folds):
@@ -110,8 +114,10 @@ def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
             result.posterior[here] = slope(
                 moments.covariance, moments.strength, moments.selected, WEAKEST_STRENGTH
             )
-            own = 1.0 - joint[arm, np.arange(len(here)), 0]
-            result.deviation[here] = own - labeled.sum(axis=1)
+            deviation = 1.0 - joint[:, :, 0] - labeled.sum(axis=1)
+            own = deviation[arm, np.arange(len(here))]
+            result.deviation[here] = own
+            result.parabola[here] = own**2 - np.sum(share.T * deviation**2, axis=0)
     return result
 
 

@@ -23,7 +23,7 @@ FAMILIES = (
 )
 
 
-class NotApplicable(Exception):
+class NotApplicableError(Exception):
     """A check has nothing to work with; the text says why."""
 
 
@@ -86,7 +86,7 @@ class Check:
     ----------
     code, name, family : str
     find : callable
-        From a :class:`Context` to a :class:`Finding`; raises :class:`NotApplicable` with the reason.
+        From a :class:`Context` to a :class:`Finding`; raises :class:`NotApplicableError` with the reason.
     """
 
     code: str
@@ -98,7 +98,7 @@ class Check:
         """Run the check."""
         try:
             finding = self.find(context)
-        except NotApplicable as reason:
+        except NotApplicableError as reason:
             finding = Finding(NOT_APPLICABLE, f"Not tested: {reason}")
         return CheckResult(
             self.code,
@@ -124,9 +124,9 @@ def worst(statuses: Iterable[str]) -> str:
 
 
 def need(condition: object, reason: str) -> None:
-    """Raise :class:`NotApplicable` with the reason unless the condition holds."""
+    """Raise :class:`NotApplicableError` with the reason unless the condition holds."""
     if not condition:
-        raise NotApplicable(reason)
+        raise NotApplicableError(reason)
 
 
 def tested(p_value: float, level: float) -> str:

@@ -1,4 +1,4 @@
-"""SL801: do lenient decision-makers also choose better? Leniency kept apart from skill."""
+"""SL801: leniency kept apart from skill: whether lenient decision-makers also choose better."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -76,7 +76,9 @@ def _find(context: Context) -> Finding:
     rows_of = context.compared
     codes, decision = context.decision_maker[rows_of], context.data.decision[rows_of]
     rows = np.bincount(codes, minlength=context.n_decision_makers)
-    rate = np.bincount(codes, context.adjusted_outcomes[:, 0], context.n_decision_makers) / np.maximum(rows, 1)
+    rate = np.bincount(codes, context.adjusted_outcomes[:, 0], context.n_decision_makers) / np.maximum(
+        rows, 1
+    )
     tests = []
     for column in labels:
         sorting = biserial(codes, decision, indices.values[:, column], context.n_decision_makers)
@@ -84,7 +86,8 @@ def _find(context: Context) -> Finding:
         kept &= (rate > SMALLEST_RATE) & (rate < 1.0 - SMALLEST_RATE)
         need(
             kept.sum() >= FEWEST_DECISION_MAKERS,
-            f"fewer than {FEWEST_DECISION_MAKERS} decision-makers have {FEWEST_ROWS} cases of both decisions.",
+            f"fewer than {FEWEST_DECISION_MAKERS} decision-makers have {FEWEST_ROWS} cases, some of each "
+            "decision.",
         )
         average = np.average(sorting[kept], weights=rows[kept])
         slope, p_value = slope_test(np.sign(average) * sorting[kept], rate[kept], rows[kept].astype(float))

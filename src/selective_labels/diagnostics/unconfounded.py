@@ -1,4 +1,4 @@
-"""SL901: given the features, do labels depend on how lenient the decision-maker was?"""
+"""SL901: whether labels of like cases depend on how lenient the decision-maker was."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -64,7 +64,8 @@ def _find(context: Context) -> Finding:
         )
     return Finding(
         status,
-        f"Among like cases, labels do not depend on how lenient the decision-maker was (χ² = {statistic:.1f}).",
+        f"Among like cases, labels do not depend on how lenient the decision-maker was "
+        f"(χ² = {statistic:.1f}).",
         statistic,
         p_value,
     )

@@ -19,9 +19,9 @@ def _find(context: Context) -> Finding:
     decided = context.result_of(STRENGTH).status
     return Finding(
         OK if decided == NOT_APPLICABLE else decided,
-        f"For {wide:.0%} of cases the most and the least lenient decision-maker differ by more than 10 points. "
-        f"Labels of {unseen:.0%} are unseen; bounds leave {slack:.0%} open on average, and settle the most "
-        f"probable class of {settled:.0%} of cases.",
+        f"For {wide:.0%} of cases the most and the least lenient decision-maker differ by more than 10 "
+        f"points. Labels of {unseen:.0%} are unseen; bounds leave {slack:.0%} open on average, and settle "
+        f"the most probable class of {settled:.0%} of cases.",
         slack,
     )
 

@@ -8,8 +8,10 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.identification.point import Moments, project_to_simplex, slope
 from selective_labels.nuisance.cross_fit import CrossFit
 
-# In the units of the variance of leniency; the last stands for "the labeled cases alone".
-SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1e6)
+# In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
+SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+# One-sided critical value, at 5 %, of the test whether the slope improves on the labeled cases' answer.
+CRITICAL = 1.645
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,11 @@ def moment_losses(
 def choose_shrinkage(
     moments: Moments, own: OwnInstrument, sample_weight: np.ndarray | None = None
 ) -> tuple[float, dict[float, float]]:
-    """Take the largest shrinkage whose held-out moment loss is within one standard error of the smallest.
+    """Take the shrinkage with the smallest held-out moment loss, if the slope improves on the labeled cases.
 
-    Where the instrument is strong, the loss tells values apart and the slope is left alone; where it is weak,
-    the loss is noise, and the one-standard-error rule falls back to what the labeled cases say.
+    Whether it does is a score test: a small step from the labeled cases' answer towards the slope (the largest
+    finite shrinkage) must lower the loss significantly. Where the instrument is weak the loss is mostly noise
+    and its minimum would be a gamble; the shrinkage is then infinite.
 
     Parameters
     ----------
@@ -94,17 +97,19 @@ def choose_shrinkage(
     """
     losses = {
         shrinkage: moment_losses(point_estimate(moments, shrinkage), own, sample_weight)
-        for shrinkage in SHRINKAGE_GRID
+        for shrinkage in (*SHRINKAGE_GRID, np.inf)
     }
     means = {shrinkage: float(each.mean()) for shrinkage, each in losses.items()}
-    best = losses[min(means, key=lambda shrinkage: means[shrinkage])]
-    excess = {shrinkage: each - best for shrinkage, each in losses.items()}
-    within = [tau for tau, each in excess.items() if each.mean() <= each.std() / np.sqrt(len(each))]
-    return max(within), means
+    step = losses[SHRINKAGE_GRID[-1]] - losses[np.inf]
+    if step.mean() >= -CRITICAL * step.std() / np.sqrt(len(step)):
+        return np.inf, means
+    return min(means, key=lambda shrinkage: means[shrinkage]), means
 
 
 def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
     """Class probabilities of everybody under NUCEM: shrunken slopes, projected on the simplex."""
+    if np.isinf(shrinkage):
+        return moments.selected
     return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
 
 

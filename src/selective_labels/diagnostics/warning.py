@@ -1,0 +1,55 @@
+"""The warning of estimators and evaluations whose assumption the data contradict."""
+
+import warnings
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.diagnostics import conditional_strength, overidentification
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.results import OK
+from selective_labels.nuisance.cross_fit import CrossFit
+
+# Enough to tell a p-value from one in twenty.
+FEW_PERMUTATIONS = 99
+
+
+def warn_if_not_allowed(
+    data: SelectiveLabels,
+    fit: CrossFit,
+    *,
+    level: float = 0.05,
+    random_state: int | None = None,
+    stacklevel: int = 2,
+) -> bool:
+    """Warn, with the code, if a point estimate under NUCEM is not to be trusted here.
+
+    Runs SL101 (do decision-makers differ enough?) and SL601 (is one slope enough for all?) on models that
+    are fitted already: one prediction of every row under every decision-maker, 99 permutations, no fit.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+        The rows that `fit` was made from, with numeric features.
+    fit : CrossFit
+        Made with ``in_halves=True``.
+    level : float
+    random_state : int, optional
+    stacklevel : int
+        Of the warning, counted from the caller.
+
+    Returns
+    -------
+    bool
+        Whether NUCEM may be used.
+    """
+    context = Context(data, level=level, n_permutations=FEW_PERMUTATIONS, random_state=random_state, fit=fit)
+    for check in (conditional_strength.CHECK, overidentification.CHECK):
+        result = context.result_of(check)
+        if result.status != OK:
+            warnings.warn(
+                f"{result.code} ({result.name}, {result.status}): {result.message} {result.advice} "
+                "See diagnose() for all checks.".replace("  ", " "),
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )
+            return False
+    return True
