@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 import selective_labels as sl
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
-from selective_labels.nuisance.selection import candidates
+from selective_labels.nuisance.selection import Candidate, candidates
 
 N_SAMPLES, N_ROUNDS = 10_000, 3
 
@@ -21,8 +23,10 @@ def main() -> None:
             clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker)
             whole, bare = [], []
             for _ in range(N_ROUNDS):  # interleaved, so that a busy moment hits both
-                whole.append(seconds(lambda c=clf: c.fit(sample.X, sample.y, decision_maker=sample.decision_maker)))
-                bare.append(seconds(lambda c=clf: fit_bare(sample, c)))
+                whole.append(
+                    seconds(partial(clf.fit, sample.X, sample.y, decision_maker=sample.decision_maker))
+                )
+                bare.append(seconds(partial(fit_bare, sample, clf)))
             ratio = np.median(np.array(whole) / np.array(bare))
             name = nuisance or "all three compared"
             print(
@@ -43,7 +47,9 @@ def fit_bare(sample: sl.datasets.SelectiveSample, clf: sl.UCLClassifier) -> None
     for family in report.losses:
         option = next(each for each in options if each.family == family)
         if family == report.chosen:
-            option = next(each for each in options if (each.family, each.settings) == (family, report.settings))
+            option = next(
+                each for each in options if each.settings == report.settings and each.family == family
+            )
         models = [fit_one(option, X, arm, outcome, train) for train, _ in folds[1:]]
         if family == report.chosen and clf.mode == "point":
             parts = [part for train, _ in folds for part in (train[::2], train[1::2])]
@@ -55,7 +61,7 @@ def fit_bare(sample: sl.datasets.SelectiveSample, clf: sl.UCLClassifier) -> None
                 model.joint(X)
 
 
-def fit_one(option, X, arm, outcome, rows):  # noqa: ANN001, ANN201
+def fit_one(option: Candidate, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, rows: np.ndarray) -> Any:
     return option.factory(arm.max() + 1, outcome.max() + 1).fit(X[rows], arm[rows], outcome[rows])
 
 

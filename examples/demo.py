@@ -1,4 +1,4 @@
-"""The main job on generated data whose truth is known: look at the instrument, learn, compare with the limits."""
+"""The main job on data whose truth is known: look at the instrument, learn, compare with the limits."""
 
 import numpy as np
 from rich.console import Console

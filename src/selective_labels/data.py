@@ -209,7 +209,7 @@ class SelectiveLabels:
         (array([ 1, -1,  0]), array([1, 0, 1]), array(['a', 'b'], dtype=object))
         """
         n_samples = len(X)
-        labels = _as_series(y, "y", n_samples)
+        labels = as_series(y, "y", n_samples)
         missing = labels.isna().to_numpy()
         if decision is None:
             seen = ~(missing | _is_minus_one(labels))
@@ -221,7 +221,7 @@ class SelectiveLabels:
             )
             ignored = int(np.sum(~seen & ~missing))
         codes, classes = _label_codes(labels, seen)
-        makers = _as_series(decision_maker, "decision_maker", n_samples)
+        makers = as_series(decision_maker, "decision_maker", n_samples)
         _refuse_rows(makers.isna().to_numpy(), "decision_maker is missing", "drop these rows or give an id")
         maker_codes, maker_ids = _sorted_codes(makers)
         return cls(
@@ -240,7 +240,7 @@ class SelectiveLabels:
         )
 
 
-def _as_series(values: Any, name: str, n_samples: int) -> pd.Series:
+def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
     """One column of any origin as a pandas series with a plain index."""
     if isinstance(values, nw.Series):
         values = values.to_native()
@@ -280,7 +280,7 @@ def _is_minus_one(labels: pd.Series) -> np.ndarray:
 
 
 def _as_decision(decision: Any, n_samples: int) -> np.ndarray:
-    series = _as_series(decision, "decision", n_samples)
+    series = as_series(decision, "decision", n_samples)
     valid = series.isin([0, 1]).to_numpy() if not _is_text(series) else np.zeros(n_samples, dtype=bool)
     _refuse_rows(~valid, "decision is neither 0 nor 1", "code it as 1 where the label is revealed, else 0")
     return series.astype(float).to_numpy() == 1
@@ -324,7 +324,7 @@ def _sorted_codes(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 def _as_cells(values: Any, name: str, n_samples: int) -> np.ndarray | None:
     if values is None:
         return None
-    series = _as_series(values, name, n_samples)
+    series = as_series(values, name, n_samples)
     _refuse_rows(series.isna().to_numpy(), f"{name} is missing", "drop these rows or give them a value")
     return _sorted_codes(series)[0]
 
@@ -332,7 +332,7 @@ def _as_cells(values: Any, name: str, n_samples: int) -> np.ndarray | None:
 def _as_weight(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
-    series = _as_series(sample_weight, "sample_weight", n_samples)
+    series = as_series(sample_weight, "sample_weight", n_samples)
     weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float)
     _refuse_rows(~np.isfinite(weight) | (weight < 0), "sample_weight is negative or not a number", "mend it")
     if not weight.any():

@@ -5,7 +5,7 @@ import numpy as np
 from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
-from selective_labels.diagnostics.results import OK, WARNING, Check, Finding, need
+from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, UNTESTED, WARNING, Check, Finding, need
 from selective_labels.nuisance.features import standardised
 from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH
 
@@ -57,9 +57,13 @@ def directions(X: np.ndarray) -> np.ndarray:
     return np.column_stack([constant, values @ (axes[:, kept] / np.sqrt(variances[kept]))])
 
 
+def _figures(strength: float) -> str:
+    return f"their leniency for like cases has a standard deviation of {100 * np.sqrt(strength):.1f} points"
+
+
 def _find(context: Context) -> Finding:
     rows, units = context.compared, context.units
-    need(not context.data.decision.all(), "no case was decided against.")
+    context.need_rejected()
     need(len(rows) > context.n_decision_makers, "hardly any decision-maker has two cases.")
     residual = context.data.decision[rows] - context.case_model.decision
     columns = centred(residual[:, None] * directions(context.data.X[rows]), context.cell[rows])
@@ -69,27 +73,33 @@ def _find(context: Context) -> Finding:
         units, with_sizes, leave_out_strength, context.n_permutations, context.generator(101)
     )
     p_value = permutation_p_value(observed[0], drawn[:, 0])
-    by_halves = float(context.row_model.strength.mean())
-    strength = max(by_halves, float(observed[0]), 0.0)
-    spread = np.sqrt(strength)
-    figures = f"their leniency for like cases has a standard deviation of {100 * spread:.1f} points"
+    strength = max(float(observed[0]), 0.0)
     if p_value >= context.level:
         return Finding(
             WARNING,
-            f"Decision-makers cannot be told apart from chance: {figures}, which luck alone may do.",
+            f"Decision-makers cannot be told apart from chance: {_figures(strength)}, as luck alone may do.",
             strength,
             p_value,
             "Bounds will be as wide as without an instrument; do not use point estimates (NUCEM).",
         )
+    # Models may find differences that no linear combination of features shows.
+    strength = max(strength, float(context.row_model.strength.mean()))
     if strength < WEAKEST_STRENGTH:
         return Finding(
             WARNING,
-            f"Decision-makers hardly differ: {figures}.",
+            f"Decision-makers hardly differ: {_figures(strength)}.",
             strength,
             p_value,
             "Expect bounds nearly as wide as without an instrument; do not use point estimates (NUCEM).",
         )
-    return Finding(OK, f"Decision-makers differ: {figures}.", strength, p_value)
+    return Finding(OK, f"Decision-makers differ: {_figures(strength)}.", strength, p_value)
+
+
+def need_strength(context: Context, purpose: str) -> None:
+    """Raise `NotApplicableError` unless decision-makers differ enough for a purpose."""
+    result = context.result_of(CHECK)
+    need(result.status != NOT_APPLICABLE, result.message.removeprefix(UNTESTED))
+    need(result.status == OK, f"decision-makers differ too little (SL101) {purpose}.")
 
 
 CHECK = Check("SL101", "conditional strength", "relevance", _find)

@@ -106,6 +106,10 @@ class Context:
         need(len(rows), "every stratum has one decision-maker only, so there is nobody to compare with.")
         return rows
 
+    def need_rejected(self) -> None:
+        """Raise unless some case was decided against."""
+        need(not self.data.decision.all(), "no case was decided against: every label is seen.")
+
     @cached_property
     def units(self) -> Units:
         """What was dealt to decision-makers, among the compared rows."""
@@ -150,8 +154,8 @@ class Context:
     @cached_property
     def fit(self) -> CrossFit:
         """Models of decision and label, cross-fitted, each on two halves."""
-        need(self.n_decision_makers > 1, "there is only one decision-maker.")
-        need(not self.data.decision.all(), "no case was decided against: every label is seen.")
+        need(len(self.compared), "there is nobody to compare with.")
+        self.need_rejected()
         if self._given_fit is not None:
             return self._given_fit
         with warnings.catch_warnings():

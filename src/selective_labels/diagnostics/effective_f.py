@@ -70,6 +70,7 @@ def explained_and_noise(leniency: Leniency) -> tuple[float, float]:
 
 def effective_f(context: Context) -> float:
     """Effective F of Montiel Olea and Pflueger for indicators of decision-makers: N / E[N | equal]."""
+    context.need_rejected()
     leniency = adjusted_leniency(context)
     need(np.sum(leniency.rows > 1) > 1, "fewer than two decision-makers have more than one case.")
     explained, noise = explained_and_noise(leniency)

@@ -9,6 +9,7 @@ from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Find
 
 
 def _find(context: Context) -> Finding:
+    context.need_rejected()
     leniency = adjusted_leniency(context)
     need(np.sum(leniency.rows > 1) > 1, "fewer than two decision-makers have more than one case.")
     explained, noise = explained_and_noise(leniency)

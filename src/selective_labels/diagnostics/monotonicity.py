@@ -13,7 +13,7 @@ FEWEST_DECISION_MAKERS = 5
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
-    need(not context.data.decision.all(), "no case was decided against.")
+    context.need_rejected()
     codes = context.decision_maker[context.compared]
     columns = np.column_stack([np.ones(len(codes)), context.adjusted_outcomes])
     total = sums_by(codes, columns, context.n_decision_makers)

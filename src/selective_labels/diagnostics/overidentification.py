@@ -3,8 +3,9 @@
 import numpy as np
 
 from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
+from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.effective_f import effective_f
+from selective_labels.diagnostics.effective_f import USABLE, effective_f
 from selective_labels.diagnostics.linearity import LinearityTest, cell_linearity, covariate_linearity
 from selective_labels.diagnostics.results import (
     OK,
@@ -17,8 +18,15 @@ from selective_labels.diagnostics.results import (
     tested,
 )
 
-# Decision-makers with fewer cases than this are left out: shares of so few are not nearly normal.
+# Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
+# normal.
 FEWEST_ROWS = 20
+FEWEST_OF_EACH = 5
+
+
+def _large(rows: np.ndarray, accepted: np.ndarray) -> np.ndarray:
+    enough = np.minimum(accepted, rows - accepted) >= FEWEST_OF_EACH
+    return enough & (rows >= FEWEST_ROWS)
 
 
 def _by_cell(context: Context) -> LinearityTest:
@@ -32,22 +40,20 @@ def _by_cell(context: Context) -> LinearityTest:
     )
     tests = []
     for cell in counts.reshape(n_cells, n_makers, n_outcomes):
-        large = cell[cell.sum(axis=1) >= FEWEST_ROWS]
+        large = cell[_large(cell.sum(axis=1), cell[:, 1:].sum(axis=1))]
         shown = large[:, 1:].any(axis=0)
-        if len(large) >= 3 and shown.sum() > 1 and large[:, 0].any():
+        if len(large) >= 3 and shown.sum() > 1:
             tests.append(cell_linearity(large[:, np.append(True, shown)]))
     need(tests, f"no three decision-makers of one stratum have {FEWEST_ROWS} cases or more.")
     return sum(tests[1:], start=tests[0])
 
 
 def _given_features(context: Context) -> LinearityTest:
-    need(
-        context.result_of(STRENGTH).status == OK,
-        "decision-makers differ too little given the features (SL101) for the test to hold its level.",
-    )
+    need_strength(context, "for the test to hold its level given features")
     model = context.row_model
     rows = np.bincount(model.arm, minlength=model.propensity.shape[1])
-    large = rows >= FEWEST_ROWS
+    accepted = np.bincount(model.arm, context.model_data.decision, len(rows))
+    large = _large(rows, accepted)
     need(large.sum() >= 3, f"fewer than three decision-makers have {FEWEST_ROWS} cases or more.")
     kept = large[model.arm]
     propensity = model.propensity[kept][:, large]
@@ -63,17 +69,24 @@ def _given_features(context: Context) -> LinearityTest:
     )
 
 
+def _first_stage(context: Context) -> float:
+    """Power proxy: a weak first stage cannot show a curve."""
+    try:
+        return effective_f(context)
+    except NotApplicableError:
+        return 0.0
+
+
 def _find(context: Context) -> Finding:
     need(context.n_decision_makers >= 3, "it takes three decision-makers to tell a line from a curve.")
     need(context.n_classes > 1, "one class only was seen.")
-    need(not context.data.decision.all(), "no case was decided against.")
+    context.need_rejected()
     test = _given_features(context) if context.has_features else _by_cell(context)
     p_value = test.p_value
-    try:
-        proxy = f"first-stage F = {effective_f(context):.1f}"
-    except NotApplicableError:
-        proxy = "no first-stage F"
-    figures = f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; {proxy}"
+    proxy = _first_stage(context)
+    figures = (
+        f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; first-stage F = {proxy:.1f}"
+    )
     if tested(p_value, context.level) == VIOLATED:
         return Finding(
             VIOLATED,
@@ -83,16 +96,19 @@ def _find(context: Context) -> Finding:
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
         )
-    if context.result_of(STRENGTH).status != OK:
+    # Without features, conditional and average leniency are the same.
+    if proxy < USABLE or (context.has_features and context.result_of(STRENGTH).status != OK):
         return Finding(
             WARNING,
-            f"NUCEM is not rejected ({figures}), but decision-makers differ too little for that to mean "
+            f"NUCEM is not rejected ({figures}), but average leniencies differ too little for that to mean "
             "much.",
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
         )
-    return Finding(OK, f"Seen labels are a straight line in leniency ({figures}).", test.total, p_value)
+    return Finding(
+        OK, f"Seen labels are a straight line in leniency, as NUCEM says ({figures}).", test.total, p_value
+    )
 
 
 CHECK = Check("SL601", "NUCEM over-identification", "nucem", _find)

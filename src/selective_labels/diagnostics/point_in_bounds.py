@@ -3,10 +3,10 @@
 import numpy as np
 
 from selective_labels.diagnostics.cells import holm
-from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
+from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import one_sided
-from selective_labels.diagnostics.results import OK, VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
 
 
 def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -16,10 +16,7 @@ def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
-    need(
-        context.result_of(STRENGTH).status == OK,
-        "decision-makers differ too little (SL101) for a point estimate.",
-    )
+    need_strength(context, "for a point estimate")
     lower, point = context.scores["instrument"].values, context.scores["nucem"].values
     tests = shortfalls(lower, point)
     adjusted = holm(tests[:, 1])

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
 
 OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
+UNTESTED = "Not tested: "
 # From the best to the worst.
 STATUSES = (NOT_APPLICABLE, OK, WARNING, VIOLATED)
 FAMILIES = (
@@ -99,7 +100,7 @@ class Check:
         try:
             finding = self.find(context)
         except NotApplicableError as reason:
-            finding = Finding(NOT_APPLICABLE, f"Not tested: {reason}")
+            finding = Finding(NOT_APPLICABLE, f"{UNTESTED}{reason}")
         return CheckResult(
             self.code,
             self.name,

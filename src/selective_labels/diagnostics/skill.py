@@ -69,7 +69,7 @@ def slope_test(y: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[float,
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
-    need(not context.data.decision.all(), "no case was decided against.")
+    context.need_rejected()
     indices = case_indices(context)
     labels = [column for column, name in enumerate(indices.names) if name != "predicted decision"]
     need(labels, "features do not predict the label.")

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.stats import chi2
 
-from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
+from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import OK, VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
 
 
 def added_variable_test(residual: np.ndarray, variable: np.ndarray, basis: np.ndarray) -> tuple[float, float]:
@@ -40,10 +40,7 @@ def added_variable_test(residual: np.ndarray, variable: np.ndarray, basis: np.nd
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
-    need(
-        context.result_of(STRENGTH).status == OK,
-        "decision-makers differ too little (SL101) to see whether labels depend on who decided.",
-    )
+    need_strength(context, "to see whether labels depend on who decided")
     model = context.row_model
     labeled = np.flatnonzero(context.model_data.decision)
     n_free = context.n_classes - 1

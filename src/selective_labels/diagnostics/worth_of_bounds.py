@@ -4,13 +4,14 @@ import numpy as np
 
 from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Finding
+from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Finding, need
 from selective_labels.identification.rules import decided as decided_rows
 
 WIDE_RANGE = 0.1
 
 
 def _find(context: Context) -> Finding:
+    need(context.n_classes > 1, "one class only was seen.")
     wide = float(np.mean(context.row_model.leniency_range > WIDE_RANGE))
     bounds, _ = context.bounds
     slack = float(np.maximum(bounds.slack, 0.0).mean())

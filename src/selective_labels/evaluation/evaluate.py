@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.data import _as_series
+from selective_labels.data import as_series
 from selective_labels.evaluation.ends import Ends, Functional, outer_difference
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
@@ -190,7 +190,7 @@ def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike 
 
 
 def _read_groups(by: Any, n_samples: int) -> np.ndarray:
-    column = _as_series(by, "by", n_samples)
+    column = as_series(by, "by", n_samples)
     if column.isna().any():
         raise ValueError(f"by is missing in {column.isna().sum()} rows: give every case a group.")
     return column.to_numpy()

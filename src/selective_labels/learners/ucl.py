@@ -77,8 +77,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
     n_ignored_labels_ : int
         Labels given where the decision was 0; never read.
     shrinkage_ : float
-        Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if the
-        instrument is too weak to improve on that answer, which is then what point mode returns.
+        Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
+        the instrument is too weak to improve on that answer, which is then what point mode returns.
 
     Examples
     --------

@@ -78,9 +78,9 @@ def choose_shrinkage(
 ) -> tuple[float, dict[float, float]]:
     """Take the shrinkage with the smallest held-out moment loss, if the slope improves on the labeled cases.
 
-    Whether it does is a score test: a small step from the labeled cases' answer towards the slope (the largest
-    finite shrinkage) must lower the loss significantly. Where the instrument is weak the loss is mostly noise
-    and its minimum would be a gamble; the shrinkage is then infinite.
+    Whether it does is a score test: a small step from the labeled cases' answer towards the slope (the
+    largest finite shrinkage) must lower the loss significantly. Where the instrument is weak the loss is
+    mostly noise and its minimum would be a gamble; the shrinkage is then infinite.
 
     Parameters
     ----------

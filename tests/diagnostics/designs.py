@@ -1,0 +1,132 @@
+"""Designs that the tests of diagnostics share: samples whose truth about each assumption is known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from selective_labels.datasets import make_decision_makers
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What `diagnose` takes."""
+
+    X: np.ndarray
+    y: np.ndarray
+    decision_maker: np.ndarray
+    strata: np.ndarray | None = None
+
+    def arguments(self):
+        return {
+            "X": self.X,
+            "y": self.y,
+            "decision_maker": self.decision_maker,
+            "strata": self.strata,
+        }
+
+
+def draw_classes(probabilities, generator):
+    return (probabilities.cumsum(axis=1) < generator.random((len(probabilities), 1))).sum(axis=1)
+
+
+def random_within_strata(n_samples, n_decision_makers, seed, **options):
+    """Cases of `make_decision_makers`; strata cut the first feature, and differ in who works there."""
+    first, second = seed.spawn(2)
+    sample = make_decision_makers(
+        3 * n_samples, n_decision_makers=n_decision_makers, random_state=first, **options
+    )
+    strata = np.searchsorted([-0.7, 0.0, 0.7], sample.X[:, 0])
+    often = (strata + sample.decision_maker) % 2 == 0
+    kept = np.random.default_rng(second).random(3 * n_samples) < np.where(often, 1.0, 0.4)
+    rows = np.flatnonzero(kept)[:n_samples]
+    return Drawn(sample.X[rows], sample.y[rows], sample.decision_maker[rows], strata[rows])
+
+
+def plain(n_samples, n_decision_makers, seed, **options):
+    """Cases of `make_decision_makers`, all dealt out at random."""
+    sample = make_decision_makers(
+        n_samples, n_decision_makers=n_decision_makers, random_state=seed, **options
+    )
+    return Drawn(sample.X, sample.y, sample.decision_maker)
+
+
+def without_features(n_samples, n_decision_makers, seed, *, with_strata=False):
+    """NUCEM holds: the decision adds up what the decision-maker and what a hidden variable contribute."""
+    generator = np.random.default_rng(seed)
+    leniency = np.linspace(-2.0, 2.0, n_decision_makers)
+    strata = generator.integers(2, size=n_samples) if with_strata else None
+    decision_maker = generator.integers(n_decision_makers, size=n_samples)
+    hidden = generator.standard_normal(n_samples)
+    shift = np.zeros(n_samples) if strata is None else strata - 0.5
+    y = draw_classes(softmax(np.outer(hidden + shift, [-1.0, 0.0, 1.0]), axis=1), generator)
+    chance = 0.5 + 0.225 * np.tanh(leniency[decision_maker]) + 0.25 * (2.0 * expit(2.0 * hidden) - 1.0)
+    decided = generator.random(n_samples) < chance
+    return Drawn(np.zeros((n_samples, 0)), np.where(decided, y, -1), decision_maker, strata)
+
+
+def nucem_violated(n_samples, n_decision_makers, seed):
+    """P(D=1) = expit(1.5 a_z + 1.5 u), a_z even on [-1, 1], class logits u (-1, 0, 1), no features."""
+    generator = np.random.default_rng(seed)
+    leniency = np.linspace(-1.0, 1.0, n_decision_makers)
+    decision_maker = generator.integers(n_decision_makers, size=n_samples)
+    hidden = generator.standard_normal(n_samples)
+    y = draw_classes(softmax(np.outer(hidden, [-1.0, 0.0, 1.0]), axis=1), generator)
+    decided = generator.random(n_samples) < expit(1.5 * leniency[decision_maker] + 1.5 * hidden)
+    return Drawn(np.zeros((n_samples, 0)), np.where(decided, y, -1), decision_maker)
+
+
+def on_the_boundary(n_samples, n_decision_makers, seed):
+    """Everything valid, and inequalities hold as equalities.
+
+    All decision-makers accept class 0; the others they accept with probability a_z, even from .3 to 1. The
+    most lenient accepts everybody, so lower bounds sum to one at every x; class 0 has slope zero in leniency.
+    """
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n_samples, 4))
+    logits = X @ np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0], [0.5, -0.5, 0.0], [0.0, 0.0, 0.0]])
+    y = draw_classes(softmax(logits, axis=1), generator)
+    decision_maker = generator.integers(n_decision_makers, size=n_samples)
+    accepts = np.linspace(0.3, 1.0, n_decision_makers)[decision_maker]
+    decided = (y == 0) | (generator.random(n_samples) < accepts)
+    return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
+def assigned_by_a_feature(n_samples, n_decision_makers, seed, strength=1.0):
+    """Cases with a large first feature go to decision-makers with large numbers."""
+    sample = make_decision_makers(
+        n_samples, n_decision_makers=n_decision_makers, random_state=seed, leniency_spread=0.0
+    )
+    generator = np.random.default_rng(seed)
+    places = np.linspace(-1.0, 1.0, n_decision_makers)
+    chance = softmax(strength * np.outer(sample.X[:, 0], places), axis=1)
+    decision_maker = draw_classes(chance, generator)
+    # Leniency goes with the number, so decisions must be drawn anew.
+    index = 2.0 * places[decision_maker] + 0.8 * sample.X[:, 0]
+    hidden = generator.standard_normal(n_samples)
+    decided = generator.random(n_samples) < expit(index + hidden)
+    y = draw_classes(softmax(sample.X[:, :3] + np.outer(hidden, [-1.0, 0.0, 1.0]), axis=1), generator)
+    return Drawn(sample.X, np.where(decided, y, -1), decision_maker)
+
+
+def label_depends_on_decision_maker(n_samples, n_decision_makers, seed):
+    """Gross failure of exclusion: who decides makes the label, and most cases are decided in favour."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n_samples, 3))
+    decision_maker = generator.integers(n_decision_makers, size=n_samples)
+    y = np.where(generator.random(n_samples) < 0.9, decision_maker % 3, generator.integers(3, size=n_samples))
+    decided = generator.random(n_samples) < 0.9
+    return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
+def opposite_skill(n_samples, n_decision_makers, seed):
+    """Not monotone: every other decision-maker favours what the rest reject."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n_samples, 3))
+    decision_maker = generator.integers(n_decision_makers, size=n_samples)
+    hidden = generator.standard_normal(n_samples)
+    y = draw_classes(softmax(X + np.outer(hidden, [-1.0, 0.0, 1.0]), axis=1), generator)
+    direction = np.where(decision_maker % 2 == 0, 1.0, -1.0)
+    leniency = np.linspace(-1.0, 1.0, n_decision_makers)[decision_maker]
+    decided = generator.random(n_samples) < expit(leniency + 0.5 * direction * hidden)
+    return Drawn(X, np.where(decided, y, -1), decision_maker)

@@ -1,0 +1,83 @@
+"""SL101: conditional strength decides relevance."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from selective_labels.datasets import make_paper_synthetic
+from selective_labels.diagnostics.conditional_strength import CHECK, directions, leave_out_strength
+from tests.diagnostics import designs
+from tests.diagnostics.contexts import context_of, seed
+
+
+def slow_strength(columns, codes):
+    """The same by definition: products of different rows of one decision-maker."""
+    total = 0.0
+    for code in np.unique(codes):
+        own = columns[codes == code]
+        products = own @ own.T
+        pairs = products.sum() - np.trace(products)
+        total += pairs / (len(own) - 1)
+    return total / len(codes)
+
+
+def test_strength_is_the_mean_product_of_different_rows():
+    generator = np.random.default_rng(0)
+    columns, codes = generator.standard_normal((60, 3)), np.arange(60) % 4
+    sums = np.zeros((4, 6))
+    extended = np.column_stack([columns, np.sum(columns**2, axis=1), np.ones(60), np.ones(60)])
+    np.add.at(sums, codes, extended)
+    assert_allclose(leave_out_strength(sums), slow_strength(columns, codes))
+
+
+def test_strength_has_no_noise_on_average():
+    # 400 samples of pure noise: the mean is zero within 4.5 standard errors (false alarm 7e-6).
+    generator, values = np.random.default_rng(1), []
+    for _ in range(400):
+        noise = generator.standard_normal((40, 1))
+        extended = np.column_stack([noise, noise**2, np.ones(40), np.ones(40)])
+        values.append(leave_out_strength(extended.reshape(8, 5, 4).sum(axis=1))[0])
+    assert abs(np.mean(values)) < 4.5 * np.std(values) / np.sqrt(len(values))
+
+
+def test_directions_are_orthonormal():
+    X = np.random.default_rng(2).standard_normal((500, 3)) @ [[1, 2, 0], [0, 1, 0], [0, 0, 9]]
+    basis = directions(X)
+    # ddof 1 in the variances: unit up to 1 / n.
+    assert_allclose(basis.T @ basis / 500, np.eye(4), atol=0.005)
+
+
+def test_a_repeated_feature_adds_no_direction():
+    X = np.random.default_rng(2).standard_normal((500, 1))
+    assert directions(np.hstack([X, X])).shape == (500, 2)
+
+
+def test_strength_is_that_of_the_design():
+    drawn = designs.plain(8000, 8, seed())
+    result = CHECK(context_of(drawn))
+    assert result.status == "ok"
+    # V = .225² E_x[Var_z tanh(a_z + .8 x)] by Monte Carlo over x; .003 is 4.5 standard errors of the estimate.
+    x = np.random.default_rng(0).standard_normal((20_000, 1))
+    truth = 0.225**2 * np.tanh(np.linspace(-2, 2, 8) + 0.8 * x).var(axis=1).mean()
+    assert_allclose(result.statistic, truth, atol=0.003)
+
+
+def test_equal_decision_makers_are_not_told_apart():
+    result = CHECK(context_of(designs.plain(4000, 8, seed(), leniency_spread=0.0)))
+    assert result.status == "warning"
+    assert result.p_value > 0.05
+
+
+def test_hardly_different_decision_makers_warn_however_many_cases():
+    # a_z on [-.3, .3]: a standard deviation of under three points, found with 12,000 cases, yet too little.
+    result = CHECK(context_of(designs.plain(12_000, 8, seed(), leniency_spread=0.15)))
+    assert result.p_value < 0.05
+    assert result.status == "warning"
+
+
+@pytest.mark.parametrize(("selection", "status"), [("nucem", "warning"), ("uc", "ok")])
+def test_paper_designs(selection, status):
+    # Marginal leniencies are equal in both; given features only "uc" has decision-makers that differ.
+    sample = make_paper_synthetic(5000, selection=selection, random_state=3)
+    drawn = designs.Drawn(sample.X, sample.y, sample.decision_maker)
+    assert CHECK(context_of(drawn)).status == status

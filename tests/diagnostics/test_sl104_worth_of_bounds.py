@@ -1,0 +1,23 @@
+"""SL104: what bounds will be worth."""
+
+from numpy.testing import assert_allclose
+
+from selective_labels.diagnostics.worth_of_bounds import CHECK
+from tests.diagnostics import designs
+from tests.diagnostics.contexts import context_of, seed
+
+
+def test_slack_is_near_that_of_the_design():
+    from selective_labels.datasets import make_decision_makers
+
+    sample = make_decision_makers(8000, random_state=seed())
+    truth = 1.0 - sample.oracle.lower(sample.X).sum(axis=1).mean()
+    result = CHECK(context_of(designs.Drawn(sample.X, sample.y, sample.decision_maker)))
+    # Shrunken plug-in bounds are a little too narrow (methods 4.3): five points at this size.
+    assert_allclose(result.statistic, truth, atol=0.05)
+
+
+def test_one_class_has_no_bounds():
+    drawn = designs.plain(500, 4, seed())
+    one_class = designs.Drawn(drawn.X, drawn.y.clip(max=0), drawn.decision_maker)
+    assert CHECK(context_of(one_class)).status == "not applicable"

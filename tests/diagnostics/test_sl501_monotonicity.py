@@ -1,0 +1,38 @@
+"""SL501: monotonicity with exclusion."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from selective_labels.diagnostics.marginal_curve import marginal_curve, slope_p_value
+from selective_labels.diagnostics.monotonicity import CHECK
+from tests.diagnostics import designs
+from tests.diagnostics.contexts import context_of, seed
+
+
+def test_curve_finds_the_slope_of_a_parabola():
+    leniency = np.linspace(0.2, 0.8, 20)
+    curve = marginal_curve(0.1 + 0.5 * leniency**2, leniency, np.full(20, 500.0), np.random.default_rng(0))
+    assert_allclose(curve.slopes, curve.knots, atol=1e-8)
+
+
+def test_slope_at_its_limit_has_a_uniform_p_value():
+    # One slope at zero: P(p < .05) = .05; 4.5 standard errors of 2,000 draws are .022.
+    generator = np.random.default_rng(1)
+    drawn = [
+        slope_p_value(np.array([x]), np.eye(1) * 0.01, generator)
+        for x in 0.1 * generator.standard_normal(2000)
+    ]
+    assert abs(np.mean(np.array(drawn) < 0.05) - 0.05) < 0.022
+
+
+def test_valid_designs_are_left_alone():
+    for draw in (designs.plain, designs.random_within_strata, designs.on_the_boundary):
+        assert CHECK(context_of(draw(4000, 8, seed()))).status == "ok"
+
+
+def test_decision_makers_who_sort_the_other_way_are_found():
+    assert CHECK(context_of(designs.opposite_skill(40_000, 8, seed()))).status == "violated"
+
+
+def test_few_decision_makers():
+    assert CHECK(context_of(designs.plain(1000, 4, seed()))).status == "not applicable"
