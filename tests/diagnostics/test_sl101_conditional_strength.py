@@ -56,7 +56,7 @@ def test_strength_is_that_of_the_design():
     drawn = designs.plain(8000, 8, seed())
     result = CHECK(context_of(drawn))
     assert result.status == "ok"
-    # V = .225² E_x[Var_z tanh(a_z + .8 x)] by Monte Carlo over x; .003 is 4.5 standard errors of the estimate.
+    # V = .225² E_x[Var_z tanh(a_z + .8 x)] by Monte Carlo over x; .003 is 4.5 standard errors.
     x = np.random.default_rng(0).standard_normal((20_000, 1))
     truth = 0.225**2 * np.tanh(np.linspace(-2, 2, 8) + 0.8 * x).var(axis=1).mean()
     assert_allclose(result.statistic, truth, atol=0.003)

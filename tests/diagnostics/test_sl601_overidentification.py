@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.linearity import _implied_variance, cell_linearity
+from selective_labels.diagnostics.linearity import cell_linearity, implied_variance
 from selective_labels.diagnostics.overidentification import CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
 
-def test_implied_variance_is_that_of_the_moment():
+def testimplied_variance_is_that_of_the_moment():
     slope, intercept, leniency = np.array([0.3, 0.5]), np.array([0.02, -0.01]), np.array([0.6])
     # The moment D (Y_k - η_k) takes the values of four outcomes: unlabeled, and three classes.
     joint = np.append(intercept + 0.6 * slope, 0.0)
@@ -19,7 +19,7 @@ def test_implied_variance_is_that_of_the_moment():
     chance = np.append(0.4, joint)
     mean = chance @ values
     expected = (values - mean).T @ (chance[:, None] * (values - mean))
-    assert_allclose(_implied_variance(leniency, slope, intercept)[0], expected)
+    assert_allclose(implied_variance(leniency, slope, intercept)[0], expected)
 
 
 def test_statistic_ignores_the_order_of_decision_makers():

@@ -7,7 +7,7 @@ import numpy as np
 from selective_labels.diagnostics.cells import centred, sums_by
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
 
 # A prediction that varies less than this tells cases not apart.
 SMALLEST_VARIANCE = 1e-12
@@ -71,8 +71,8 @@ def _find(context: Context) -> Finding:
     p_value = permutation_p_value(observed[0], drawn[:, 0])
     ratio = float(observed[0] / max(drawn[:, 0].mean(), np.finfo(float).tiny))
     surplus = (observed - drawn.mean(axis=0))[1:] / np.maximum(drawn.std(axis=0)[1:], np.finfo(float).tiny)
-    status = tested(p_value, context.level)
-    if status == VIOLATED:
+    status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
+    if status != OK:
         return Finding(
             status,
             f"Cases are not dealt out at random {context.place}: decision-makers' cases differ {ratio:.1f} "

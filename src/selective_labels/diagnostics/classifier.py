@@ -4,7 +4,7 @@ import numpy as np
 
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.permutation import permutation_p_value, shuffles
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, tested
+from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, status_of_test
 
 
 def _find(context: Context) -> Finding:
@@ -23,9 +23,9 @@ def _find(context: Context) -> Finding:
     )
     p_value = permutation_p_value(observed, drawn)
     gain = observed - float(drawn.mean())
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
     who = "the leniency group of the decision-maker" if model.grouped else "the decision-maker"
-    if status == VIOLATED:
+    if status != OK:
         return Finding(
             status,
             f"Features predict {who} {context.place}: {gain:.3f} nats per case better than chance.",

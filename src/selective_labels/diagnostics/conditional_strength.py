@@ -7,8 +7,9 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
 from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, UNTESTED, WARNING, Check, Finding, need
 from selective_labels.nuisance.features import standardised
-from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH
 
+# A standard deviation of four points: the most and the least lenient of eight then differ by about ten.
+SMALL_STRENGTH = 0.04**2
 # Directions of the features along which decision-makers may differ, beside their average leniency.
 MOST_DIRECTIONS = 20
 
@@ -74,7 +75,7 @@ def _find(context: Context) -> Finding:
     )
     p_value = permutation_p_value(observed[0], drawn[:, 0])
     strength = max(float(observed[0]), 0.0)
-    if p_value >= context.level:
+    if p_value > context.level:
         return Finding(
             WARNING,
             f"Decision-makers cannot be told apart from chance: {_figures(strength)}, as luck alone may do.",
@@ -84,7 +85,7 @@ def _find(context: Context) -> Finding:
         )
     # Models may find differences that no linear combination of features shows.
     strength = max(strength, float(context.row_model.strength.mean()))
-    if strength < WEAKEST_STRENGTH:
+    if strength < SMALL_STRENGTH:
         return Finding(
             WARNING,
             f"Decision-makers hardly differ: {_figures(strength)}.",

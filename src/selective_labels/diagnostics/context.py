@@ -13,7 +13,7 @@ from selective_labels.diagnostics.assignment_model import AssignmentModel, assig
 from selective_labels.diagnostics.cells import centred, decision_makers_per_cell
 from selective_labels.diagnostics.permutation import Units, assignment_units
 from selective_labels.diagnostics.predictions import CaseModel, RowModel, case_model, row_model
-from selective_labels.diagnostics.results import Check, CheckResult, need
+from selective_labels.diagnostics.results import Check, CheckResult, NotApplicableError, need
 from selective_labels.identification.bounds import Bounds
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.nuisance.per_row import identified_bounds
@@ -166,8 +166,7 @@ class Context:
                     self.model_data, in_halves=True, random_state=int(self._seeds[1]), **self._settings
                 )
             except ValueError as error:
-                need(False, f"the models could not be fitted ({error})")
-                raise
+                raise NotApplicableError(f"the models could not be fitted ({error})") from None
 
     @cached_property
     def case_model(self) -> CaseModel:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 
 def excess(context: Context) -> np.ndarray:
@@ -34,7 +34,7 @@ def _find(context: Context) -> Finding:
     values = excess(context)
     statistic, p_value = one_sided(values)
     total = 1.0 + float(values.mean())
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level)
     if status == VIOLATED:
         return Finding(
             status,

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeRegressor
 from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import excess, one_sided
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 MOST_LEAVES = 8
 SMALLEST_LEAF = 200
@@ -26,7 +26,7 @@ def _find(context: Context) -> Finding:
     adjusted = holm(tests[:, 1])
     worst = int(adjusted.argmin())
     statistic, p_value = float(tests[worst, 0]), float(adjusted[worst])
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level)
     total = 1.0 + float(values[leaf == leaves[worst]].mean())
     cases = int(np.sum(leaf == leaves[worst]))
     if status == VIOLATED:

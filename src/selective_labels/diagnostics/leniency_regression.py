@@ -6,7 +6,7 @@ from scipy.stats import f as f_distribution
 from selective_labels.diagnostics.cells import centred, sums_by
 from selective_labels.diagnostics.conditional_strength import directions
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
 
 
 def leave_out_means(units_total: np.ndarray, size: np.ndarray, codes: np.ndarray, n_codes: int) -> np.ndarray:
@@ -58,8 +58,8 @@ def _find(context: Context) -> Finding:
     response, regressors = centred(leniency[known], cell), centred(features[known], cell)
     need(np.var(response) > 0.0, "all decision-makers are equally lenient.")
     statistic, p_value = joint_f(response, regressors, n_cells)
-    status = tested(p_value, context.level)
-    if status == VIOLATED:
+    status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
+    if status != OK:
         return Finding(
             status,
             f"Some kinds of cases go to more lenient decision-makers {context.place} (F = {statistic:.1f}).",

@@ -84,9 +84,9 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
     line = np.column_stack([leniency, ones])
     coefficients = np.vstack([rows @ seen / (rows @ leniency), np.zeros(seen.shape[1])])
     for _ in range(ITERATIONS):
-        weight = rows[:, None, None] * _inverse(_implied_variance(leniency, *coefficients))
+        weight = rows[:, None, None] * _inverse(implied_variance(leniency, *coefficients))
         coefficients = _weighted_fit(line, seen, weight)
-    weight = rows[:, None, None] * _inverse(_implied_variance(leniency, *coefficients))
+    weight = rows[:, None, None] * _inverse(implied_variance(leniency, *coefficients))
     total = _distance(line, seen, weight)
     # A centred parabola spans the same as a plain one, and is better conditioned.
     parabola = np.column_stack([line, (leniency - np.average(leniency, weights=rows)) ** 2])
@@ -95,7 +95,7 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
     return LinearityTest(total, n_free * n_others, max(curvature, 0.0), n_free)
 
 
-def _implied_variance(leniency: np.ndarray, slope: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+def implied_variance(leniency: np.ndarray, slope: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     """Covariance of D (Y_k - η_k) at each leniency if the line is right, (J, K - 1, K - 1)."""
     expected = np.maximum(intercept + leniency[:, None] * slope, SMALLEST)
     mean = expected - leniency[:, None] * slope

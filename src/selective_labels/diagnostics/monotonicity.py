@@ -5,7 +5,7 @@ import numpy as np
 from selective_labels.diagnostics.cells import holm, sums_by
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.marginal_curve import marginal_curve, n_parameters
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 FEWEST_ROWS = 20
 FEWEST_DECISION_MAKERS = 5
@@ -35,7 +35,7 @@ def _find(context: Context) -> Finding:
     worst = int(adjusted.argmin())
     curve, p_value = curves[worst], float(adjusted[worst])
     label = context.data.classes.tolist()[worst]
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level)
     if status == VIOLATED:
         reason = (
             f"decision-makers of equal leniency see different shares of {label!r}"

@@ -15,7 +15,7 @@ from selective_labels.diagnostics.results import (
     Finding,
     NotApplicableError,
     need,
-    tested,
+    status_of_test,
 )
 
 # Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
@@ -87,7 +87,7 @@ def _find(context: Context) -> Finding:
     figures = (
         f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; first-stage F = {proxy:.1f}"
     )
-    if tested(p_value, context.level) == VIOLATED:
+    if status_of_test(p_value, context.level) == VIOLATED:
         return Finding(
             VIOLATED,
             f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves "

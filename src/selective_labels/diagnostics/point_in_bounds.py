@@ -6,7 +6,7 @@ from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import one_sided
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 
 def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def _find(context: Context) -> Finding:
     worst = int(adjusted.argmin())
     statistic, p_value = float(tests[worst, 0]), float(adjusted[worst])
     label = context.data.classes.tolist()[worst]
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level)
     figures = f"{point[:, worst].mean():.2f} against a lower bound of {lower[:, worst].mean():.2f}"
     if status == VIOLATED:
         return Finding(

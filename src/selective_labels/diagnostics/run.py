@@ -94,7 +94,7 @@ def diagnose(
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`; the default model is the fast one.
     level : float
-        Of every test: a check is "violated" if its p-value is below.
+        Of every test: a check is "violated" if its p-value is not above it.
     n_permutations : int
 
     Returns

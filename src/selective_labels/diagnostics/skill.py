@@ -97,7 +97,7 @@ def _find(context: Context) -> Finding:
     slope, _, average = tests[worst]
     p_value = float(adjusted[worst])
     how = f"decisions and predicted label have a correlation of {average:.2f}"
-    if p_value < context.level:
+    if p_value <= context.level:
         kind = "Lenient" if slope > 0 else "Strict"
         return Finding(
             WARNING,

@@ -5,7 +5,7 @@ from scipy.stats import chi2
 
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, tested
+from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 
 def added_variable_test(residual: np.ndarray, variable: np.ndarray, basis: np.ndarray) -> tuple[float, float]:
@@ -49,7 +49,7 @@ def _find(context: Context) -> Finding:
     seen = context.model_data.y[labeled, None] == np.arange(n_free)
     basis = np.column_stack([np.ones(len(labeled)), decided, expected])
     statistic, p_value = added_variable_test(seen - expected, model.deviation[labeled], basis)
-    status = tested(p_value, context.level)
+    status = status_of_test(p_value, context.level)
     if status == VIOLATED:
         return Finding(
             status,

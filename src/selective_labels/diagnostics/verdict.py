@@ -99,6 +99,11 @@ def _instrument(given: str, status: Mapping[str, str]) -> Permission:
             "Whether cases are dealt out at random could not be tested (no features): it rests on what you "
             f"know of how they are assigned.{use}",
         )
+    if status["assignment"] != OK:
+        return Permission(
+            True,
+            f"Nothing refutes an instrument, but mind the warning about assignment (SL201-SL203).{use}",
+        )
     return Permission(True, f"Cases look dealt out at random, and nothing contradicts an instrument.{use}")
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.drawing import new_axes
+
 # A printed table shows this many rows at most; the frame has them all.
 PRINTED_ROWS = 12
 
@@ -169,13 +171,6 @@ class Curve(Described):
         ax.set(xlabel=self.x_name, ylabel=self.title)
         ax.set_title(self.assumption, fontsize="small", wrap=True)
         return ax
-
-
-def new_axes() -> Any:
-    """Axes of a new figure; drawing is loaded only when something is drawn."""
-    from matplotlib import pyplot
-
-    return pyplot.subplots()[1]
 
 
 def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:

@@ -10,7 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.evaluation.curves import Described, new_axes
+from selective_labels.drawing import new_axes
+from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.estimates import bootstrap_covariance
 from selective_labels.evaluation.intervals import few_clusters_factor
 from selective_labels.evaluation.subject import read_subject

@@ -1,0 +1,14 @@
+"""The README's Python runs as it stands."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_example_of_the_readme_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Assumption (instrument)" in printed, "a number never appears without its assumption"
+    assert "Verdict" in printed, "a comparison says who is better, or that it is undecided"
