@@ -22,6 +22,11 @@ def main() -> None:
         "decision-makers saw and we did not moves both their decision and the label.\n"
     )
     show_instrument(train)
+    diagnosis = sl.diagnose(train.X, train.y, decision_maker=train.decision_maker, random_state=0)
+    console.print("\n[bold]May be assumed here[/] (all checks: print(sl.diagnose(...)))")
+    for assumption in ("instrument", "nucem", "unconfounded"):
+        permission = diagnosis.allows(assumption)
+        console.print(f"  {assumption}: {'yes' if permission else 'no'}. {permission.reason}")
     show_learners(train, test_X, truth)
 
 

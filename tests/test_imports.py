@@ -22,7 +22,7 @@ MAY_KNOW = {
     "fitting": {"data"},
     "nuisance": {"data", "identification", "weighting"},
     "drawing": set(),
-    # Point learning and evaluation under NUCEM warn, with the code of the check, so diagnostics come before them.
+    # Point learning and evaluation under NUCEM warn with the code of a check: diagnostics come before them.
     "diagnostics": FOUNDATION,
     "learners": FOUNDATION | {"diagnostics"},
     "baselines": FOUNDATION,

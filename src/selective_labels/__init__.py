@@ -8,6 +8,7 @@ from selective_labels.baselines import (
     SelectedSampleClassifier,
 )
 from selective_labels.data import SelectiveLabels
+from selective_labels.diagnostics import Diagnosis, diagnose
 from selective_labels.evaluation import (
     Comparison,
     Evaluation,
@@ -30,6 +31,7 @@ from selective_labels.learners import UCLClassifier
 __all__ = [
     "Bounds",
     "Comparison",
+    "Diagnosis",
     "DoublyRobustClassifier",
     "Evaluation",
     "Evaluations",
@@ -44,6 +46,7 @@ __all__ = [
     "conditional_rate",
     "contraction",
     "datasets",
+    "diagnose",
     "evaluate",
     "extrapolate",
     "lower_bound_scorer",

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.evaluation.ends import Ends, Evidence, Functional
 from selective_labels.evaluation.estimates import covariance, median_of_repeats
 from selective_labels.evaluation.intervals import few_clusters_factor
@@ -150,7 +151,8 @@ def score_sample(
         evidence = Evidence.from_labels(data.y, len(data.classes))
         return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
     _check_instrument(names, data, strata, decision_maker is not None)
-    repeats, clipped = [], []
+    repeats: list[dict[str, Evidence]] = []
+    clipped = []
     for seed in np.random.SeedSequence(random_state).generate_state(n_repeats):
         fit = cross_fit(
             data,
@@ -161,6 +163,8 @@ def score_sample(
             n_jobs=n_jobs,
             random_state=int(seed),
         )
+        if "nucem" in names and fit.in_halves and not repeats:  # once, whatever the number of repeats
+            warn_if_not_allowed(data, fit, random_state=int(seed), stacklevel=3)
         scores = cross_fit_scores(fit, data, names, propensity=propensity)
         repeats.append(
             {name: Evidence.from_scores(scores[name], name in POINT_ASSUMPTIONS) for name in names}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
@@ -134,6 +135,8 @@ def identify(
         moments = slope_moments(joint, data.X, n_classes, codes, held_out=True)
         shrinkage = 0.0
         if by_leniency:
+            if joint.in_halves and not data.decision.all():
+                warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=3)
             shrinkage, _ = choose_shrinkage(moments, own_instrument(joint, data), data.sample_weight)
         slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
     bounds, crossed = identified_bounds(joint, data.X, n_classes, label_range, held_out=True)

@@ -66,6 +66,11 @@ class CrossFit:
         """Number of decision-makers, or of groups of them."""
         return len(self.shares)
 
+    @property
+    def in_halves(self) -> bool:
+        """Whether each fold has two models on disjoint halves of the other rows."""
+        return len(self.folds[0].models) == 2
+
     def without_rows(self) -> "CrossFit":
         """Drop what only the training rows need."""
         return CrossFit(self.folds, np.empty(0, dtype=int), self.shares, self.report)
