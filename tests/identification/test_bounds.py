@@ -144,7 +144,6 @@ def test_label_range_accepts_numbers_arrays_and_callables():
         (np.zeros((4, 2)), 1.0),
         (lambda X: np.zeros((3, 2)), 1.0),
     ],
-    ids=repr,
 )
 def test_label_range_errors_name_the_argument(label_range):
     with pytest.raises(ValueError, match=r"^label_range must"):

@@ -372,7 +372,7 @@ class TestCrossFit:
         (2000, 4, 1, None),  # as few as groups would be
         (2000, 8, 1, 4),
         (2000, 40, 1, 4),
-        (8000, 40, 1, 8),
+        (8000, 40, 1, 13),
         (20_000, 1000, 1, 20),  # never more than twenty
         (1500, 40, 1, 3),  # five hundred rows each
         (600, 40, 1, 2),  # but never a single group, which would be no instrument

@@ -146,10 +146,10 @@ def rate_value(prediction, eta, weights):
 
 
 def f1_value(prediction, eta, weights):
-    """Harmonic mean of precision and recall."""
+    """Harmonic mean of precision and recall; of two zeros, zero."""
     precision = (weights * prediction * eta).sum(-1) / (weights * prediction).sum()
     recall = rate_value(prediction, eta, weights)
-    return 2 * precision * recall / (precision + recall)
+    return 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1.0)
 
 
 def balanced_accuracy_value(prediction, eta, weights):
