@@ -18,8 +18,9 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance import cross_fit
 from selective_labels.nuisance.coding import outcome_codes, spread_columns
-from selective_labels.nuisance.per_row import identified_bounds, slope_moments
+from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.selection import log_losses
+from selective_labels.nuisance.slopes import slope_moments
 
 FAMILIES = [
     "logistic",

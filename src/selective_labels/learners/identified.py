@@ -10,8 +10,13 @@ from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
-from selective_labels.nuisance.per_row import identified_bounds, slope_moments
-from selective_labels.nuisance.slopes import choose_shrinkage, own_instrument, point_estimate
+from selective_labels.nuisance.per_row import identified_bounds
+from selective_labels.nuisance.slopes import (
+    choose_shrinkage,
+    held_out_slopes,
+    point_estimate,
+    slope_moments,
+)
 
 NO_RANGE = (0.0, 1.0)
 
@@ -132,12 +137,12 @@ def identify(
     slope, probabilities = None, None
     if mode == "point":
         codes = None if by_leniency else data.decision_makers.astype(float)
-        moments = slope_moments(joint, data.X, n_classes, codes, held_out=True)
+        moments, own = held_out_slopes(joint, data, codes)
         shrinkage = 0.0
         if by_leniency:
             if joint.in_halves and not data.decision.all():
                 warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=3)
-            shrinkage, _ = choose_shrinkage(moments, own_instrument(joint, data), data.sample_weight)
+            shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
         slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
     bounds, crossed = identified_bounds(joint, data.X, n_classes, label_range, held_out=True)
     identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)

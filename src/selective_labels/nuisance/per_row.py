@@ -1,4 +1,4 @@
-"""From cross-fitted joint probabilities to per-row arrays: bounds and slope moments."""
+"""From cross-fitted joint probabilities to bounds, row by row."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from selective_labels.identification.bounds import Bounds, as_label_range, raw_bounds, repair
-from selective_labels.identification.point import Moments, numeric_moments, two_fold_moments
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import CrossFit
 
@@ -47,45 +46,6 @@ def identified_bounds(
     return repair(Bounds(lower, upper))
 
 
-def slope_moments(
-    fit: CrossFit, X: np.ndarray, n_classes: int, codes: np.ndarray | None = None, *, held_out: bool = False
-) -> Moments:
-    """Moments of the slope of seen labels on the instrument, row by row.
-
-    Parameters
-    ----------
-    fit : CrossFit
-        Fitted in halves, unless `codes` are given.
-    X : (n_samples, n_features) array
-    n_classes : int
-    codes : (n_decision_makers,) array, optional
-        Numbers of the decision-makers (the paper's covariance ratio), averaged within groups of them;
-        default: leniency, on two halves.
-    held_out : bool
-        See :func:`identified_bounds`.
-
-    Returns
-    -------
-    Moments
-        At new rows the average over folds.
-    """
-    covariance, selected = np.zeros((len(X), n_classes)), np.zeros((len(X), n_classes))
-    for number, fold in enumerate(fit.folds):
-        rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(X))
-        for here in fit.chunks(rows, n_classes + 1):
-            pair = [model.joint(X[here]) for model in fold.models]
-            if codes is None:
-                moments = two_fold_moments(pair[0], pair[-1], fit.shares)
-            else:
-                numbers = _arm_codes(codes, fold.lookup, fit.n_arms)
-                moments = numeric_moments(numbers, np.mean(pair, axis=0), fit.shares)
-            covariance[here] += moments.covariance
-            selected[here] += moments.selected
-    if not held_out:
-        covariance, selected = covariance / len(fit.folds), selected / len(fit.folds)
-    return Moments(covariance, covariance.sum(axis=1), selected)
-
-
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms, n, n_outcomes), noise (n,)
 
 
@@ -103,11 +63,6 @@ def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
     for number, fold in enumerate(fit.folds):
         for rows in fit.chunks(np.flatnonzero(fit.held_out == number), n_outcomes):
             yield rows, fold.joint(X[rows]), np.full(len(rows), noise)
-
-
-def _arm_codes(codes: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
-    """Mean number of the decision-makers of each arm; zero for an arm without any."""
-    return np.bincount(lookup, codes, n_arms) / np.maximum(np.bincount(lookup, minlength=n_arms), 1)
 
 
 def _rows_of(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -1,12 +1,19 @@
-"""How far the slope is drawn to the labeled cases' answer, chosen by a moment that needs no unseen label."""
+"""Slopes of seen labels on leniency, and how far they are drawn to the labeled cases' answer."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.identification.point import Moments, project_to_simplex, slope
-from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.identification.point import (
+    Moments,
+    numeric_moments,
+    project_to_simplex,
+    slope,
+    two_fold_moments,
+)
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.score_formulas import average_over_arms
 
 # In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
 SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -30,24 +37,50 @@ class OwnInstrument:
     labeled: np.ndarray
 
 
-def own_instrument(fit: CrossFit, data: SelectiveLabels) -> OwnInstrument:
-    """Deviations of leniency and outcome from their means over decision-makers, held out.
+def slope_moments(fit: CrossFit, X: np.ndarray, n_classes: int, codes: np.ndarray | None = None) -> Moments:
+    """Moments of the slope of seen labels on the instrument at new rows, averaged over folds.
 
-    The means use the known assignment where it is given, and the arms' shares else.
+    Parameters
+    ----------
+    fit : CrossFit
+        Fitted in halves, unless `codes` are given.
+    X : (n_samples, n_features) array
+    n_classes : int
+    codes : (n_decision_makers,) array, optional
+        Numbers of the decision-makers (the paper's covariance ratio), averaged within groups of them;
+        default: leniency, on two halves.
+
+    Returns
+    -------
+    Moments
+    """
+    covariance, selected = np.zeros((len(X), n_classes)), np.zeros((len(X), n_classes))
+    for fold in fit.folds:
+        for here in fit.chunks(np.arange(len(X)), n_classes + 1):
+            moments = _moments(fit, fold, [model.joint(X[here]) for model in fold.models], codes)
+            covariance[here] += moments.covariance / len(fit.folds)
+            selected[here] += moments.selected / len(fit.folds)
+    return Moments(covariance, covariance.sum(axis=1), selected)
+
+
+def held_out_slopes(
+    fit: CrossFit, data: SelectiveLabels, codes: np.ndarray | None = None
+) -> tuple[Moments, OwnInstrument]:
+    """Moments of the slope at the training rows, and what happened there, by models that have not seen them.
+
+    Means over decision-makers use the known assignment where it is given, and the arms' shares else.
     """
     n_classes = len(data.classes)
-    deviation, labeled = np.empty(len(data)), np.empty((len(data), n_classes))
+    covariance, selected, labeled = (np.empty((len(data), n_classes)) for _ in range(3))
+    deviation = np.empty(len(data))
     for number, fold in enumerate(fit.folds):
-        rows = np.flatnonzero(fit.held_out == number)
-        for here in fit.chunks(rows, n_classes + 1):
-            joint = fold.joint(data.X[here])
-            shares = _shares(fit, data, fold.lookup, here)
-            leniency = 1.0 - joint[:, :, 0]
-            own = fold.lookup[data.decision_maker_codes[here]]
-            deviation[here] = leniency[own, np.arange(len(here))] - np.sum(shares.T * leniency, axis=0)
-            expected = np.einsum("na,ank->nk", shares, joint[:, :, 1:])
-            labeled[here] = (data.y[here, None] == np.arange(n_classes)) - expected
-    return OwnInstrument(deviation, labeled)
+        for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
+            pair = [model.joint(data.X[here]) for model in fold.models]
+            moments = _moments(fit, fold, pair, codes)
+            covariance[here], selected[here] = moments.covariance, moments.selected
+            own = _own(fit, fold.lookup, data, here, np.mean(pair, axis=0))
+            deviation[here], labeled[here] = own.deviation, own.labeled
+    return Moments(covariance, covariance.sum(axis=1), selected), OwnInstrument(deviation, labeled)
 
 
 def moment_losses(
@@ -111,6 +144,25 @@ def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
     if np.isinf(shrinkage):
         return moments.selected
     return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
+
+
+def _moments(fit: CrossFit, fold: FoldModel, pair: list[np.ndarray], codes: np.ndarray | None) -> Moments:
+    if codes is None:
+        return two_fold_moments(pair[0], pair[-1], fit.shares)
+    counts = np.bincount(fold.lookup, minlength=fit.n_arms)
+    arm_codes = np.bincount(fold.lookup, codes, fit.n_arms) / np.maximum(counts, 1)
+    return numeric_moments(arm_codes, np.mean(pair, axis=0), fit.shares)
+
+
+def _own(
+    fit: CrossFit, lookup: np.ndarray, data: SelectiveLabels, rows: np.ndarray, joint: np.ndarray
+) -> OwnInstrument:
+    shares = _shares(fit, data, lookup, rows)
+    leniency = 1.0 - joint[:, :, 0]
+    own = lookup[data.decision_maker_codes[rows]]
+    deviation = leniency[own, np.arange(len(rows))] - np.sum(shares.T * leniency, axis=0)
+    seen = data.y[rows, None] == np.arange(len(data.classes))
+    return OwnInstrument(deviation, seen - average_over_arms(joint, shares))
 
 
 def _shares(fit: CrossFit, data: SelectiveLabels, lookup: np.ndarray, rows: np.ndarray) -> np.ndarray:
