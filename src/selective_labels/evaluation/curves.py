@@ -1,6 +1,7 @@
 """Results that are curves: an estimate, or two ends, over a range of values, with what they assume."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,18 +16,18 @@ from selective_labels.drawing import new_axes
 PRINTED_ROWS = 12
 
 
-class Described:
+class Described(ABC):
     """A table with the sentences that must stand beside it: it prints, in a terminal and in a notebook."""
 
     title: str
 
+    @abstractmethod
     def to_frame(self) -> pd.DataFrame:
         """All numbers, one row each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sentences(self) -> list[str]:
         """Say what the numbers assume, what they are, and of which sample."""
-        raise NotImplementedError
 
     def to_json(self) -> str:
         """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
