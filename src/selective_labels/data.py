@@ -12,12 +12,13 @@ import pandas as pd
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
+from selective_labels.feature_table import refuse_repeated_names
 from selective_labels.leakage import leaking_columns
 
 HOLE = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SelectiveLabels:
     """Features, labels with holes, decisions, decision-makers.
 
@@ -61,6 +62,12 @@ class SelectiveLabels:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def __repr__(self) -> str:
+        return (
+            f"SelectiveLabels({len(self):,} cases, {int(self.decision.sum()):,} with a label, "
+            f"{self.n_decision_makers:,} decision-makers, classes {self.classes.tolist()} coded from 0)"
+        )
 
     @property
     def n_decision_makers(self) -> int:
@@ -112,10 +119,10 @@ class SelectiveLabels:
         cls,
         frame: Any,
         label: str,
+        *,
         decision_maker: str,
         decision: str | None = None,
         features: Sequence[str] | None = None,
-        *,
         sample_weight: str | None = None,
         groups: str | None = None,
         strata: str | None = None,
@@ -148,6 +155,7 @@ class SelectiveLabels:
         (array([ 0, -1,  1]), array(['no', 'yes'], dtype=object), ['age'])
         """
         refuse_repeated_names(frame)
+        features = [features] if isinstance(features, str) else features
         table = nw.from_native(frame, eager_only=True)
         roles = {
             "label": label,
@@ -368,15 +376,6 @@ def _refuse_rows(bad: np.ndarray, what: str, remedy: str) -> None:
         rows = np.flatnonzero(bad)
         shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
         raise ValueError(f"{what} in {len(rows)} rows ({shown}): {remedy}.")
-
-
-def refuse_repeated_names(frame: Any) -> None:
-    """Raise if two columns of a frame have the same name; arrays have none."""
-    columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    names = pd.Series([] if columns is None else list(columns), dtype=object)
-    repeated = sorted(set(names[names.duplicated()].map(repr)))
-    if repeated:
-        raise ValueError(f"The table has several columns named {', '.join(repeated)}; rename them.")
 
 
 def _check_columns(columns: list[str], named: dict[str, str], features: Sequence[str] | None) -> None:

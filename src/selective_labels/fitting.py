@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, SelectiveLabels, refuse_repeated_names
+from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.feature_table import refuse_columns
 
 # Requested at class level, so that users of meta-estimators need no set_fit_request.
 FIT_METADATA = {
@@ -47,7 +48,7 @@ def read_training_data(
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     original = X
-    refuse_repeated_names(X)
+    refuse_columns(X)
     X = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
@@ -68,7 +69,7 @@ def read_training_data(
         )
     if len(data.classes) < 2:
         raise ValueError(
-            f"y shows only one class ({data.classes[0]!r}); two or more are needed to learn from."
+            f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed to learn from."
         )
     return data
 

@@ -200,7 +200,7 @@ BAD = [
     ({"predictions": np.zeros((2000, 3, 1))}, "predictions have 3 dimensions"),
     ({"predictions": np.zeros(2000), "metric": "log_loss"}, "class probabilities are needed"),
     ({"predictions": np.full(2000, "0"), "metric": "auc", "pos_label": 1}, "scores are needed"),
-    ({"metric": "auc"}, "needs two classes"),
+    ({"metric": "balanced_accuracy"}, "needs two classes"),
     ({"metric": 3}, "metric=3 is neither a name nor a metric object"),
     ({"y": np.full(2000, -1)}, "y has no label at all"),
     ({"y": np.where(np.arange(2000) % 2, 1, -1)}, "y shows only one class"),

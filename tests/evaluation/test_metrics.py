@@ -132,11 +132,10 @@ def test_a_user_defines_a_metric():
     np.testing.assert_allclose(value(LABELS, overcaution), value(LABELS, "fpr"))
 
 
-@pytest.mark.parametrize("name", ["balanced_accuracy", "auc"])
-def test_metrics_of_two_classes_refuse_three(name):
+def test_balanced_accuracy_refuses_three_classes():
     X3, y3, _ = fully_labeled(n_classes=3)
-    with pytest.raises(ValueError, match=f"'{name}' needs two classes and there are 3"):
-        evaluate(lottery(X3), X3, y3, metric=name)
+    with pytest.raises(ValueError, match="'balanced_accuracy' needs two classes and there are 3"):
+        evaluate(lottery(X3), X3, y3, metric="balanced_accuracy")
 
 
 def test_auc_of_one_class_against_the_rest():

@@ -47,7 +47,7 @@ def test_the_numeric_instrument_needs_numbers():
     [
         (np.full((100, 2), np.inf), "infinity"),
         (np.full((100, 2), "text"), "numeric"),
-        (pd.DataFrame({"a": ["text"] * 100}), "could not convert string to float: 'text'"),
+        (pd.DataFrame({"a": ["text"] * 100}), "columns that are not numbers .'a'."),
         (pd.DataFrame(np.zeros((100, 2)), columns=["a", "a"]), "several columns named 'a'"),
         (np.zeros((99, 2)), "y has 100 rows and X has 99"),
         (np.zeros(100), "Expected 2D array"),

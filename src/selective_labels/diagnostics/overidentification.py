@@ -69,7 +69,7 @@ def _given_features(context: Context) -> LinearityTest:
     )
 
 
-def _first_stage(context: Context) -> float:
+def first_stage(context: Context) -> float:
     """Power proxy: a weak first stage cannot show a curve."""
     try:
         return effective_f(context)
@@ -83,7 +83,7 @@ def _find(context: Context) -> Finding:
     context.need_rejected()
     test = _given_features(context) if context.has_features else _by_cell(context)
     p_value = test.p_value
-    proxy = _first_stage(context)
+    proxy = first_stage(context)
     figures = (
         f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; first-stage F = {proxy:.1f}"
     )

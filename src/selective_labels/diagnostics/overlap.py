@@ -19,6 +19,8 @@ from selective_labels.nuisance.score_formulas import OVERLAP
 SMALL_EFFECTIVE_SHARE = 0.5
 FEW_DECISION_MAKERS = 3
 MANY_CASES = 0.1
+# A decision-maker is possible for a case if the model gives this part of the usual share or more.
+POSSIBLE = 0.05
 
 
 def effective_share(weights: np.ndarray) -> float:
@@ -47,9 +49,22 @@ def _weights(context: Context) -> np.ndarray:
     return share[codes] / np.maximum(own, OVERLAP * share[codes])
 
 
+def _available(context: Context) -> np.ndarray:
+    """How many decision-makers each case could have gone to: known, by strata, or by a model of features."""
+    if context.data.assignment is not None:
+        return np.sum(context.data.assignment >= OVERLAP, axis=1)
+    if context.data.strata is None:
+        try:
+            model = context.assignment_model
+            return np.sum(np.exp(model.log_probabilities) >= POSSIBLE * model.share, axis=1)
+        except NotApplicableError:
+            pass  # without features every case could have gone to anybody in its cell
+    return decision_makers_per_cell(context.cell, context.decision_maker)[context.cell]
+
+
 def _find(context: Context) -> Finding:
     need(context.n_decision_makers > 1, "there is only one decision-maker.")
-    available = decision_makers_per_cell(context.cell, context.decision_maker)[context.cell]
+    available = _available(context)
     alone = float(np.mean(available == 1))
     few = float(np.mean(available < min(FEW_DECISION_MAKERS, context.n_decision_makers)))
     try:
@@ -60,15 +75,15 @@ def _find(context: Context) -> Finding:
     if alone > 0.5:
         return Finding(
             VIOLATED,
-            f"{alone:.0%} of cases are in strata with a single decision-maker: nobody to compare with.",
+            f"{alone:.0%} of cases could have gone to a single decision-maker only: nobody to compare with.",
             effective,
-            advice="Use coarser strata.",
+            advice="Use coarser strata, or leave out features that decide who gets the case.",
         )
     if alone > 0.0 or few > MANY_CASES or effective < SMALL_EFFECTIVE_SHARE:
         return Finding(
             WARNING,
-            f"{alone:.0%} of cases are in strata with a single decision-maker, {few:.0%} in strata with "
-            f"fewer than three. {words}",
+            f"{alone:.0%} of cases could have gone to a single decision-maker only, {few:.0%} to fewer than "
+            f"three. {words}",
             effective,
             advice="Use coarser strata, merge decision-makers, or leave out cases that only few handle.",
         )

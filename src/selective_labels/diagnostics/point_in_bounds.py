@@ -33,9 +33,11 @@ def _find(context: Context) -> Finding:
             p_value,
             "Use bounds, not point estimates.",
         )
+    outside = point[:, worst].mean() < lower[:, worst].mean()
+    where = "lies outside the bounds, by no more than noise" if outside else "lies within the bounds"
     return Finding(
         status,
-        f"The point estimate lies within the bounds (closest: the share of {label!r}, {figures}).",
+        f"The point estimate {where} (closest: the share of {label!r}, {figures}).",
         statistic,
         p_value,
     )

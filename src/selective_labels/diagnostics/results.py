@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
 
@@ -103,6 +105,9 @@ class Check:
             finding = self.find(context)
         except NotApplicableError as reason:
             finding = Finding(NOT_APPLICABLE, f"{UNTESTED}{reason}")
+        except np.linalg.LinAlgError:
+            words = "the data leave nothing to compare (a singular system of equations)."
+            finding = Finding(NOT_APPLICABLE, f"{UNTESTED}{words}")
         return CheckResult(
             self.code,
             self.name,

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import (
@@ -31,6 +30,8 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
+from selective_labels.feature_table import numeric_features
+from selective_labels.seeding import as_seed
 
 CHECKS = (
     conditional_strength.CHECK,
@@ -130,7 +131,7 @@ def diagnose(
         level=level,
         n_permutations=n_permutations,
         n_jobs=n_jobs,
-        random_state=random_state,
+        random_state=as_seed(random_state),
     )
     results = tuple(context.result_of(check) for check in CHECKS)
     return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
@@ -139,7 +140,7 @@ def diagnose(
 def _features(X: Any, y: Any) -> np.ndarray:
     if X is None or (np.ndim(X) == 2 and np.shape(X)[1] == 0):
         return np.zeros((len(y), 0))
-    return check_array(X, dtype="numeric", ensure_all_finite="allow-nan").astype(float, copy=False)
+    return numeric_features(X)
 
 
 def _figures(context: Context) -> Figures:

@@ -5,7 +5,9 @@ from scipy.stats import chi2
 
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.diagnostics.effective_f import USABLE
+from selective_labels.diagnostics.overidentification import first_stage
+from selective_labels.diagnostics.results import VIOLATED, WARNING, Check, Finding, need, status_of_test
 
 
 def added_variable_test(residual: np.ndarray, variable: np.ndarray, basis: np.ndarray) -> tuple[float, float]:
@@ -59,10 +61,20 @@ def _find(context: Context) -> Finding:
             p_value,
             "Do not assume that decisions are unconfounded; use bounds.",
         )
+    proxy = first_stage(context)
+    figures = f"χ² = {statistic:.1f}; first-stage F = {proxy:.1f}"
+    if proxy < USABLE:
+        return Finding(
+            WARNING,
+            f"Among like cases, no dependence of labels on who decided was found ({figures}), but average "
+            "leniencies differ too little for that to mean much.",
+            statistic,
+            p_value,
+            "Do not take this as evidence that decisions are unconfounded.",
+        )
     return Finding(
         status,
-        f"Among like cases, labels do not depend on how lenient the decision-maker was "
-        f"(χ² = {statistic:.1f}).",
+        f"Among like cases, labels are not found to depend on who decided ({figures}).",
         statistic,
         p_value,
     )

@@ -130,7 +130,9 @@ def compare(
         if len(metrics) != 1:
             raise ValueError("compare takes one metric.")
         contest = paired_contest(first, second, metrics[0])
-    return compare_sample(sample, contest, assumption, interval, confidence_level, names=(_name(a), _name(b)))
+    return compare_sample(
+        sample, contest, sample.assumptions[0], interval, confidence_level, names=(_name(a), _name(b))
+    )
 
 
 @dataclass(frozen=True, eq=False)

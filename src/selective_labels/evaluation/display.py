@@ -138,6 +138,12 @@ def _footer(results: "Evaluations") -> list[str]:
         f"{INTERVAL_TEXTS[first.interval]} with probability {first.confidence_level:.4g}."
     ]
     lines += [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
+    lines += [
+        f"{item.title}: the interval under {item.assumption} lies outside that under none, which assumes "
+        "nothing: the assumption does not hold here, or its estimate is too weak to use."
+        for item in items
+        if results.contradicts(item)
+    ]
     lines += [f"Sample{whom}: {sample_text(sample)}" for whom, sample in samples.items()]
     for item in items:
         lines += [f"{item.title} ({item.assumption}): {note}" for note in _notes(item)]

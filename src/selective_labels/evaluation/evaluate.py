@@ -143,7 +143,8 @@ def evaluate(
     cells = None if by is None else _read_groups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
     single = by is None and isinstance(assumption, str) and assumption != "all"
-    if single and len(results) == 1 and not isinstance(metric, list | tuple):
+    one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
+    if single and len(results) == 1 and one_metric:
         return results[0]
     return results
 
@@ -210,7 +211,9 @@ class _Summary:
         try:
             return self.sample.ends(functional, self.assumption, rows)
         except ValueError as error:
-            raise ValueError(f"metric {self.metric!r} is not defined: {error}") from None
+            raise ValueError(
+                f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
+            ) from None
 
     def evaluation(self, ends: list[Ends], rows: np.ndarray, limits: Range, **roles: Any) -> Evaluation:
         spread = self.sample.spread(ends, rows, self.confidence_level)

@@ -15,7 +15,6 @@ from selective_labels.evaluation.metrics import (
     RegretMetric,
     calibration_bins,
     code_of,
-    need_two_classes,
 )
 from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
 
@@ -45,8 +44,6 @@ def named_metrics(
     if name == "cost":
         return [expected_cost(cost, classes)]
     if name == "auc":
-        if pos_label is None:
-            need_two_classes("auc", classes)
         return [Auc(event)]
     return list(calibration_bins(event))
 

@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.evaluation import display
-from selective_labels.evaluation.intervals import Interval, parameter_interval, set_interval
+from selective_labels.evaluation.intervals import (
+    Interval,
+    few_clusters_factor,
+    parameter_interval,
+    set_interval,
+)
 from selective_labels.evaluation.sample import ScoredSample, Spread
 
 INTERVALS = ("parameter", "set")
@@ -154,12 +159,19 @@ class Evaluation(Estimated):
     def with_interval(self, interval: str, confidence_level: float | None = None) -> "Evaluation":
         """Return the same estimate with another interval; nothing is fitted again."""
         level = self.confidence_level if confidence_level is None else confidence_level
-        spread = Spread(
-            self.lower, self.upper, self.standard_errors, self.correlation, self.sample.n_clusters
-        )
+        n_clusters = self.sample.n_clusters
+        # Few clusters widen an interval by a factor that depends on its level.
+        old, new = (few_clusters_factor(n_clusters, each) for each in (self.confidence_level, level))
+        errors = (self.standard_errors[0] * new / old, self.standard_errors[1] * new / old)
+        spread = Spread(self.lower, self.upper, errors, self.correlation, n_clusters)
         ends = make_interval(spread, interval, level, self.limits)
         return replace(
-            self, interval=interval, confidence_level=level, ci_lower=ends.lower, ci_upper=ends.upper
+            self,
+            interval=interval,
+            confidence_level=level,
+            ci_lower=ends.lower,
+            ci_upper=ends.upper,
+            standard_errors=errors,
         )
 
 
@@ -250,6 +262,11 @@ class Evaluations:
         if len(found) != 1:
             raise ValueError(f"{len(found)} evaluations match {wanted}; one is wanted.")
         return found[0]
+
+    def contradicts(self, item: Evaluation) -> bool:
+        """Whether an interval lies outside that of the same metric and group without any assumption."""
+        alike = self.select(metric=item.metric, group=item.group, assumption="none").items
+        return any(item.ci_lower > free.ci_upper or item.ci_upper < free.ci_lower for free in alike)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each evaluation."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
+from sklearn.pipeline import Pipeline
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
@@ -14,9 +14,11 @@ from selective_labels.evaluation.ends import Ends, Evidence, Functional
 from selective_labels.evaluation.estimates import covariance, median_of_repeats
 from selective_labels.evaluation.intervals import few_clusters_factor
 from selective_labels.evaluation.subject import with_classes_of
+from selective_labels.feature_table import not_numbers, numeric_features
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.seeding import as_seed
 
 POINT_ASSUMPTIONS = ("nucem", "unconfounded")
 WITH_INSTRUMENT = ("instrument", "nucem")
@@ -133,7 +135,7 @@ def score_sample(
     others : see :func:`selective_labels.evaluation.evaluate.evaluate`
     """
     data = SelectiveLabels.from_arrays(
-        check_array(X, dtype="numeric", ensure_all_finite="allow-nan").astype(float, copy=False),
+        _features(X, classifiers),
         y,
         decision_maker=np.zeros(len(X), dtype=int) if decision_maker is None else decision_maker,
         decision=decision,
@@ -153,7 +155,7 @@ def score_sample(
     _check_instrument(names, data, strata, decision_maker is not None)
     repeats: list[dict[str, Evidence]] = []
     clipped = []
-    for seed in np.random.SeedSequence(random_state).generate_state(n_repeats):
+    for seed in np.random.SeedSequence(as_seed(random_state)).generate_state(n_repeats):
         fit = cross_fit(
             data,
             nuisance,
@@ -172,6 +174,14 @@ def score_sample(
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
+
+
+def _features(X: Any, classifiers: list[Any]) -> np.ndarray:
+    """Numbers for the models: X itself, or what a pipeline under evaluation makes of text and categories."""
+    pipelines = [each for each in classifiers if isinstance(each, Pipeline) and len(each.steps) > 1]
+    if pipelines and not_numbers(X):
+        X = pipelines[0][:-1].transform(X)
+    return numeric_features(X)
 
 
 def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:

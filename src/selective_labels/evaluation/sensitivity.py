@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_array
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.break_even import LARGEST_GAMMA, conclude
@@ -14,6 +13,7 @@ from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.evaluation.estimates import covariance, mean_estimate
 from selective_labels.evaluation.intervals import few_clusters_factor, parameter_interval
 from selective_labels.evaluation.subject import read_subject, with_classes_of
+from selective_labels.feature_table import numeric_features
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import class_coefficients, cost_coefficients
 from selective_labels.nuisance.confounding import (
@@ -214,7 +214,7 @@ def sensitivity_curve(
     """
     limit = ("none" if decision_maker is None else "instrument") if limit is None else limit
     _check_options(metric, parameter, limit, cluster, decision_maker, compare_to)
-    features = check_array(X, ensure_all_finite="allow-nan", dtype="numeric").astype(float, copy=False)
+    features = numeric_features(X)
     data = SelectiveLabels.from_arrays(
         features,
         y,

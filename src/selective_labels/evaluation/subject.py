@@ -117,6 +117,8 @@ class ClassifierSubject(Subject):
             return self.probabilities[:, event]
         given = np.asarray(self.classifier.decision_function(self.X), dtype=float)
         own = np.asarray(getattr(self.classifier, "classes_", self.classes))
+        if self.classes[event] not in own:
+            raise ValueError(f"{self.name} does not know the class {self.classes.tolist()[event]!r}.")
         position = int(np.flatnonzero(own == self.classes[event])[0])
         if given.ndim == 1:
             return given if position == 1 else -given

@@ -1,6 +1,6 @@
 """Bounds on the class probabilities of everybody, and what to do when they cross."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,10 @@ class Bounds:
 
     def __len__(self) -> int:
         return len(self.lower)
+
+    def __iter__(self) -> Iterator[Array]:
+        """Unpack: ``lower, upper = bounds``."""
+        return iter((self.lower, self.upper))
 
     @property
     def slack(self) -> Array:

@@ -132,16 +132,17 @@ def identify(
     The parameters are those of :class:`selective_labels.UCLClassifier`.
     """
     n_classes = len(data.classes)
-    by_leniency = mode == "point" and instrument == "leniency"
-    joint = cross_fit(data, nuisance, cv=cv, in_halves=by_leniency, n_jobs=n_jobs, random_state=random_state)
+    point = mode == "point"
+    joint = cross_fit(data, nuisance, cv=cv, in_halves=point, n_jobs=n_jobs, random_state=random_state)
     slope, probabilities = None, None
-    if mode == "point":
+    if point:
+        by_leniency = instrument == "leniency"
         codes = None if by_leniency else data.decision_makers.astype(float)
         moments, own = held_out_slopes(joint, data, codes)
         shrinkage = 0.0
+        if joint.in_halves and not data.decision.all():
+            warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=3)
         if by_leniency:
-            if joint.in_halves and not data.decision.all():
-                warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=3)
             shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
         slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
     bounds, crossed = identified_bounds(joint, data.X, n_classes, label_range, held_out=True)

@@ -232,11 +232,11 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_set(self, X: Any) -> np.ndarray:
         """Classes that can still be best, (n_samples, n_classes) bool."""
-        return possible_classes(self.predict_bounds(X), self.cost)
+        return possible_classes(self.predict_bounds(X), self._identified.cost)
 
     def decided(self, X: Any) -> np.ndarray:
         """Rows at which only one class can be best, (n_samples,) bool."""
-        return decided(self.predict_bounds(X), self.cost)
+        return decided(self.predict_bounds(X), self._identified.cost)
 
     def score(
         self,

@@ -1,0 +1,19 @@
+"""A whole number of whatever the user gives as random state."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def as_seed(random_state: Any) -> int | None:
+    """Draw a number from a random state; None and whole numbers stay what they are.
+
+    Examples
+    --------
+    >>> as_seed(3), as_seed(None), as_seed(np.random.RandomState(0)) == as_seed(np.random.RandomState(0))
+    (3, None, True)
+    """
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return None if random_state is None else int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

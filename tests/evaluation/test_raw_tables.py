@@ -1,0 +1,92 @@
+"""Tables as people have them: text columns behind a pipeline, random states of any kind, odd assignments."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+
+import selective_labels as sl
+
+SAMPLE = sl.datasets.make_decision_makers(900, n_classes=2, n_decision_makers=4, random_state=0)
+QUICK = {"nuisance": "logistic", "random_state": 0}
+
+
+@pytest.fixture
+def table():
+    job = np.where(SAMPLE.X[:, 3] > 0, "cook", "clerk")
+    return pd.DataFrame({"a": SAMPLE.X[:, 0], "b": SAMPLE.X[:, 1], "job": job})
+
+
+def pipeline():
+    encode = make_column_transformer((OrdinalEncoder(), ["job"]), remainder="passthrough")
+    return make_pipeline(encode, sl.UCLClassifier(estimator="plug-in", **QUICK))
+
+
+def test_a_pipeline_that_encodes_text_is_chosen_and_evaluated_on_the_raw_table(table):
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            pipeline(), {"uclclassifier__mode": ["partial"]}, scoring=sl.lower_bound_scorer, cv=2
+        )
+        search.fit(table, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
+    assert np.isfinite(search.best_score_), "a score of NaN would choose at random"
+    result = sl.evaluate(
+        search.best_estimator_, table, SAMPLE.y, decision_maker=SAMPLE.decision_maker, **QUICK
+    )
+    assert 0.0 <= result.lower <= result.upper <= 1.0
+
+
+@pytest.mark.parametrize(
+    "call", [sl.diagnose, lambda *args, **kwargs: sl.evaluate(SAMPLE.y_true, *args, **kwargs)]
+)
+def test_text_without_a_pipeline_is_named(table, call):
+    with pytest.raises(ValueError, match=r"X has columns that are not numbers \('job'\)"):
+        call(table, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
+
+
+def test_a_value_outside_what_needs_no_assumption_is_called_out():
+    rng = np.random.default_rng(0)
+    n = 3000
+    maker = np.arange(n) % 3
+    truth = (rng.random(n) < 0.2).astype(int)
+    # All differences in leniency concern the rarer class, so the slope on leniency gives it everything.
+    decision = rng.random(n) < np.where(truth == 1, np.array([0.05, 0.5, 0.9])[maker], 0.8)
+    results = sl.evaluate(
+        np.ones(n, dtype=int),
+        rng.normal(size=(n, 1)),
+        np.where(decision, truth, -1),
+        decision_maker=maker,
+        metric="accuracy",
+        assumption=["none", "nucem"],
+        **QUICK,
+    )
+    assert results.contradicts(results.one(assumption="nucem")), "leniency differs for one class alone"
+    assert "lies outside that under none" in repr(results), "and the table says so"
+
+
+def test_a_random_state_object_is_as_good_as_a_number():
+    for call in (sl.diagnose, lambda *args, **kwargs: sl.evaluate(SAMPLE.y_true, *args, **kwargs)):
+        call(
+            SAMPLE.X,
+            SAMPLE.y,
+            decision_maker=SAMPLE.decision_maker,
+            nuisance="logistic",
+            random_state=np.random.RandomState(0),
+        )
+
+
+def test_an_assignment_without_overlap_is_untested_not_a_crash():
+    known = np.eye(4)[SAMPLE.decision_maker]
+    diagnosis = sl.diagnose(
+        SAMPLE.X, SAMPLE.y, decision_maker=SAMPLE.decision_maker, assignment=known, random_state=0
+    )
+    assert diagnosis["SL601"].status in ("not applicable", "warning", "violated")
+    assert not diagnosis.allows("nucem")
+
+
+def test_bounds_unpack_into_their_ends():
+    lower, upper = sl.Bounds(np.array([[0.2, 0.3]]), np.array([[0.7, 0.8]]))
+    assert (lower <= upper).all()
