@@ -52,6 +52,8 @@ def expected_failures_of_a_learner(estimator):
 @parametrize_with_checks(
     [UCLClassifier("point", "linear", nuisance="logistic", cv=2)],
     expected_failed_checks=expected_failures_of_a_learner,
+    # Whether the two rankings differ on the check's forty rows hangs on the last digits of the solver.
+    xfail_strict=False,
 )
 def test_scikit_learn_checks_with_a_learner_in_point_mode(estimator, check):
     check(estimator)
