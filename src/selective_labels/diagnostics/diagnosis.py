@@ -100,7 +100,7 @@ class Diagnosis:
         Permission
             True or false as a condition; `reason` and the text say why.
         """
-        return permission(assumption, given, {family: self.status(family) for family in FAMILIES})
+        return permission(assumption, given, self.results)
 
     @property
     def verdict(self) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 
 from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.inequality import excess
 from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Finding, need
 from selective_labels.identification.rules import decided as decided_rows
 
@@ -14,7 +15,8 @@ def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     wide = float(np.mean(context.row_model.leniency_range > WIDE_RANGE))
     bounds, _ = context.bounds
-    slack = float(np.maximum(bounds.slack, 0.0).mean())
+    # The same estimate as SL401's, so that what the two say adds up to one.
+    slack = max(-float(excess(context).mean()), 0.0)
     unseen = 1.0 - float(context.model_data.decision.mean())
     settled = float(decided_rows(bounds).mean())
     decided = context.result_of(STRENGTH).status
