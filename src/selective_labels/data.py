@@ -45,6 +45,8 @@ class SelectiveLabels:
         Known probabilities of decision-makers.
     n_ignored_labels : int
         Labels that were given where the decision is 0, and not read.
+    categorical : tuple of int
+        Columns of a numeric `X` that hold codes of categories; models encode them as they are fitted.
     """
 
     X: Any
@@ -59,6 +61,7 @@ class SelectiveLabels:
     strata: np.ndarray | None = None
     assignment: np.ndarray | None = None
     n_ignored_labels: int = 0
+    categorical: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -109,7 +112,7 @@ class SelectiveLabels:
         >>> data.take(np.array([1])).y, len(data.take(np.array([1])).decision_makers)
         (array([1]), 2)
         """
-        whole = ("X", "classes", "decision_makers", "n_ignored_labels")
+        whole = ("X", "classes", "decision_makers", "n_ignored_labels", "categorical")
         arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in whole}
         kept = {name: array[rows] for name, array in arrays.items() if array is not None}
         return replace(self, X=_safe_indexing(self.X, rows), **kept)
@@ -191,6 +194,7 @@ class SelectiveLabels:
         groups: Any = None,
         strata: Any = None,
         assignment: Any = None,
+        categorical: tuple[int, ...] = (),
     ) -> "SelectiveLabels":
         """Take the roles from arrays of equal length.
 
@@ -205,6 +209,8 @@ class SelectiveLabels:
         groups, strata : (n_samples,) of any type, optional
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
             Known probabilities, decision-makers in sorted order.
+        categorical : tuple of int
+            Columns of a numeric `X` that hold codes of categories.
 
         Returns
         -------
@@ -245,6 +251,7 @@ class SelectiveLabels:
             strata=_as_cells(strata, "strata", n_samples),
             assignment=_as_assignment(assignment, X, n_samples, len(maker_ids)),
             n_ignored_labels=ignored,
+            categorical=categorical,
         )
 
 

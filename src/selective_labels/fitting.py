@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.feature_table import refuse_columns
+from selective_labels.feature_table import TableCoding, as_table, not_numbers, refuse_repeated_names
 
 # Requested at class level, so that users of meta-estimators need no set_fit_request.
 FIT_METADATA = {
@@ -36,7 +36,8 @@ def read_training_data(
 ) -> SelectiveLabels:
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
-    Features become a float array in which NaN is allowed. Without a decision-maker, every label must be
+    Features become a float array in which NaN is allowed and categories are codes; the estimator remembers
+    which, and :func:`read_features` codes other tables alike. Without a decision-maker, every label must be
     seen unless `needs_decision_maker` is false; all rows then belong to one.
 
     Returns
@@ -48,8 +49,11 @@ def read_training_data(
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     original = X
-    refuse_columns(X)
+    refuse_repeated_names(X)
+    coding = TableCoding.of(X)
+    X = X if coding is None else coding.code(X)
     X = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
+    estimator._coding = coding
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     makers = np.zeros(len(X), dtype=int) if decision_maker is None else decision_maker
@@ -62,6 +66,7 @@ def read_training_data(
         groups=groups,
         strata=strata,
         assignment=assignment(original) if callable(assignment) else assignment,
+        categorical=() if coding is None else coding.categorical,
     )
     if needs_decision_maker and decision_maker is None and (data.y == HOLE).any():
         raise ValueError(
@@ -75,6 +80,16 @@ def read_training_data(
 
 
 def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
-    """Check features at prediction time against those of ``fit``."""
+    """Check features at prediction time against those of ``fit``, and code categories as there."""
+    refuse_repeated_names(X)
+    coding = estimator._coding
+    if coding is not None:
+        if as_table(X) is not None:  # first of all the names, which codes go by
+            validate_data(estimator, X, skip_check_array=True, reset=False)
+        X = coding.code(X)
+    elif named := not_numbers(X):
+        raise ValueError(
+            f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit."
+        )
     checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
     return checked.astype(float, copy=False)

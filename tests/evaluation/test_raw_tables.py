@@ -3,13 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 import selective_labels as sl
+from selective_labels.progress import listening
+from tests.raw_tables import make_raw_sample
 
 SAMPLE = sl.datasets.make_decision_makers(900, n_classes=2, n_decision_makers=4, random_state=0)
 QUICK = {"nuisance": "logistic", "random_state": 0}
@@ -39,12 +43,58 @@ def test_a_pipeline_that_encodes_text_is_chosen_and_evaluated_on_the_raw_table(t
     assert 0.0 <= result.lower <= result.upper <= 1.0
 
 
-@pytest.mark.parametrize(
-    "call", [sl.diagnose, lambda *args, **kwargs: sl.evaluate(SAMPLE.y_true, *args, **kwargs)]
-)
-def test_text_without_a_pipeline_is_named(table, call):
-    with pytest.raises(ValueError, match=r"X has columns that are not numbers \('job'\)"):
-        call(table, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
+def test_text_without_a_pipeline_is_worth_its_indicators():
+    raw = make_raw_sample()
+    guess = (raw.table["age"] > 0).astype(int).to_numpy()
+    first, second = (
+        sl.evaluate(
+            guess,
+            table,
+            raw.y,
+            decision_maker=raw.decision_maker,
+            assumption="all",
+            nuisance=LogisticRegression(),
+            random_state=0,
+        )
+        for table in (raw.table, raw.one_hot)
+    )
+    assert_allclose(*([ends(each) for each in result] for result in (first, second)), rtol=1e-9)
+
+
+def ends(result):
+    return result.lower, result.upper, result.ci_lower, result.ci_upper
+
+
+@pytest.mark.parametrize("propensity", ["shares", "model"])
+def test_the_classifier_gets_the_table_as_it_is(propensity):
+    raw = make_raw_sample()
+
+    class Cook:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            return (X["job"] == "cook").astype(int).to_numpy()
+
+    cooks = (raw.table["job"] == "cook").astype(int).to_numpy()
+    for call in (sl.evaluate, sl.sensitivity_curve):
+        options = {"propensity": propensity} if call is sl.evaluate else {}
+        by_object, by_array = (
+            call(each, raw.table, raw.y, decision_maker=raw.decision_maker, **options, **QUICK)
+            for each in (Cook(), cooks)
+        )
+        assert_allclose(by_object.lower, by_array.lower, rtol=1e-12)
+    same = sl.compare(Cook(), cooks, raw.table, raw.y, decision_maker=raw.decision_maker, **QUICK)
+    assert same.lower == same.upper == 0.0, "nothing differs between a classifier and its predictions"
+
+
+def test_progress_is_told_repeat_by_repeat(table):
+    heard = []
+    with listening(lambda *news: heard.append(news)):
+        sl.evaluate(
+            SAMPLE.y_true, table, SAMPLE.y, decision_maker=SAMPLE.decision_maker, n_repeats=2, **QUICK
+        )
+    repeats = [(done, total) for what, done, total in heard if what == "repeating cross-fitting"]
+    assert repeats == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_a_value_outside_what_needs_no_assumption_is_called_out():

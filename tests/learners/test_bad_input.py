@@ -47,12 +47,12 @@ def test_the_numeric_instrument_needs_numbers():
     [
         (np.full((100, 2), np.inf), "infinity"),
         (np.full((100, 2), "text"), "numeric"),
-        (pd.DataFrame({"a": ["text"] * 100}), "columns that are not numbers .'a'."),
+        (pd.DataFrame({"a": [{}] * 100}), "column 'a' whose values are neither numbers, text nor dates"),
         (pd.DataFrame(np.zeros((100, 2)), columns=["a", "a"]), "several columns named 'a'"),
         (np.zeros((99, 2)), "y has 100 rows and X has 99"),
         (np.zeros(100), "Expected 2D array"),
     ],
-    ids=["infinite", "text", "text in a frame", "duplicated", "lengths", "one column"],
+    ids=["infinite", "text", "objects", "duplicated", "lengths", "one column"],
 )
 def test_bad_features(X, message):
     with pytest.raises(ValueError, match=message):

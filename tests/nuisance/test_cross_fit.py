@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
@@ -21,6 +22,7 @@ from selective_labels.nuisance.coding import outcome_codes, spread_columns
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.selection import log_losses
 from selective_labels.nuisance.slopes import slope_moments
+from selective_labels.progress import listening
 
 FAMILIES = [
     "logistic",
@@ -343,3 +345,18 @@ def test_spread_columns():
     assert_array_equal(
         spread_columns(np.array([[[0.25, 0.75]]]), np.array([1, 3]), 4), [[[0, 0.25, 0, 0.75]]]
     )
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_progress_is_told_model_by_model_and_changes_nothing(backend):
+    _, data = table(300, 2)
+    silent = cross_fit(data, None, cv=3, in_halves=True, random_state=0)
+    heard = []
+    # Multiprocessing cannot hand results on as they arrive.
+    with parallel_config(backend=backend, n_jobs=1), listening(lambda *news: heard.append(news)):
+        followed = cross_fit(data, None, cv=3, in_halves=True, random_state=0)
+    totals = {what: total for what, _, total in heard}
+    assert list(totals.values()) == [13, 6, 3], "settings on one fold, three families on two, halves on three"
+    assert heard == [(what, done, totals[what]) for what in totals for done in range(totals[what] + 1)]
+    assert followed.report == silent.report
+    assert_array_equal(followed.folds[0].joint(data.X), silent.folds[0].joint(data.X))

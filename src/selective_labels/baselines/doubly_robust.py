@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import draw_seed
+from selective_labels.baselines.inner import draw_seed, takes_missing_features
 from selective_labels.baselines.labeled_rows import full_label_accuracy
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features, read_training_data
@@ -22,7 +22,7 @@ from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.rules import minimax_class
 from selective_labels.nuisance.confounding import outcome_box
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.features import standardised
+from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.weighting import fit_weighted
 
@@ -139,8 +139,6 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        random_state = check_random_state(self.random_state)
-        regressor = _regressor(self.estimator, draw_seed(random_state))
         data = read_training_data(
             self,
             X,
@@ -153,6 +151,8 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
             assignment=assignment,
             needs_decision_maker=False,
         )
+        random_state = check_random_state(self.random_state)
+        regressor = _regressor(self.estimator, draw_seed(random_state), data.categorical)
         if self.cost is not None and np.shape(self.cost) != (len(data.classes),) * 2:
             expected = (len(data.classes),) * 2
             raise ValueError(
@@ -193,8 +193,7 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        ours = self.estimator is None or isinstance(self.estimator, str)
-        tags.input_tags.allow_nan = ours or get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.allow_nan = takes_missing_features(self.estimator)
         return tags
 
     def _scores(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -218,14 +217,14 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
         return box.lower, box.upper, float(scores["unconfounded"].clipped.mean())
 
 
-def _regressor(choice: Any, seed: int) -> Any:
+def _regressor(choice: Any, seed: int, categorical: tuple[int, ...]) -> Any:
     if choice is None:
-        return HistGradientBoostingRegressor(random_state=seed)
+        return boosting(HistGradientBoostingRegressor(random_state=seed), categorical)
     if isinstance(choice, str) and choice == "linear":
-        return Pipeline([*standardised().steps, ("regressor", LinearRegression())])
+        return Pipeline([*standardised(categorical).steps, ("regressor", LinearRegression())])
     if isinstance(choice, str) or not (hasattr(choice, "fit") and is_regressor(choice)):
         raise ValueError(f'estimator={choice!r}: give a scikit-learn regressor, "linear" or None.')
-    return choice
+    return one_hot_before(choice, categorical)
 
 
 def _regressions(regressor: Any, data: SelectiveLabels, scores: np.ndarray) -> list[Any]:

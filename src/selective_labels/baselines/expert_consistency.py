@@ -138,8 +138,6 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
         """
         if not 0.0 <= self.epsilon < 0.5:
             raise ValueError(f"epsilon={self.epsilon!r} must be at least 0 and below one half.")
-        random_state = check_random_state(self.random_state)
-        classifier = classifier_of(self.estimator, random_state=random_state)
         data = read_training_data(
             self,
             X,
@@ -152,6 +150,8 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
             assignment=assignment,
             needs_decision_maker=False,
         )
+        random_state = check_random_state(self.random_state)
+        classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         labels, refused, accepted = self._amalgamate(data, draw_seed(random_state))
         rows = labels != HOLE
         if len(np.unique(labels[rows])) < 2:

@@ -9,19 +9,25 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from selective_labels.nuisance.features import standardised
+from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 
 MAX_ITERATIONS = 1000
 
 
 def classifier_of(
-    choice: Any, default: Any = None, *, role: str = "estimator", random_state: np.random.RandomState
+    choice: Any,
+    default: Any = None,
+    *,
+    role: str = "estimator",
+    categorical: tuple[int, ...] = (),
+    random_state: np.random.RandomState,
 ) -> ClassifierMixin:
     """Make a new, unfitted classifier of what the user chose.
 
     None stands for `default`, and if that is None too for gradient boosting; "linear" for logistic
-    regression on standardised features, holes filled. Any other choice is cloned, and seeds which it
-    leaves open are drawn from `random_state`.
+    regression on standardised features, holes filled. Any other choice is cloned, gets the columns that hold
+    codes of categories (`categorical`) as indicators, and seeds which it leaves open are drawn from
+    `random_state`.
 
     Examples
     --------
@@ -30,36 +36,33 @@ def classifier_of(
     """
     choice = default if choice is None else choice
     if choice is None:
-        classifier = HistGradientBoostingClassifier()
+        classifier = boosting(HistGradientBoostingClassifier(), categorical)
     elif isinstance(choice, str) and choice == "linear":
         classifier = Pipeline(
-            [*standardised().steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
+            [*standardised(categorical).steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
         )
     elif not hasattr(choice, "fit") or not is_classifier(choice):
         raise ValueError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.')
     else:
-        classifier = clone(choice)
+        classifier = one_hot_before(clone(choice), categorical)
     return _seeded(classifier, random_state)
 
 
 def has_probabilities(baseline: Any) -> bool:
     """Whether the classifier which a baseline is set to use can give probabilities."""
-    return _is_ours(baseline.estimator) or hasattr(baseline.estimator, "predict_proba")
+    chosen = baseline.estimator
+    return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
 
 
 def takes_missing_features(choice: Any) -> bool:
-    """Whether a choice of classifier accepts NaN among the features."""
-    return _is_ours(choice) or get_tags(choice).input_tags.allow_nan
+    """Whether a choice of model accepts NaN among the features; what is no model is refused elsewhere."""
+    return not hasattr(choice, "fit") or get_tags(choice).input_tags.allow_nan
 
 
 def require_probabilities(classifier: ClassifierMixin, why: str) -> None:
     """Refuse a classifier that has no ``predict_proba``, before time is spent on fitting it."""
     if not hasattr(classifier, "predict_proba"):
         raise ValueError(f"{type(classifier).__name__} has no predict_proba, which {why} needs.")
-
-
-def _is_ours(choice: Any) -> bool:
-    return choice is None or isinstance(choice, str)
 
 
 def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) -> ClassifierMixin:

@@ -142,12 +142,6 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
         """
         if not 0 < self.clip <= 1:
             raise ValueError(f"clip={self.clip!r} must be above 0 and at most 1.")
-        random_state = check_random_state(self.random_state)
-        classifier = classifier_of(self.estimator, random_state=random_state)
-        decision_model = classifier_of(
-            self.propensity, "linear", role="propensity", random_state=random_state
-        )
-        require_probabilities(decision_model, "the propensity")
         data = read_baseline_data(
             self,
             X,
@@ -159,6 +153,11 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
             strata=strata,
             assignment=assignment,
         )
+        random_state = check_random_state(self.random_state)
+        kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
+        classifier = classifier_of(self.estimator, **kinds)
+        decision_model = classifier_of(self.propensity, "linear", role="propensity", **kinds)
+        require_probabilities(decision_model, "the propensity")
         labeled = data.decision == 1
         if labeled.all():
             chance = np.ones(len(data))

@@ -100,7 +100,6 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        classifier = classifier_of(self.estimator, random_state=check_random_state(self.random_state))
         data = read_baseline_data(
             self,
             X,
@@ -112,6 +111,8 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
             strata=strata,
             assignment=assignment,
         )
+        random_state = check_random_state(self.random_state)
+        classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         weight = None if data.sample_weight is None else data.sample_weight[data.decision == 1]
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
         self.classes_ = data.classes

@@ -66,7 +66,7 @@ def assignment_model(
     """
     need(data.X.shape[1], "there is no feature that varies.")
     need(len(rows) >= FEWEST_ROWS, f"fewer than {FEWEST_ROWS} cases can be compared.")
-    X = centred(standardised().fit_transform(data.X[rows]), cell[rows])
+    X = centred(standardised(data.categorical).fit_transform(data.X[rows]), cell[rows])
     in_training = generator.permutation(len(rows)) < len(rows) // 2
     train = np.flatnonzero(in_training)
     lookup, grouped = _arms(data, rows[train], int(generator.integers(2**31)))
@@ -98,6 +98,7 @@ def _arms(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarr
         data.decision_maker_codes[train],
         data.n_decision_makers,
         strata=None if data.strata is None else data.strata[train],
+        categorical=data.categorical,
         random_state=seed,
     )
     return groups.lookup, True

@@ -47,12 +47,15 @@ def leave_out_strength(sums: np.ndarray) -> np.ndarray:
     return np.array([parts.sum() / max(rows[several].sum(), 1.0)])
 
 
-def directions(X: np.ndarray) -> np.ndarray:
-    """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1)."""
+def directions(X: np.ndarray, categorical: tuple[int, ...] = ()) -> np.ndarray:
+    """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1).
+
+    Columns of codes (`categorical`) enter as indicators.
+    """
     constant = np.ones((len(X), 1))
     if not X.shape[1]:
         return constant
-    values = standardised().fit_transform(X)
+    values = standardised(categorical).fit_transform(X)
     variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     kept = np.flatnonzero(variances > 1e-8 * variances[-1])[-MOST_DIRECTIONS:]
     return np.column_stack([constant, values @ (axes[:, kept] / np.sqrt(variances[kept]))])
@@ -67,7 +70,8 @@ def _find(context: Context) -> Finding:
     context.need_rejected()
     need(len(rows) > context.n_decision_makers, "hardly any decision-maker has two cases.")
     residual = context.data.decision[rows] - context.case_model.decision
-    columns = centred(residual[:, None] * directions(context.data.X[rows]), context.cell[rows])
+    along = directions(context.data.X[rows], context.data.categorical)
+    columns = centred(residual[:, None] * along, context.cell[rows])
     totals = units.total(columns)
     with_sizes = np.column_stack([totals, np.sum(totals**2, axis=1), units.size, units.size**2])
     observed, drawn = permutation_draws(

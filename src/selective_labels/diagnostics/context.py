@@ -63,7 +63,7 @@ class Context:
         self._seeds = SeedSequence(random_state).generate_state(4)
         self._given_fit = fit
         self._results: dict[str, CheckResult] = {}
-        self.data = data if fit is not None else replace(data, X=_varying(data.X))
+        self.data = data if fit is not None else _varying(data)
         self.n_classes = len(data.classes)
         self.n_decision_makers = data.n_decision_makers
 
@@ -200,10 +200,13 @@ class Context:
         return identified_bounds(self.fit, self.model_data.X, self.n_classes, held_out=True)
 
 
-def _varying(X: np.ndarray) -> np.ndarray:
-    """Columns that tell cases apart: more than one value, holes counted as one."""
-    varies = [_varies(column) for column in X.T]
-    return X if all(varies) else X[:, np.array(varies, dtype=bool)]
+def _varying(data: SelectiveLabels) -> SelectiveLabels:
+    """Keep the columns that tell cases apart: more than one value, holes counted as one."""
+    kept = [number for number, column in enumerate(data.X.T) if _varies(column)]
+    if len(kept) == data.X.shape[1]:
+        return data
+    categorical = tuple(place for place, number in enumerate(kept) if number in data.categorical)
+    return replace(data, X=data.X[:, kept], categorical=categorical)
 
 
 def _varies(column: np.ndarray) -> bool:

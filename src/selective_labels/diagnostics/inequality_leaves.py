@@ -7,20 +7,29 @@ from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import excess, one_sided
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.nuisance.features import one_hot_columns
 
 MOST_LEAVES = 8
 SMALLEST_LEAF = 200
+# A score counts mostly the rows of one arm: with fewer of them in a leaf its mean is far from normal.
+SMALLEST_LEAF_PER_ARM = 40
 
 
 def _find(context: Context) -> Finding:
     need(context.has_features, "there is no feature that varies.")
     values = excess(context)
-    smallest = max(SMALLEST_LEAF, len(values) // (4 * MOST_LEAVES))
-    need(len(values) >= 2 * smallest, f"fewer than {2 * smallest} cases cannot be cut into kinds.")
+    per_arm = SMALLEST_LEAF_PER_ARM * context.fit.n_arms
+    smallest = max(SMALLEST_LEAF, per_arm, len(values) // (4 * MOST_LEAVES))
+    need(
+        len(values) >= 2 * smallest,
+        f"fewer than {2 * smallest:,} cases cannot be cut into kinds with {SMALLEST_LEAF_PER_ARM} cases or "
+        "more of each decision-maker (or group of them).",
+    )
     # Leaves follow what the models expect, not the scores: a kind of case is not chosen for its luck.
     expected = context.scores["instrument"].plug_in.sum(axis=1)
     tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=smallest, random_state=0)
-    leaf = tree.fit(context.model_data.X, expected).apply(context.model_data.X)
+    features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.X)
+    leaf = tree.fit(features, expected).apply(features)
     leaves = np.unique(leaf)
     tests = np.array([one_sided(values[leaf == each]) for each in leaves])
     adjusted = holm(tests[:, 1])

@@ -50,7 +50,8 @@ def _find(context: Context) -> Finding:
     leniency = leave_out_means(
         units.total(surplus[:, None])[:, 0], units.size, units.decision_maker, context.n_decision_makers
     )
-    features = units.total(directions(context.data.X[rows])[:, 1:]) / units.size[:, None]
+    along = directions(context.data.X[rows], context.data.categorical)[:, 1:]
+    features = units.total(along) / units.size[:, None]
     known = ~np.isnan(leniency)
     n_cells = len(np.unique(units.cell))
     need(known.sum() > n_cells + features.shape[1] + 1, "too few decision-makers have more than one case.")

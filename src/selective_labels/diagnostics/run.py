@@ -30,7 +30,8 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
-from selective_labels.feature_table import numeric_features
+from selective_labels.feature_table import coded_features
+from selective_labels.progress import followed
 from selective_labels.seeding import as_seed
 
 CHECKS = (
@@ -77,7 +78,7 @@ def diagnose(
 
     Parameters
     ----------
-    X : (n_samples, n_features) array or frame of numbers, or None
+    X : (n_samples, n_features) array of numbers, table of numbers, text, categories and dates, or None
         What was known of the case before the decision; holes are allowed.
     y : (n_samples,) labels with holes (-1, NaN, None, NA)
     decision_maker : (n_samples,) ids
@@ -114,8 +115,9 @@ def diagnose(
         raise ValueError(f"level={level} must lie between 0 and 1, both excluded.")
     if n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations} must be one or more.")
+    features, categorical = _features(X, y)
     data = SelectiveLabels.from_arrays(
-        _features(X, y),
+        features,
         y,
         decision_maker=decision_maker,
         decision=decision,
@@ -123,6 +125,7 @@ def diagnose(
         groups=groups,
         strata=strata,
         assignment=assignment(X) if callable(assignment) else assignment,
+        categorical=categorical,
     )
     context = Context(
         data,
@@ -133,14 +136,14 @@ def diagnose(
         n_jobs=n_jobs,
         random_state=as_seed(random_state),
     )
-    results = tuple(context.result_of(check) for check in CHECKS)
+    results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
 
 
-def _features(X: Any, y: Any) -> np.ndarray:
+def _features(X: Any, y: Any) -> tuple[np.ndarray, tuple[int, ...]]:
     if X is None or (np.ndim(X) == 2 and np.shape(X)[1] == 0):
-        return np.zeros((len(y), 0))
-    return numeric_features(X)
+        return np.zeros((len(y), 0)), ()
+    return coded_features(X)
 
 
 def _figures(context: Context) -> Figures:

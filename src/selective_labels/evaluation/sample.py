@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
@@ -14,10 +13,11 @@ from selective_labels.evaluation.ends import Ends, Evidence, Functional
 from selective_labels.evaluation.estimates import covariance, median_of_repeats
 from selective_labels.evaluation.intervals import few_clusters_factor
 from selective_labels.evaluation.subject import with_classes_of
-from selective_labels.feature_table import not_numbers, numeric_features
+from selective_labels.feature_table import coded_features
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.progress import followed
 from selective_labels.seeding import as_seed
 
 POINT_ASSUMPTIONS = ("nucem", "unconfounded")
@@ -134,15 +134,17 @@ def score_sample(
     assumption : str or list of str
     others : see :func:`selective_labels.evaluation.evaluate.evaluate`
     """
+    features, categorical = coded_features(X)
     data = SelectiveLabels.from_arrays(
-        _features(X, classifiers),
+        features,
         y,
-        decision_maker=np.zeros(len(X), dtype=int) if decision_maker is None else decision_maker,
+        decision_maker=np.zeros(len(features), dtype=int) if decision_maker is None else decision_maker,
         decision=decision,
         sample_weight=sample_weight,
         groups=groups,
         strata=strata,
         assignment=assignment(X) if callable(assignment) else assignment,
+        categorical=categorical,
     )
     data = with_classes_of(data, classifiers, minus_one_is_class=decision is not None)
     names = _names(assumption, decision_maker is not None and data.n_decision_makers > 1)
@@ -155,8 +157,9 @@ def score_sample(
     _check_instrument(names, data, strata, decision_maker is not None)
     repeats: list[dict[str, Evidence]] = []
     clipped = []
-    for seed in np.random.SeedSequence(as_seed(random_state)).generate_state(n_repeats):
-        fit = cross_fit(
+    seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_repeats)
+    fits = (
+        cross_fit(
             data,
             nuisance,
             cv=cv,
@@ -165,6 +168,9 @@ def score_sample(
             n_jobs=n_jobs,
             random_state=int(seed),
         )
+        for seed in seeds
+    )
+    for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", n_repeats), strict=True):
         if "nucem" in names and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=int(seed), stacklevel=3)
         scores = cross_fit_scores(fit, data, names, propensity=propensity)
@@ -174,14 +180,6 @@ def score_sample(
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
-
-
-def _features(X: Any, classifiers: list[Any]) -> np.ndarray:
-    """Numbers for the models: X itself, or what a pipeline under evaluation makes of text and categories."""
-    pipelines = [each for each in classifiers if isinstance(each, Pipeline) and len(each.steps) > 1]
-    if pipelines and not_numbers(X):
-        X = pipelines[0][:-1].transform(X)
-    return numeric_features(X)
 
 
 def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:

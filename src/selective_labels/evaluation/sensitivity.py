@@ -13,7 +13,7 @@ from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.evaluation.estimates import covariance, mean_estimate
 from selective_labels.evaluation.intervals import few_clusters_factor, parameter_interval
 from selective_labels.evaluation.subject import read_subject, with_classes_of
-from selective_labels.feature_table import numeric_features
+from selective_labels.feature_table import coded_features
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import class_coefficients, cost_coefficients
 from selective_labels.nuisance.confounding import (
@@ -214,7 +214,7 @@ def sensitivity_curve(
     """
     limit = ("none" if decision_maker is None else "instrument") if limit is None else limit
     _check_options(metric, parameter, limit, cluster, decision_maker, compare_to)
-    features = numeric_features(X)
+    features, categorical = coded_features(X)
     data = SelectiveLabels.from_arrays(
         features,
         y,
@@ -224,6 +224,7 @@ def sensitivity_curve(
         groups=groups,
         strata=strata,
         assignment=assignment(X) if callable(assignment) else assignment,
+        categorical=categorical,
     )
     data = with_classes_of(data, [classifier, compare_to], minus_one_is_class=decision is not None)
     if cluster == "groups" and data.groups is None:

@@ -57,7 +57,7 @@ def fit_linear(problem: CostSensitiveProblem, surrogate: str, random_state: int 
     -------
     LinearScore
     """
-    scale = standardised().fit(problem.X)
+    scale = standardised(problem.categorical).fit(problem.X)
     design = _with_intercept(scale.transform(problem.X))
     weight = problem.sample_weight / problem.sample_weight.sum()
     if surrogate in MARGIN_LOSSES:

@@ -53,7 +53,7 @@ def fit_neural(problem: CostSensitiveProblem, surrogate: str, random_state: int 
     NeuralScore
     """
     torch = _import_torch()
-    scale = standardised().fit(problem.X)
+    scale = standardised(problem.categorical).fit(problem.X)
     features = torch.as_tensor(scale.transform(problem.X), dtype=torch.float32)
     targets = torch.as_tensor(_targets(problem, surrogate), dtype=torch.float32)
     weight = torch.as_tensor(problem.sample_weight / problem.sample_weight.mean(), dtype=torch.float32)

@@ -17,12 +17,15 @@ class CostSensitiveProblem:
     gains : (n_samples, n_classes) array
         What each class is worth; the largest is where the cost is smallest. Not negative.
     sample_weight : (n_samples,) array
+    categorical : tuple of int
+        Columns of `X` that hold codes of categories.
     """
 
     X: np.ndarray
     costs: np.ndarray
     gains: np.ndarray
     sample_weight: np.ndarray
+    categorical: tuple[int, ...] = ()
 
     @property
     def n_classes(self) -> int:

@@ -22,6 +22,7 @@ from selective_labels.learners.neural import fit_neural
 from selective_labels.learners.problem import CostSensitiveProblem
 from selective_labels.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
 from selective_labels.learners.weighted import fit_classifier
+from selective_labels.nuisance.features import boosting, one_hot_before
 from selective_labels.nuisance.scores import cross_fit_scores
 
 
@@ -133,7 +134,10 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n_samples, n_features) array or frame of numbers, NaN allowed
+        X : (n_samples, n_features) array of numbers, or table of numbers, text, categories and dates
+            Missing values are allowed. Categories are encoded by each model, from the rows that it is fitted
+            on; callables of X (`nuisance`, `label_range`) get an array with their codes, in order of first
+            appearance.
         y : (n_samples,) labels with holes
             -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
         decision_maker : (n_samples,) ids
@@ -182,7 +186,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         if self._identified.slope is not None:
             self.shrinkage_ = self._identified.slope.shrinkage
         weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
-        problem = CostSensitiveProblem(data.X, *self._identified.costs_and_gains(rows.known), weight)
+        costs, gains = self._identified.costs_and_gains(rows.known)
+        problem = CostSensitiveProblem(data.X, costs, gains, weight, data.categorical)
         self._score = self._fit_score(problem, surrogate, int(seeds[1]))
         plug_in = isinstance(self._score, PlugIn)
         chosen = (-problem.costs if plug_in else self._score.scores(data.X)).argmax(axis=1)
@@ -314,10 +319,10 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             return PlugIn(self._identified)
         if isinstance(self.estimator, str):
             return {"linear": fit_linear, "neural": fit_neural}[self.estimator](problem, surrogate, seed)
-        estimator = self.estimator
-        if estimator is None:
-            estimator = HistGradientBoostingClassifier(random_state=seed)
-        return fit_classifier(problem, estimator)
+        if self.estimator is None:
+            boosted = HistGradientBoostingClassifier(random_state=seed)
+            return fit_classifier(problem, boosting(boosted, problem.categorical))
+        return fit_classifier(problem, one_hot_before(self.estimator, problem.categorical))
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

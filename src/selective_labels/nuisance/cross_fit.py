@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.constant import ConstantJoint, InjectedJoint
+from selective_labels.nuisance.features import n_standardised
 from selective_labels.nuisance.folds import Fold, halves, make_folds
 from selective_labels.nuisance.grouping import (
     MANY_DECISION_MAKERS,
@@ -25,6 +26,7 @@ from selective_labels.nuisance.selection import (
     candidates,
     log_losses,
 )
+from selective_labels.progress import followed
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
 CHUNK_NUMBERS = 8_000_000
@@ -117,7 +119,8 @@ def cross_fit(
     CrossFit
     """
     seeds = np.random.SeedSequence(random_state).generate_state(4)
-    options, skipped = candidates(nuisance, data.X.shape[1], int(seeds[0]))
+    n_columns = n_standardised(data.X, data.categorical)
+    options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
     if options[0].family == "injected":
         return _injected(data, options[0])
     outcome = outcome_codes(data.y)
@@ -125,12 +128,11 @@ def cross_fit(
     folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
     fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_groups, int(seeds[2])))
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
-    with Parallel(n_jobs=n_jobs) as parallel:
+    with _parallel(n_jobs) as parallel:
         chosen, losses = _compare(fitter, options, parallel)
         if in_halves:
-            models = parallel(
-                delayed(fitter.fit_halves)(chosen.candidate, fold, pair) for fold, pair in enumerate(pairs)
-            )
+            tasks = [delayed(fitter.fit_halves)(chosen.candidate, *each) for each in enumerate(pairs)]
+            models = list(followed(parallel(tasks), "fitting models on two halves of each fold", len(tasks)))
         else:
             models = [(model,) for model in chosen.models]
     arms = fitter.arms
@@ -218,14 +220,15 @@ def _compare(
     fitter: _Fitter, options: list[Candidate], parallel: Parallel
 ) -> tuple[_Fitted, dict[str, float]]:
     """Choose settings on the first fold and the family on all folds."""
-    first = parallel(delayed(fitter.fit_and_score)(option, 0) for option in options)
+    trials = parallel(delayed(fitter.fit_and_score)(option, 0) for option in options)
+    first = list(followed(trials, "comparing models of decision and label", len(options)))
     best: dict[str, tuple[float, Candidate, Any]] = {}
     for option, (model, loss) in zip(options, first, strict=True):
         if option.family not in best or loss < best[option.family][0]:
             best[option.family] = (loss, option, model)
     others = range(1, len(fitter.folds))
     tasks = [delayed(fitter.fit_and_score)(option, fold) for _, option, _ in best.values() for fold in others]
-    scored = iter(parallel(tasks))
+    scored = iter(list(followed(parallel(tasks), "fitting models of decision and label", len(tasks))))
     fitted = []
     for loss, option, model in best.values():
         rest = [next(scored) for _ in others]
@@ -235,6 +238,14 @@ def _compare(
         fitted.append(_Fitted(option, models, mean))
     losses = {each.candidate.family: each.loss for each in fitted}
     return min(fitted, key=lambda each: each.loss), losses
+
+
+def _parallel(n_jobs: int | None) -> Parallel:
+    """Workers whose results can be followed as they arrive, where the backend can hand them on."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # multiprocessing and Ray return all results at once
+        return Parallel(n_jobs=n_jobs)
 
 
 def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: int) -> list[Arms]:
@@ -249,6 +260,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: 
             data.n_decision_makers,
             strata=None if data.strata is None else data.strata[train],
             cases=None if data.groups is None else data.groups[train],
+            categorical=data.categorical,
             n_groups=N_GROUPS if n_groups is None else n_groups,
             random_state=seed,
         )

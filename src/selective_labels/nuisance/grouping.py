@@ -44,6 +44,7 @@ def leniency_groups(
     *,
     strata: np.ndarray | None = None,
     cases: np.ndarray | None = None,
+    categorical: tuple[int, ...] = (),
     n_groups: int = N_GROUPS,
     random_state: int | None = None,
 ) -> Arms:
@@ -63,6 +64,8 @@ def leniency_groups(
         Without strata it is measured against a linear prediction from the features.
     cases : (n_train,) int array, optional
         Codes of repeated cases; rows of one case stay in one inner fold.
+    categorical : tuple of int
+        Columns of X that hold codes of categories.
     n_groups : int
     random_state : int, optional
 
@@ -71,7 +74,7 @@ def leniency_groups(
     Arms
         Numbered from the least to the most lenient group.
     """
-    surplus = _surplus(X, decision, strata)
+    surplus = _surplus(X, decision, strata, categorical)
     case = np.arange(len(decision)) if cases is None else cases
     inner = (np.random.default_rng(random_state).permutation(case.max() + 1) % INNER_FOLDS)[case]
     rows = np.empty(len(decision), dtype=int)
@@ -101,11 +104,13 @@ def shrunken_means(values: np.ndarray, code: np.ndarray, n_codes: int) -> np.nda
     return np.where(seen, grand + factor * (means - grand), grand)
 
 
-def _surplus(X: np.ndarray, decision: np.ndarray, strata: np.ndarray | None) -> np.ndarray:
+def _surplus(
+    X: np.ndarray, decision: np.ndarray, strata: np.ndarray | None, categorical: tuple[int, ...]
+) -> np.ndarray:
     """Decision minus what the case alone would lead one to expect."""
     if strata is not None:
         return decision - (np.bincount(strata, decision) / np.maximum(np.bincount(strata), 1))[strata]
-    features = standardised().fit_transform(X)
+    features = standardised(categorical).fit_transform(X)
     return decision - Ridge().fit(features, decision).predict(features)
 
 

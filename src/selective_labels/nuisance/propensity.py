@@ -67,15 +67,17 @@ def arm_propensity(
         return lambda rows: assignment[rows] @ membership
     arm = lookup[data.decision_maker_codes]
     if propensity == "model":
-        return _model(data.X, arm, n_arms)
+        return _model(data, arm, n_arms)
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     counts = np.bincount(cells * n_arms + arm, minlength=(cells.max() + 1) * n_arms).reshape(-1, n_arms)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return lambda rows: shares[cells[rows]]
 
 
-def _model(X: np.ndarray, arm: np.ndarray, n_arms: int) -> Propensity:
+def _model(data: SelectiveLabels, arm: np.ndarray, n_arms: int) -> Propensity:
+    X = data.X
     if len(np.unique(arm)) == 1:
         return lambda rows: np.broadcast_to(np.arange(n_arms) == arm[0], (len(rows), n_arms)).astype(float)
-    model = make_pipeline(standardised(), LogisticRegression(max_iter=MAX_ITERATIONS)).fit(X, arm)
+    scale, regression = standardised(data.categorical), LogisticRegression(max_iter=MAX_ITERATIONS)
+    model = make_pipeline(scale, regression).fit(X, arm)
     return lambda rows: spread_columns(model.predict_proba(X[rows]), model.classes_, n_arms)

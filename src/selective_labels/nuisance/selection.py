@@ -74,14 +74,19 @@ class NuisanceReport:
     calibration_error: float = float("nan")
 
 
-def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
+def candidates(
+    nuisance: Any, n_features: int, seed: int, categorical: tuple[int, ...] = ()
+) -> tuple[list[Candidate], dict[str, str]]:
     """List the candidates that the argument `nuisance` allows, and the families left out with the reason.
 
     Parameters
     ----------
     nuisance : None, "logistic", "quadratic", "boosting", a scikit-learn classifier, or a callable
     n_features : int
+        Columns that a linear model sees: each category counts.
     seed : int
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
 
     Returns
     -------
@@ -93,9 +98,11 @@ def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidat
     "prior variance 0.1, of decision-makers' slopes 0.01"
     """
     families = {
-        "logistic": _logistic("logistic", products=False),
-        "quadratic": _logistic("quadratic", products=True),
-        "boosting": [Candidate("boosting", "slow", partial(BoostedJoint, random_state=seed))],
+        "logistic": _logistic("logistic", False, categorical),
+        "quadratic": _logistic("quadratic", True, categorical),
+        "boosting": [
+            Candidate("boosting", "slow", partial(BoostedJoint, categorical=categorical, random_state=seed))
+        ],
     }
     if nuisance is None:
         skipped = {}
@@ -111,7 +118,8 @@ def candidates(nuisance: Any, n_features: int, seed: int) -> tuple[list[Candidat
         name = type(nuisance).__name__
         if not hasattr(nuisance, "predict_proba"):
             raise ValueError(f"nuisance={name} has no predict_proba; use a classifier with probabilities.")
-        return [Candidate(name, "as given", partial(ClassifierJoint, classifier=nuisance))], {}
+        factory = partial(ClassifierJoint, classifier=nuisance, categorical=categorical)
+        return [Candidate(name, "as given", factory)], {}
     if callable(nuisance):
         return [Candidate("injected", "as given", partial(InjectedJoint, function=nuisance))], {}
     raise ValueError(
@@ -141,6 +149,9 @@ def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: in
     return float(np.mean(gaps))
 
 
-def _logistic(family: str, products: bool) -> list[Candidate]:
+def _logistic(family: str, products: bool, categorical: tuple[int, ...]) -> list[Candidate]:
     settings = [LogisticSettings(products, variance, slopes) for variance, slopes in PRIOR_VARIANCES]
-    return [Candidate(family, each.describe(), partial(PooledLogistic, settings=each)) for each in settings]
+    return [
+        Candidate(family, each.describe(), partial(PooledLogistic, settings=each, categorical=categorical))
+        for each in settings
+    ]

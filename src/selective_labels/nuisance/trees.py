@@ -1,10 +1,11 @@
 """Gradient boosting, and any scikit-learn classifier, as a model of the outcome."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from selective_labels.nuisance.coding import spread_columns
+from selective_labels.nuisance.features import TreeColumns, one_hot_columns
 from selective_labels.weighting import fit_weighted
 
 # Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
@@ -18,17 +19,19 @@ FIXED_ITERATIONS = 100
 class ClassifierJoint:
     """A model of the outcome made of one scikit-learn classifier of features and decision-maker.
 
-    The decision-maker is one more column (`categorical=True`, for classifiers that take categories)
-    or one indicator column each.
+    Categories and the decision-maker are indicator columns, those of categories first.
 
     Parameters
     ----------
     n_arms, n_outcomes : int
     classifier : scikit-learn classifier with ``predict_proba``
-    categorical : bool
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
     """
 
-    def __init__(self, n_arms: int, n_outcomes: int, classifier: ClassifierMixin, categorical: bool = False):
+    def __init__(
+        self, n_arms: int, n_outcomes: int, classifier: ClassifierMixin, categorical: tuple[int, ...] = ()
+    ):
         self.n_arms = n_arms
         self.n_outcomes = n_outcomes
         self.classifier = classifier
@@ -38,30 +41,43 @@ class ClassifierJoint:
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> "ClassifierJoint":
         """Fit to rows with known decision-maker (`arm`) and outcome."""
-        self.classifier_ = fit_weighted(clone(self.classifier), self._design(X, arm), outcome, sample_weight)
+        self.encoder_ = self._encoder().fit(X)
+        design = self._design(self.encoder_.transform(X), arm)
+        self.classifier_ = fit_weighted(clone(self.classifier), design, outcome, sample_weight)
         return self
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        arms = range(self.n_arms)
-        return np.stack([self.own(X, np.full(len(X), arm)) for arm in arms])
+        features = self.encoder_.transform(X)
+        arms = (np.full(len(X), arm) for arm in range(self.n_arms))
+        return np.stack([self._probabilities(features, arm) for arm in arms])
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-        probabilities = self.classifier_.predict_proba(self._design(X, arm))
+        return self._probabilities(self.encoder_.transform(X), arm)
+
+    def _probabilities(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        probabilities = self.classifier_.predict_proba(self._design(features, arm))
         return spread_columns(probabilities, self.classifier_.classes_, self.n_outcomes)
 
-    def _design(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
-        if self.categorical:
-            return np.column_stack([X, arm])
-        return np.hstack([X, arm[:, None] == np.arange(self.n_arms)])
+    def _encoder(self) -> TransformerMixin:
+        return one_hot_columns(self.categorical)
+
+    def _design(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return np.hstack([features, arm[:, None] == np.arange(self.n_arms)])
 
 
 class BoostedJoint(ClassifierJoint):
-    """Slow histogram gradient boosting with the decision-maker as a category."""
+    """Slow histogram gradient boosting with the decision-maker as one more category."""
 
-    def __init__(self, n_arms: int, n_outcomes: int, random_state: int | None = None):
-        super().__init__(n_arms, n_outcomes, HistGradientBoostingClassifier(), categorical=True)
+    def __init__(
+        self,
+        n_arms: int,
+        n_outcomes: int,
+        categorical: tuple[int, ...] = (),
+        random_state: int | None = None,
+    ):
+        super().__init__(n_arms, n_outcomes, HistGradientBoostingClassifier(), categorical)
         self.random_state = random_state
 
     def fit(
@@ -74,13 +90,14 @@ class BoostedJoint(ClassifierJoint):
             **BOOSTING,
             max_iter=MAX_ITERATIONS if stop else FIXED_ITERATIONS,
             early_stopping=stop,
-            categorical_features=[X.shape[1]],
+            categorical_features=[*self.categorical, X.shape[1]],
             random_state=self.random_state,
         )
-        self.empty_ = np.isnan(X).all(axis=0)
         super().fit(X, arm, outcome, sample_weight)
         return self
 
-    def _design(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
-        # Histograms cannot be made of a column without a single value, as some have in some fold.
-        return super()._design(np.where(self.empty_, 0.0, X), arm)
+    def _encoder(self) -> TransformerMixin:
+        return TreeColumns(self.categorical)
+
+    def _design(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return np.column_stack([features, arm])

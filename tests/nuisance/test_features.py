@@ -1,0 +1,109 @@
+"""Encoders are part of the models: fitted where these are, whatever the number of categories."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+
+from selective_labels import SelectiveLabels
+from selective_labels.feature_table import coded_features
+from selective_labels.nuisance import cross_fit, logistic, selection
+from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
+from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
+from tests.raw_tables import make_raw_sample
+
+FAMILIES = ["logistic", "quadratic", "boosting", LogisticRegression()]
+
+
+def coded(sample, **changes):
+    features, categorical = coded_features(sample.table.assign(**changes))
+    return SelectiveLabels.from_arrays(
+        features, sample.y, decision_maker=sample.decision_maker, categorical=categorical
+    )
+
+
+def folds(n_samples):
+    first = np.arange(n_samples) % 2 == 0
+    return [(np.flatnonzero(~first), np.flatnonzero(first)), (np.flatnonzero(first), np.flatnonzero(~first))]
+
+
+@pytest.mark.parametrize("n_groups", [None, 2], ids=["own arms", "groups"])
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_a_fold_knows_nothing_of_the_categories_held_out(family, n_groups, monkeypatch):
+    # One setting only: which is chosen may well depend on rows held out.
+    monkeypatch.setattr(selection, "PRIOR_VARIANCES", ((0.1, 0.1),))
+    sample = make_raw_sample()
+    held_out = np.arange(400) % 2 == 0
+    strange = np.where(held_out & (np.arange(400) % 3 == 0), "only here", sample.table["job"])
+    elsewhere = np.where(held_out, sample.table["age"] * 7.0 + 1.0, sample.table["age"])
+    predictions = []
+    for data in (coded(sample), coded(sample, job=strange, age=elsewhere)):
+        fit = cross_fit(data, family, cv=folds(400), n_groups=n_groups, random_state=0)
+        predictions.append([fold.joint(data.X[~held_out]) for fold in fit.folds])
+    (without_before, with_before), (without_after, with_after) = predictions
+    assert_allclose(without_before, without_after, atol=1e-8)  # other codes, summed in another order
+    assert np.abs(with_before - with_after).max() > 1e-3, "the fold that is fitted on these rows does change"
+
+
+def test_an_encoder_lists_only_what_it_was_fitted_on():
+    X = np.column_stack([np.repeat([0.0, 1.0, 2.0], 20), np.arange(60.0)])
+    scale = standardised((0,)).fit(X[:40])
+    assert_array_equal(scale.transform(X[40:])[:, :2], 0.0, "a category never met is none of those met")
+    trees = TreeColumns((0,)).fit(X[:40])
+    assert np.isnan(trees.transform(X[40:])[:, 0]).all(), "to trees it is missing"
+    assert_array_equal(trees.transform(X[:40]), X[:40], "known ones and numbers keep their places")
+
+
+def test_rare_and_surplus_categories_share_one_column():
+    codes = np.repeat(np.arange(60.0), np.arange(1, 61))[:, None]
+    encoded = standardised((0,)).fit_transform(codes)
+    assert encoded.shape[1] == 20, "19 frequent ones and the rest"
+    assert_array_equal(encoded.sum(axis=1), 1.0, "every row is in one")
+    assert encoded[codes[:, 0] < 41, -1].all(), "the rest are those with fewest rows"
+
+
+def test_missing_is_a_category():
+    codes = np.repeat([0.0, np.nan], 20)[:, None]
+    assert_array_equal(standardised((0,)).fit_transform(codes), np.repeat(np.eye(2), 20, axis=0))
+
+
+def test_decision_makers_slopes_are_of_numbers_only():
+    sample = make_raw_sample()
+    data = coded(sample)
+    model = PooledLogistic(4, 3, LogisticSettings(False, 1.0, 1.0), data.categorical)
+    model.fit(data.X, sample.decision_maker, data.y + 1)
+    assert model.slopes_.shape == (4, 2, 3), "decision-makers, numbers, outcomes"
+    assert model.base_.shape == (3, 2 + 4), "numbers, three jobs and none"
+    numbers = standardised_numbers(model.scale_)
+    assert_allclose(model.scale_.transform(data.X)[:, numbers].std(axis=0), 1.0)
+
+
+def test_a_sparse_design_gives_the_same_model(monkeypatch):
+    sample = make_raw_sample()
+    data = coded(sample)
+    joints = []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr(logistic, "SPARSE_SHARE", share)
+        model = PooledLogistic(4, 3, LogisticSettings(False, 0.1, 0.1), data.categorical)
+        joints.append(model.fit(data.X, sample.decision_maker, data.y + 1).joint(data.X))
+    assert_allclose(*joints, atol=1e-4)  # the solver's tolerance
+
+
+def test_the_quadratic_model_counts_categories():
+    sample = make_raw_sample()
+    many = coded(sample, job=[f"job {number % 25}" for number in range(400)])
+    report = cross_fit(many, cv=2, random_state=0).report
+    assert report.skipped == {"quadratic": "22 features have too many products to be tried unasked"}
+    assert "quadratic" in cross_fit(coded(sample), cv=2, random_state=0).report.losses
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+@pytest.mark.parametrize(
+    "job",
+    [np.arange(400), np.repeat("cook", 400), np.repeat(None, 400)],
+    ids=["all different", "constant", "missing"],
+)
+def test_odd_text_columns_are_modelled(family, job):
+    data = coded(make_raw_sample(), job=np.array([None if each is None else f"job {each}" for each in job]))
+    joint = cross_fit(data, family, cv=2, random_state=0).folds[0].joint(data.X)
+    assert_allclose(joint.sum(axis=2), 1.0, atol=1e-9)  # NaN would not sum to one
