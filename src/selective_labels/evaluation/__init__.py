@@ -8,6 +8,7 @@ from selective_labels.evaluation.metrics import Metric, calibration_bins, condit
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scorer import lower_bound_scorer
 from selective_labels.evaluation.sensitivity import sensitivity_curve
+from selective_labels.evaluation.thresholds import threshold_curve
 
 __all__ = [
     "Comparison",
@@ -24,4 +25,5 @@ __all__ = [
     "policy_value",
     "quintile_contraction",
     "sensitivity_curve",
+    "threshold_curve",
 ]

@@ -1,6 +1,6 @@
 """How good is a classifier on everybody? Sharp bounds and honest intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -153,18 +153,27 @@ def evaluate_sample(
     sample: ScoredSample,
     subject: Subject,
     metrics: Sequence[AnyMetric],
-    by: np.ndarray | None = None,
+    by: np.ndarray | Mapping[Any, np.ndarray] | None = None,
     interval: str = "parameter",
     confidence_level: float = 0.95,
+    assumptions: Sequence[str] | None = None,
 ) -> Evaluations:
-    """Evaluate one classifier on rows that are scored already: no fit, O(n) for each metric."""
-    everybody = np.ones(len(sample.data), dtype=bool)
-    cells = {None: everybody} if by is None else {label: by == label for label in np.unique(by).tolist()}
+    """Evaluate one classifier on rows that are scored already: no fit, O(n) for each metric.
+
+    `by` has the group of every row, or the rows of every group as a mapping of bool arrays.
+    """
+    cells: Mapping[Any, np.ndarray]
+    if isinstance(by, Mapping):
+        cells = by
+    elif by is None:
+        cells = {None: np.ones(len(sample.data), dtype=bool)}
+    else:
+        cells = {label: by == label for label in np.unique(by).tolist()}
     items, gaps = [], []
     for metric in metrics:
         functional, limits = metric.functional(subject), metric.range(subject.classes)
         span = limits[0] - limits[1], limits[1] - limits[0]
-        for assumption in sample.assumptions:
+        for assumption in sample.assumptions if assumptions is None else assumptions:
             summary = _Summary(sample, metric.name, assumption, interval, confidence_level)
             ends = {label: summary.ends(functional, rows) for label, rows in cells.items()}
             items += [summary.evaluation(ends[each], cells[each], limits, group=each) for each in cells]

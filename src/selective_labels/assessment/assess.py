@@ -1,0 +1,249 @@
+"""Everything that a report says, in one document."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from selective_labels.assessment.cases import Cases, read_cases, rows_to_judge
+from selective_labels.assessment.columns import Column, read_columns
+from selective_labels.assessment.comparison import comparison_part
+from selective_labels.assessment.contenders import Contender, given_model, given_predictions
+from selective_labels.assessment.decided import decided_part
+from selective_labels.assessment.description import TableDescription
+from selective_labels.assessment.groups import groups_part
+from selective_labels.assessment.leniency import leniency_part
+from selective_labels.assessment.metrics import chosen_metrics
+from selective_labels.assessment.models import models_part
+from selective_labels.assessment.sections import Part, SectionStore, compute_part
+from selective_labels.assessment.sensitivity import sensitivity_part
+from selective_labels.assessment.study import Settings, Study, spawn_seeds
+from selective_labels.assessment.summary import summarise
+from selective_labels.assessment.table import table_section
+from selective_labels.assessment.thresholds import thresholds_part
+from selective_labels.data import as_series
+from selective_labels.evaluation.metrics import code_of
+from selective_labels.progress import followed
+from selective_labels.seeding import as_seed
+
+SCHEMA_VERSION = 1
+
+
+def assess(
+    X: Any,
+    y: Any,
+    *,
+    decision_maker: Any,
+    decision: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    predictions: Any = None,
+    model: Any = None,
+    trained_elsewhere: bool = False,
+    by: Any = None,
+    metrics: Any = None,
+    pos_label: Any = None,
+    nuisance: Any = None,
+    cv: int = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    description: TableDescription | None = None,
+    sections: SectionStore | None = None,
+) -> dict[str, Any]:
+    """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
+
+    The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
+    "decided", "sensitivity", "groups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it. A
+    section that the data do not allow is ``{"missing": reason}``.
+
+    Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
+    trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
+    learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
+    allowed assumption serves for groups, thresholds and the summary: the instrument if the diagnosis allows
+    it (with ``propensity="model"`` if only given the features), else none. With `groups`, standard errors
+    take each group as one.
+
+    Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
+    sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
+    and judged on a random 50,000 of them; counts, leniency and the checks use all.
+
+    Parameters
+    ----------
+    X, y, decision_maker, decision, sample_weight, groups, strata
+        As in :func:`selective_labels.evaluate`.
+    predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
+        Of two classes also (n_samples,) probabilities of the event. The most probable class is predicted.
+    model : fitted classifier, optional
+        Instead of `predictions`.
+    trained_elsewhere : bool
+        Whether `model` was trained on other cases than these; if not, the document says what that means.
+    by : column or frame of columns, optional
+        Subgroups: values of categories (the commonest six, and the others), quartiles of numbers.
+    metrics : list of names or metric objects, optional
+        As in `evaluate`. Default: accuracy, true and false positive rate, share and predictive value of the
+        event; with more than two classes accuracy, and share and recognition rate of each class.
+    pos_label : class label, optional
+        The event, or failure. Default: the last class.
+    nuisance, n_jobs, random_state
+        As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
+    cv : int
+    description : TableDescription, optional
+        Names for people; read from the table if not given.
+    sections : object with ``get(name)`` and ``put(name, section)``, optional
+        Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
+        when anything else changes.
+
+    Returns
+    -------
+    dict
+        Of plain values; ``json.dumps`` takes it.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(600, n_classes=2, random_state=0)
+    >>> document = assess(sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic", cv=2,
+    ...                   random_state=0)
+    >>> document["data"]["n_cases"], [each["key"] for each in document["models"]]
+    (600, ['yours', 'ours'])
+    """
+    description = TableDescription() if description is None else description
+    roles = {"decision_maker": decision_maker, "decision": decision, "sample_weight": sample_weight}
+    kinds = dict(description.features)
+    cases = read_cases(X, y, by, kinds, **roles, groups=groups, strata=strata)
+    columns = read_columns(X, kinds)
+    settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
+    rule = _UserRule(predictions, model, trained_elsewhere)
+    study = _open_study(cases, columns, rule, metrics, pos_label, settings, sections)
+    parts = _compute(study)
+    notes = [*study.notes, *(note for part in parts.values() for note in part.notes)]
+    data = table_section(study.everybody, columns, description, notes)
+    contents = {name: part.content for name, part in parts.items()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": version("selective-labels"),
+        "title": description.title,
+        "created": date.today().isoformat(),
+        "command": description.command,
+        "data": data,
+        "summary": summarise(data, contents, study.basis),
+        **contents,
+    }
+
+
+@dataclass(frozen=True)
+class _UserRule:
+    """What the user wants to know about; a mistake in it stops everything."""
+
+    predictions: Any
+    model: Any
+    trained_elsewhere: bool
+
+    def __post_init__(self) -> None:
+        if self.predictions is not None and self.model is not None:
+            raise ValueError("predictions and model are both given; give one of them.")
+
+    @property
+    def classifiers(self) -> list[Any]:
+        """Fitted classifiers, whose classes count as classes."""
+        return [] if self.model is None else [self.model]
+
+    def contender(self, cases: Cases, rows: np.ndarray, n_samples: int, event: int) -> Contender | None:
+        """The rule on some rows of `n_samples`."""
+        if self.model is not None:
+            return given_model(self.model, cases, event, self.trained_elsewhere)
+        if self.predictions is None:
+            return None
+        one_column = np.ndim(self.predictions) != 2
+        values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
+        if len(values) != n_samples:
+            raise ValueError(f"predictions has {len(values)} rows and X has {n_samples}.")
+        return given_predictions(np.asarray(values)[rows], cases, event)
+
+
+def _open_study(
+    everybody: Cases,
+    columns: list[Column],
+    rule: _UserRule,
+    metrics: Any,
+    pos_label: Any,
+    settings: Settings,
+    store: SectionStore | None,
+) -> Study:
+    """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
+    rows = rows_to_judge(everybody, settings.seeds["rows"])
+    cases = everybody.take(rows).with_classes_of(rule.classifiers)
+    classes = cases.data.classes
+    event = len(classes) - 1 if pos_label is None else code_of(pos_label, classes)
+    objects, notes = chosen_metrics(metrics, classes, event)
+    return Study(
+        everybody=everybody.with_classes_of(rule.classifiers),
+        cases=cases,
+        columns=[column.take(rows) for column in columns],
+        event=event,
+        metrics=objects,
+        settings=settings,
+        given=rule.contender(cases, rows, len(everybody), event),
+        classifiers=rule.classifiers,
+        store=store,
+        notes=[*notes, *_notes_about_rows(everybody, cases)],
+    )
+
+
+def _notes_about_rows(everybody: Cases, cases: Cases) -> list[str]:
+    notes = []
+    if len(cases) < len(everybody):
+        notes.append(
+            f"Rules were learned and judged on a random {len(cases):,} of the {len(everybody):,} cases; "
+            "counts, leniency and the checks use all."
+        )
+    if cases.cluster is not None:
+        notes.append("Standard errors take each group of repeated cases as one unit.")
+    return notes
+
+
+def _steps(study: Study) -> dict[str, Callable[[], Part]]:
+    """One function for each section, in the order of their cost; what they share is made by the first."""
+    weights, columns = study.cases.weights, study.columns
+
+    def models() -> Part:
+        part = models_part(study.sample, study.contenders, study.metrics, study.cases)
+        # How rules were learned and the sample scored is kept with the first section that shows it.
+        return Part(part.content, (*part.notes, *study.notes))
+
+    def sensitivity() -> Part:
+        # Its scores take decision-makers to be dealt out within strata.
+        limit = "instrument" if study.basis.given == "strata" else "none"
+        settings = study.settings.fitting | {"random_state": study.settings.seeds["sensitivity"]}
+        return sensitivity_part(study.cases, study.yours, limit, **settings)
+
+    def groups() -> Part:
+        if not study.cases.by:
+            raise ValueError("No column of groups was named.")
+        names = list(dict.fromkeys(["none", study.assumption]))
+        return groups_part(study.sample, study.contenders, study.metrics, study.cases.by, names)
+
+    return {
+        "leniency": lambda: leniency_part(study.everybody.data, study.event),
+        "models": models,
+        "comparison": lambda: comparison_part(study.sample, study.yours, study.ours, columns),
+        "decided": lambda: decided_part(study.ours, columns, weights),
+        "sensitivity": sensitivity,
+        "groups": groups,
+        "thresholds": lambda: thresholds_part(study.sample, study.contenders, study.event, study.assumption),
+    }
+
+
+def _compute(study: Study) -> dict[str, Part]:
+    """Compute every section that the store does not have yet."""
+    steps = _steps(study)
+    names = ["diagnosis", *steps]
+    computed = (
+        study.diagnosis if name == "diagnosis" else compute_part(name, steps[name], study.store)
+        for name in names
+    )
+    return dict(zip(names, followed(computed, "assessing", len(names)), strict=True))

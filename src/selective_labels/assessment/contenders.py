@@ -1,0 +1,160 @@
+"""The two rules that a report is about: the user's, and ours."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.baselines import SelectedSampleClassifier
+from selective_labels.evaluation.subject import ArraySubject, read_subject
+from selective_labels.learners import UCLClassifier
+from selective_labels.nuisance.coding import outcome_codes
+from selective_labels.nuisance.folds import make_folds
+
+HALVES = (
+    "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
+    "by a rule that saw it."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """What a rule predicts for every case.
+
+    Attributes
+    ----------
+    key : "yours" or "ours"
+    name, description : str
+    codes : (n_samples,) int array
+        Codes of the predicted classes.
+    scores : (n_samples,) array or None
+        Score of the event; None if only labels are known.
+    decided : (n_samples,) bool array or None
+        Cases for which the data decide the best class.
+    """
+
+    key: str
+    name: str
+    description: str
+    codes: np.ndarray
+    scores: np.ndarray | None = None
+    decided: np.ndarray | None = None
+
+    def subject(self, classes: np.ndarray) -> ArraySubject:
+        """The predictions, as evaluation takes them."""
+        return ArraySubject(classes[self.codes], classes, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Contender":
+        """Arrays again."""
+        arrays = {
+            name: None if values[name] is None else np.asarray(values[name])
+            for name in ("codes", "scores", "decided")
+        }
+        return cls(**(values | arrays))
+
+
+def given_model(model: Any, cases: Cases, event: int, trained_elsewhere: bool) -> Contender:
+    """The user's fitted classifier, called on the features."""
+    subject = read_subject(model, cases.X, cases.data, "model")
+    codes = subject.chosen.argmax(axis=1)
+    scores = None
+    if hasattr(model, "predict_proba"):
+        scores = subject.probabilities[:, event]
+    elif subject.has_scores:
+        scores = subject.score(event)
+    judged = "It is judged on cases that it was not trained on."
+    if not trained_elsewhere:
+        judged = "It is judged on cases that it may have been trained on; if it was, the numbers flatter it."
+    description = f"The fitted classifier that was given ({type(model).__name__}). {judged}"
+    return Contender("yours", "Your model", description, codes, scores)
+
+
+def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender:
+    """A column of the user's predictions: classes, probabilities of all classes, or those of the event."""
+    data = cases.data
+    if pd.isna(values).any():
+        raise ValueError(f"predictions are missing in {pd.isna(values).sum()} places: predict every case.")
+    if values.ndim == 1 and _are_chances(values, data.classes):
+        chance = values.astype(float)
+        values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
+    subject = read_subject(values, cases.X, data, "predictions")
+    if values.ndim == 1 or values.shape[1] == 1:
+        description = "The predicted classes that were given."
+        return Contender("yours", "Your rule", description, subject.chosen.argmax(axis=1))
+    chances = subject.probabilities
+    # The event is predicted from one half up, as it is flagged from the threshold up.
+    codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
+    description = "The predicted probabilities that were given: the most probable class is predicted."
+    return Contender("yours", "Your rule", description, codes, chances[:, event])
+
+
+def usual_practice(cases: Cases, event: int, seeds: np.ndarray) -> Contender:
+    """Train on the labeled cases as if they were everybody, and predict the other half."""
+    codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
+    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
+        part, rest = cases.take(train), cases.take(test)
+        classifier = SelectedSampleClassifier(random_state=int(seeds[number + 1]))
+        classifier.fit(part.X, part.y, **part.roles)
+        subject = read_subject(classifier, rest.X, _with_classes(rest, cases))
+        codes[test], scores[test] = subject.chosen.argmax(axis=1), subject.probabilities[:, event]
+    description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}"
+    return Contender("yours", "Trained on labeled cases only", description, codes, scores)
+
+
+def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> Contender:
+    """Learn with bounds on the missing labels, and predict the other half."""
+    codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
+    decided = np.empty(len(cases), dtype=bool)
+    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
+        part, rest = cases.take(train), cases.take(test)
+        classifier = UCLClassifier(mode="partial", random_state=int(seeds[number + 1]), **settings)
+        classifier.fit(part.X, part.y, **part.roles)
+        subject = read_subject(classifier, rest.X, _with_classes(rest, cases), "our classifier")
+        codes[test], scores[test] = subject.chosen.argmax(axis=1), subject.score(event)
+        decided[test] = classifier.decided(rest.X)
+    description = (
+        "UCLClassifier: learned from the labels seen and from who decided, so that the worst that the "
+        f"missing labels could do is as small as possible. {HALVES}"
+    )
+    return Contender("ours", "Robust to missing labels", description, codes, scores, decided)
+
+
+def labeled_accuracy(contender: Contender, cases: Cases) -> float | None:
+    """Share of correct predictions among the labeled cases: not a number about everybody."""
+    seen = (cases.data.decision == 1) & (cases.weights > 0.0)
+    if not seen.any():
+        return None
+    right = contender.codes[seen] == cases.data.y[seen]
+    return float(np.average(right, weights=cases.weights[seen]))
+
+
+def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    data = cases.data
+    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
+    return make_folds(outcome_codes(data.y), 2, groups=data.groups, outcome_names=names, random_state=seed)
+
+
+def _with_classes(part: Cases, whole: Cases) -> Any:
+    return part.data.coded_like(whole.data.classes, whole.data.decision_makers)
+
+
+def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether numbers that are not all classes are probabilities of the event, of two classes."""
+    if values.dtype.kind != "f" or len(classes) != 2 or np.isin(values, classes).all():
+        return False
+    if values.min() < 0.0 or values.max() > 1.0:
+        raise ValueError(
+            "predictions are numbers that are neither classes nor between 0 and 1; give predicted classes, "
+            "or the probability of the event."
+        )
+    return True

@@ -1,0 +1,83 @@
+"""Can this data answer the question: the checks, and what they allow."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.assessment.sections import Part
+from selective_labels.diagnostics import Diagnosis, diagnose
+from selective_labels.diagnostics.display import QUESTIONS
+from selective_labels.diagnostics.results import FAMILIES
+from selective_labels.evaluation.results import plain
+
+
+def diagnosis_part(cases: Cases, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
+    """Run all checks; the fast model serves if none was chosen."""
+    diagnosis = diagnose(
+        cases.X,
+        cases.y,
+        **cases.roles,
+        nuisance="logistic" if nuisance is None else nuisance,
+        cv=cv,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+    return Part(diagnosis_content(diagnosis))
+
+
+def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Checks and verdict as plain values."""
+    verdict = []
+    for assumption, given, _ in QUESTIONS:
+        allowed = diagnosis.allows(assumption, given=given)
+        about = given if assumption == "instrument" else None
+        verdict.append(
+            {"assumption": assumption, "given": about, "allowed": bool(allowed), "reason": allowed.reason}
+        )
+    return {
+        "checks": [{name: plain(value) for name, value in vars(each).items()} for each in diagnosis],
+        "families": {family: diagnosis.status(family) for family in FAMILIES},
+        "verdict": verdict,
+        "n_model_rows": diagnosis.n_model_rows,
+    }
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The weakest assumption that is allowed and better than none.
+
+    Attributes
+    ----------
+    assumption : "instrument" or "none"
+    given : "strata", "features", "all seen" or None
+        What assignment is as good as random within; "all seen" if no label is missing.
+    reason : str
+        Why, in the words of the diagnosis.
+    """
+
+    assumption: str
+    given: str | None
+    reason: str
+
+    @property
+    def propensity(self) -> str:
+        """How the probability of each decision-maker is estimated."""
+        return "model" if self.given == "features" else "shares"
+
+
+def basis_of(diagnosis: dict[str, Any]) -> Basis:
+    """Read the verdict: the instrument within strata, else given the features, else nothing.
+
+    Examples
+    --------
+    >>> refused = {"assumption": "instrument", "given": "strata", "allowed": False, "reason": "No."}
+    >>> basis_of({"verdict": [refused]})
+    Basis(assumption='none', given=None, reason='No.')
+    """
+    if "missing" in diagnosis:
+        return Basis("none", None, f"The checks could not be run: {diagnosis['missing']}")
+    asked = [each for each in diagnosis["verdict"] if each["assumption"] == "instrument"]
+    for each in asked:
+        if each["allowed"]:
+            return Basis("instrument", each["given"], each["reason"])
+    return Basis("none", None, asked[-1]["reason"])

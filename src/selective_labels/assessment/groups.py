@@ -1,0 +1,83 @@
+"""The same metrics in subgroups, and the gaps between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from selective_labels.assessment.columns import Column, binned
+from selective_labels.assessment.contenders import Contender
+from selective_labels.assessment.models import subject_of, undefined
+from selective_labels.assessment.sections import Part
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.sample import ScoredSample
+
+
+def groups_part(
+    sample: ScoredSample,
+    contenders: Sequence[Contender],
+    metrics: Sequence[AnyMetric],
+    by: Sequence[Column],
+    assumptions: Sequence[str],
+) -> Part:
+    """Evaluate every contender in the groups of every column; gaps are against the largest group."""
+    sections, notes = [], []
+    for column in by:
+        cells = _largest_last(column)
+        if len(cells) < 2:
+            notes.append(f"{column.name} has one value only, so there are no groups to compare.")
+            continue
+        for contender in contenders:
+            found = _Found()
+            for metric, assumption in product(metrics, assumptions):
+                found.add(sample, contender, metric, assumption, cells)
+            sections.append(
+                {
+                    "column": column.name,
+                    "model": contender.key,
+                    "evaluations": [item.to_dict() for item in found.evaluations],
+                    "gaps": [gap.to_dict() for gap in found.gaps],
+                }
+            )
+            notes += [f"{column.name}, {note}" for note in found.notes]
+    return Part(sections, tuple(dict.fromkeys(notes)))
+
+
+@dataclass
+class _Found:
+    """What was found about the groups of one column; a group without a value leaves the others alone."""
+
+    evaluations: list[Evaluation] = field(default_factory=list)
+    gaps: list[Evaluation] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(
+        self,
+        sample: ScoredSample,
+        contender: Contender,
+        metric: AnyMetric,
+        assumption: str,
+        cells: dict[str, np.ndarray],
+    ) -> None:
+        """Evaluate a metric in each group, beside the largest (the last)."""
+        subject = subject_of(contender, metric, sample.data.classes)
+        *others, largest = cells
+        for label in (largest, *others):
+            pair = {label: cells[label], largest: cells[largest]}
+            try:
+                results = evaluate_sample(sample, subject, [metric], pair, assumptions=[assumption])
+            except ValueError as error:
+                self.notes.append(f"{label}. {undefined(metric, error)}")
+                continue
+            self.evaluations.append(results[0])
+            self.gaps += results.gaps or ()
+
+
+def _largest_last(column: Column) -> dict[str, np.ndarray]:
+    """Rows of every group, the largest last: gaps then subtract it."""
+    bins = binned(column)
+    order = np.argsort(np.bincount(bins.codes) == np.bincount(bins.codes).max(), kind="stable")
+    return {bins.labels[code]: bins.codes == code for code in order}

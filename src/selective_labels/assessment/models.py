@@ -1,0 +1,56 @@
+"""How good each rule is on everybody, metric by metric, under each assumption."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.assessment.contenders import Contender, labeled_accuracy
+from selective_labels.assessment.sections import Part
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import AnyMetric, Auc
+from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.sample import ScoredSample
+from selective_labels.evaluation.subject import ArraySubject
+
+
+def models_part(
+    sample: ScoredSample, contenders: Sequence[Contender], metrics: Sequence[AnyMetric], cases: Cases
+) -> Part:
+    """Evaluate every contender on the same scores.
+
+    One metric under one assumption at a time: one without a value leaves the others alone.
+    """
+    models, notes = [], []
+    for contender in contenders:
+        results: list[Evaluation] = []
+        for metric, assumption in product(metrics, sample.assumptions):
+            subject = subject_of(contender, metric, sample.data.classes)
+            try:
+                results += evaluate_sample(sample, subject, [metric], assumptions=[assumption])
+            except ValueError as error:
+                notes.append(undefined(metric, error))
+        models.append(
+            {
+                "key": contender.key,
+                "name": contender.name,
+                "description": contender.description,
+                "labeled_accuracy": labeled_accuracy(contender, cases),
+                "evaluations": [item.to_dict() for item in results],
+            }
+        )
+    return Part(models, tuple(dict.fromkeys(notes)))
+
+
+def subject_of(contender: Contender, metric: AnyMetric, classes: np.ndarray) -> ArraySubject:
+    """What a metric is computed from: predicted classes, or scores if it is about an order."""
+    if isinstance(metric, Auc) and contender.scores is not None:
+        return ArraySubject(contender.scores, classes, contender.name)
+    return contender.subject(classes)
+
+
+def undefined(metric: AnyMetric, error: ValueError) -> str:
+    """Say which metric has no value, and why."""
+    text = str(error)
+    return f"Left out: {text if metric.name in text else f'{metric.name}: {text}'}"

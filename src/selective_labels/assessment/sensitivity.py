@@ -1,0 +1,64 @@
+"""How far the unlabeled cases may differ from the labeled ones before a conclusion falls."""
+
+from typing import Any
+
+import numpy as np
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.assessment.contenders import Contender
+from selective_labels.assessment.sections import Part
+from selective_labels.evaluation.results import plain
+from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_curve
+
+
+def sensitivity_part(cases: Cases, contender: Contender, limit: str, **settings: Any) -> Part:
+    """Curve of accuracy over gamma: how many times likelier a class may be among unlabeled cases.
+
+    The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
+    the rule of any use? A rule that always predicts that class is compared with nothing.
+    """
+    data = cases.data
+    if data.decision.all():
+        raise ValueError("Every label is seen, so there is nothing to be sensitive to.")
+    commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
+    constant = bool((contender.codes == commonest).all())
+    label = data.classes.tolist()[commonest]
+    curve = sensitivity_curve(
+        data.classes[contender.codes],
+        cases.X,
+        cases.y,
+        **cases.roles,
+        compare_to=None if constant else label,
+        limit=limit,
+        cluster=cases.cluster,
+        **settings,
+    )
+    what = f"Accuracy of “{contender.name}”"
+    title = what if constant else f"{what} minus that of always predicting {label!r}"
+    return Part(
+        {
+            "model": contender.key,
+            "title": title,
+            "x_name": curve.x_name,
+            "sentences": [_meaning(title), *curve.sentences()],
+            "curve": [
+                {"x": x, "lower": lower, "upper": upper, "ci_lower": ci_lower, "ci_upper": ci_upper}
+                for x, lower, upper, ci_lower, ci_upper in _points(curve)
+            ],
+            "limit": [curve.limit_lower, curve.limit_upper],
+            "threshold": curve.threshold,
+            "break_even": plain(curve.break_even),
+        }
+    )
+
+
+def _points(curve: SensitivityCurve) -> list[list[float]]:
+    columns = (curve.x, curve.lower, curve.upper, curve.ci_lower, curve.ci_upper)
+    return np.column_stack(columns).tolist()
+
+
+def _meaning(title: str) -> str:
+    return (
+        f"{title}. To the left, unlabeled cases are taken to be like labeled cases with the same features; "
+        "further right, each class may be up to gamma times more or less frequent among them."
+    )

@@ -1,0 +1,181 @@
+"""What several sections need and is made once: the verdict, the two rules, the scored sample."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.assessment.columns import Column
+from selective_labels.assessment.contenders import Contender, robust_classifier, usual_practice
+from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_part
+from selective_labels.assessment.sections import Part, SectionStore, compute_part
+from selective_labels.assessment.wording import full_sentence
+from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.sample import ScoredSample, score_sample
+
+WITHOUT_INSTRUMENT = ("none", "unconfounded")
+SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are fitted.
+
+    Attributes
+    ----------
+    nuisance, cv, n_jobs
+        As for :class:`selective_labels.UCLClassifier`.
+    seeds : dict of int
+        One for each use, so that a section has the same numbers whatever was computed before it.
+    """
+
+    nuisance: Any
+    cv: Any
+    n_jobs: int | None
+    seeds: dict[str, int]
+
+    @property
+    def fitting(self) -> dict[str, Any]:
+        """Keywords of everything that fits nuisance models."""
+        return {"nuisance": self.nuisance, "cv": self.cv, "n_jobs": self.n_jobs}
+
+
+def spawn_seeds(random_state: int | None) -> dict[str, int]:
+    """One seed for each use.
+
+    Examples
+    --------
+    >>> spawn_seeds(0) == spawn_seeds(0), len(set(spawn_seeds(0).values()))
+    (True, 7)
+    """
+    numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
+    return dict(zip(SEEDS, numbers.tolist(), strict=True))
+
+
+@dataclass(eq=False)
+class Study:
+    """Cases with what is known of them, each made when first asked for.
+
+    Attributes
+    ----------
+    everybody : Cases
+        All rows, for counts, leniency and the checks.
+    cases : Cases
+        The rows on which rules are learned and judged.
+    columns : list of Column
+        The features of these rows, for people.
+    event : int
+        Code of the class that is the failure.
+    metrics : list of metric objects
+    settings : Settings
+    given : Contender or None
+        The user's rule, if there is one.
+    classifiers : list
+        Fitted classifiers of the user: the classes that they know count as classes.
+    store : SectionStore or None
+    notes : list of str
+        What should be said about how the rules were learned and the sample scored.
+    """
+
+    everybody: Cases
+    cases: Cases
+    columns: list[Column]
+    event: int
+    metrics: Sequence[AnyMetric]
+    settings: Settings
+    given: Contender | None
+    classifiers: list[Any]
+    store: SectionStore | None
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def diagnosis(self) -> Part:
+        """All checks, on all rows."""
+        settings = self.settings
+        seed = settings.seeds["diagnosis"]
+        return compute_part(
+            "diagnosis", lambda: diagnosis_part(self.everybody, seed=seed, **settings.fitting), self.store
+        )
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The weakest assumption that the checks allow; none is needed if every label is seen."""
+        if self.everybody.data.decision.all():
+            return Basis("none", "all seen", "Every outcome was seen.")
+        return basis_of(self.diagnosis.content)
+
+    @property
+    def yours(self) -> Contender:
+        """The user's rule, or the usual practice; raises with the reason if there is none."""
+        return _or_raise(self._yours)
+
+    @property
+    def ours(self) -> Contender:
+        """Our rule; raises with the reason if there is none."""
+        return _or_raise(self._ours)
+
+    @property
+    def contenders(self) -> list[Contender]:
+        """The rules that there are; raises if there is none."""
+        found = [each for each in (self._yours, self._ours) if isinstance(each, Contender)]
+        return found or [self.yours]
+
+    @cached_property
+    def sample(self) -> ScoredSample:
+        """Scores under all assumptions that the input allows."""
+        try:
+            return self._score("all")
+        except ValueError as error:
+            sample = self._score(WITHOUT_INSTRUMENT)
+            self.notes.append(
+                f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
+            )
+            return sample
+
+    @property
+    def assumption(self) -> str:
+        """The weakest assumption that is allowed, if the sample could be scored under it."""
+        return self.basis.assumption if self.basis.assumption in self.sample.assumptions else "none"
+
+    @cached_property
+    def _yours(self) -> Contender | str:
+        if self.given is not None:
+            return self.given
+        return self._learned("yours", lambda seeds: usual_practice(self.cases, self.event, seeds))
+
+    @cached_property
+    def _ours(self) -> Contender | str:
+        fitting = self.settings.fitting
+        return self._learned(
+            "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **fitting)
+        )
+
+    def _learned(self, key: str, learn: Callable[[np.ndarray], Contender]) -> Contender | str:
+        """Learn a rule, or take it from the store; the reason if it cannot be learned."""
+        own = np.random.SeedSequence(self.settings.seeds[key]).generate_state(2)
+        seeds = np.array([self.settings.seeds["halves"], *own])  # both rules are learned on the same halves
+        part = compute_part(f"predictions of {key}", lambda: Part(learn(seeds).to_dict()), self.store)
+        self.notes += part.notes
+        return part.content.get("missing") or Contender.from_dict(part.content)
+
+    def _score(self, assumption: Any) -> ScoredSample:
+        return score_sample(
+            self.cases.X,
+            self.cases.y,
+            classifiers=self.classifiers,
+            assumption=assumption,
+            **self.cases.roles,
+            cluster=self.cases.cluster,
+            propensity=self.basis.propensity,
+            random_state=self.settings.seeds["scores"],
+            **self.settings.fitting,
+        )
+
+
+def _or_raise(contender: Contender | str) -> Contender:
+    if isinstance(contender, str):
+        raise ValueError(contender)
+    return contender

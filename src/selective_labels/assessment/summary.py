@@ -1,0 +1,198 @@
+"""The plain-language summary: rules from numbers to sentences, each with the assumption that it needs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from selective_labels.assessment.diagnosis import Basis
+from selective_labels.assessment.wording import (
+    IF,
+    MEANINGS,
+    UNDER,
+    capital,
+    is_empty,
+    percent,
+    percent_range,
+    points_range,
+)
+
+ALWAYS_UNSAID = (
+    "Whether a rule is fair: rates in groups, equal or not, do not settle that.",
+    "Why cases end as they do, or what would change them: nothing here is about causes.",
+    "What will happen later: people, rules and cases change, not least once a model is put to use.",
+    "Anything about cases unlike those in this table, or about features that it does not hold.",
+    "Whether the recorded outcome is right, or is the one that matters.",
+    "“Undecided” does not mean “equal”: it means that the data leave both answers open.",
+)
+WITH_INSTRUMENT = (
+    "What holds if cases do not reach decision-makers as assumed, or if who decides changes the outcome: "
+    "then only the numbers that assume nothing remain."
+)
+WITHOUT_INSTRUMENT = (
+    "Anything narrower than the ranges that assume nothing: numbers under other assumptions are shown beside "
+    "them, and hold only if those assumptions do."
+)
+
+
+def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis) -> dict[str, Any]:
+    """Sum a document up for somebody who has to decide.
+
+    Parameters
+    ----------
+    data : section "data"
+    sections : the other sections by name
+    basis : Basis
+        The weakest assumption that the checks allow.
+
+    Returns
+    -------
+    dict with "headline", "sentences" and "does_not_say"
+    """
+    models = sections["models"]
+    rule = models[0] if isinstance(models, list) else None
+    found = None if rule is None else _accuracy(rule["evaluations"], basis)
+    if found is not None and found["assumption"] != basis.assumption:
+        basis = Basis(
+            "none", None, "The numbers could not be computed with it; the notes on the data say why."
+        )
+    verdict = _verdict(basis) if rule is not None else f"Can this data answer it? No: {models['missing']}"
+    opening = [_question(data, rule), verdict]
+    sentences = opening if basis.given is not None else opening[::-1]  # what fails is said first
+    if rule is not None and found is not None:
+        sentences += [_how_good(rule, found, basis), *_among_labeled(rule, basis)]
+        sentences += _better(sections["comparison"], basis)
+    if basis.assumption == "instrument":
+        sentences += _decided(sections["decided"], basis)
+    return {
+        "headline": _headline(models, rule, found, basis),
+        "sentences": sentences,
+        "does_not_say": [*_unsaid(basis), *ALWAYS_UNSAID],
+    }
+
+
+def _accuracy(results: list[dict[str, Any]], basis: Basis) -> dict[str, Any] | None:
+    """Accuracy under the basis, or without assumption if the sample could not be scored under it."""
+    by_assumption = {each["assumption"]: each for each in results if each["metric"] == "accuracy"}
+    return by_assumption.get(basis.assumption, by_assumption.get("none"))
+
+
+def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | None, basis: Basis) -> str:
+    if rule is None:
+        return f"This data cannot say how good a rule is on everybody. {models['missing']}"
+    if found is None:
+        return (
+            f"How often “{rule['name']}” is right was not asked; the metrics that were asked for are below."
+        )
+    if is_empty(found):
+        return f"The numbers contradict themselves {UNDER[basis.given]}: do not rely on it here."
+    share = f"“{rule['name']}” is right in {percent_range(*_ends(found))} of all cases"
+    if basis.given == "all seen":
+        return f"{capital(IF[basis.given])}, {share}."
+    cannot = "Who decided cannot be used here. " if basis.given is None else ""
+    return f"{cannot}{capital(IF[basis.given])}, {share}, labeled or not."
+
+
+def _question(data: Mapping[str, Any], rule: dict[str, Any] | None) -> str:
+    name = "a rule" if rule is None else f"“{rule['name']}”"
+    if data["n_labeled"] == data["n_cases"]:
+        return (
+            f"The question: how often is {name} right? The outcome of all {data['n_cases']:,} cases was seen."
+        )
+    n_makers = data["n_decision_makers"]
+    who = "one decision-maker" if n_makers == 1 else f"{n_makers:,} decision-makers"
+    return (
+        f"The question: how often is {name} right on all {data['n_cases']:,} cases? The outcome was seen for "
+        f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those decided in favour of; "
+        f"the decisions were taken by {who}."
+    )
+
+
+def _verdict(basis: Basis) -> str:
+    if basis.given is None:
+        return (
+            "Who decided cannot be used to learn about the outcomes that were not seen. The reason: "
+            f"“{basis.reason}” What follows therefore assumes nothing about these outcomes, and the ranges "
+            "are as wide as that makes them."
+        )
+    if basis.given == "all seen":
+        return "Every outcome was seen, so nothing needs to be assumed about missing ones."
+    can = "Can this data answer it? Within a range, if who decided may be treated as a lottery."
+    if basis.given == "features":
+        return f"{can} Cases are not dealt out by lot as they stand. {MEANINGS['features']}"
+    return (
+        f"{can} The checks say: “{basis.reason}” They can refute this, not prove it. {MEANINGS[basis.given]}"
+    )
+
+
+def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
+    under = capital(UNDER[basis.given])
+    if is_empty(found):
+        return (
+            f"{under}, no value is left for how often “{rule['name']}” is right: the data contradict this "
+            "assumption, and the numbers that use it should not be used."
+        )
+    return (
+        f"{under}, “{rule['name']}” is right in {percent_range(*_ends(found))} of all cases; allowing also "
+        f"for the play of chance in {found['n']:,} cases, in "
+        f"{percent_range(found['ci_lower'], found['ci_upper'])} ({percent(found['confidence_level'])} "
+        f"confidence).{'' if basis.given == 'all seen' else ' Where in this range, the data cannot tell.'}"
+    )
+
+
+def _among_labeled(rule: dict[str, Any], basis: Basis) -> list[str]:
+    share = rule["labeled_accuracy"]
+    if share is None or basis.given == "all seen":
+        return []
+    return [
+        f"Among the labeled cases alone it is right in {percent(share)}. This number needs no assumption, "
+        "and it is not about everybody: the labeled cases were chosen."
+    ]
+
+
+def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
+    """Say which of the two rules is better, if the data do."""
+    if "missing" in comparison:
+        return []
+    result = {each["assumption"]: each for each in comparison["results"]}[basis.assumption]
+    if comparison["disagreement"] == 0.0:
+        return [f"“{result['a']}” and “{result['b']}” predict the same for every case."]
+    under = capital(UNDER[basis.given])
+    differ = f"The two differ on {percent(comparison['disagreement'])} of the cases."
+    lower, upper = result["ci_lower"], result["ci_upper"]
+    if is_empty(result):
+        return [
+            f"{under}, no value is left for the difference between “{result['a']}” and “{result['b']}”: the "
+            f"data contradict this assumption. {differ}"
+        ]
+    if result["verdict"] == "undecided":
+        return [
+            f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” is right more often: "
+            f"the first minus the second is between {points_range(lower, upper)}, chance included. That "
+            f"does not make them equal. {differ}"
+        ]
+    first, second = result["a"], result["b"]
+    if result["verdict"] == "b":
+        first, second, lower, upper = second, first, -upper, -lower
+    return [
+        f"{under}, “{first}” is right more often than “{second}”, by between {points_range(lower, upper)}, "
+        f"chance included. {differ}"
+    ]
+
+
+def _decided(decided: dict[str, Any], basis: Basis) -> list[str]:
+    if "missing" in decided:
+        return []
+    return [
+        f"{capital(UNDER[basis.given])}, the data settle which prediction is best for about "
+        f"{percent(decided['share'])} of the cases; for the others more than one can still be best."
+    ]
+
+
+def _unsaid(basis: Basis) -> list[str]:
+    if basis.given == "all seen":
+        return []
+    return [WITH_INSTRUMENT if basis.assumption == "instrument" else WITHOUT_INSTRUMENT]
+
+
+def _ends(found: dict[str, Any]) -> tuple[float, float]:
+    """Ends that cross by noise are shown the right way round."""
+    return min(found["lower"], found["upper"]), max(found["lower"], found["upper"])

@@ -1,0 +1,50 @@
+"""What the data is."""
+
+from typing import Any
+
+import numpy as np
+
+from selective_labels.assessment.cases import Cases
+from selective_labels.assessment.columns import Column
+from selective_labels.assessment.description import ROLES, TableDescription
+
+GIVEN_AS = {"label": "y", "weight": "sample_weight"}
+
+
+def table_section(
+    cases: Cases, columns: list[Column], description: TableDescription, notes: list[str]
+) -> dict[str, Any]:
+    """Counts, roles, features and notes."""
+    data = cases.data
+    labels = data.y[data.decision == 1]
+    shares = np.bincount(labels, minlength=len(data.classes)) / max(len(labels), 1)
+    return {
+        "source": description.source,
+        "n_cases": len(data),
+        "n_labeled": len(labels),
+        "labeled_share": len(labels) / len(data),
+        "n_decision_makers": data.n_decision_makers,
+        "classes": [str(label) for label in data.classes.tolist()],
+        "class_shares_labeled": shares.tolist(),
+        "roles": {role: _role(role, cases, description) for role in ROLES},
+        "features": [
+            {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
+            for each in columns
+        ],
+        "left_out": [{"name": name, "reason": reason} for name, reason in description.left_out],
+        "notes": list(dict.fromkeys([*description.notes, *_ignored(data.n_ignored_labels), *notes])),
+    }
+
+
+def _role(role: str, cases: Cases, description: TableDescription) -> str | None:
+    if description.roles.get(role) is not None:
+        return description.roles[role]
+    argument = GIVEN_AS.get(role, role)
+    values = cases.y if role == "label" else cases.roles.get(argument)
+    return None if values is None else str(values.name if values.name is not None else argument)
+
+
+def _ignored(n_labels: int) -> list[str]:
+    if not n_labels:
+        return []
+    return [f"{n_labels:,} labels were given where the decision is 0, and were not read."]

@@ -1,0 +1,230 @@
+"""What a cut-off on a score does to everybody: accuracy, rates and acceptance, threshold by threshold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from selective_labels.evaluation.curves import Described
+from selective_labels.evaluation.display import ASSUMPTION_TEXTS, sample_text
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import AnyMetric, Metric, code_of
+from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.sample import ScoredSample, score_sample
+from selective_labels.evaluation.subject import ArraySubject, read_subject
+from selective_labels.identification.bounds import Array
+
+ACCEPTANCE = "acceptance"
+# Those that are defined at every threshold.
+METRICS = ("accuracy", "error", "tpr", "fpr")
+DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
+N_THRESHOLDS = 41
+ENDS = ("lower", "upper", "ci_lower", "ci_upper")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ThresholdCurve(Described):
+    """Metrics of the rule "flag a case if its score of the event is at or above the threshold".
+
+    Attributes
+    ----------
+    event : class label
+        Against all other classes.
+    thresholds : (n_points,) array
+        Ascending.
+    evaluations : dict of list of Evaluation
+        By metric, one for each threshold. "acceptance", the share of cases below the threshold, is always
+        among them; its interval is sampling error only.
+    """
+
+    event: Any
+    thresholds: np.ndarray
+    evaluations: Mapping[str, Sequence[Evaluation]]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """Say what is flagged."""
+        return f"Flagging {self.event!r} by a threshold on its score"
+
+    def __len__(self) -> int:
+        return len(self.thresholds)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per threshold: the ends and the interval of every metric."""
+        columns = {"threshold": self.thresholds}
+        for name, results in self.evaluations.items():
+            for end in ENDS:
+                columns[f"{name}_{end}"] = np.array([getattr(result, end) for result in results])
+        return pd.DataFrame(columns)
+
+    def sentences(self) -> list[str]:
+        """Say what the rule is, what the numbers assume, and of which sample."""
+        first = self.evaluations[ACCEPTANCE][0]
+        return [
+            f"Rule: a case is flagged as {self.event!r} if its score is at or above the threshold, and "
+            "accepted if it is below.",
+            f"Assumption ({first.assumption}): {ASSUMPTION_TEXTS[first.assumption]} The share accepted needs "
+            "none.",
+            f"Sample: {sample_text(first.sample)} Each {first.confidence_level:.0%} interval covers the "
+            "value at one threshold.",
+        ]
+
+
+def threshold_curve(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    event: Any = None,
+    thresholds: ArrayLike | None = None,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    assumption: str = "instrument",
+    confidence_level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    cluster: str | None = None,
+    nuisance: Any = None,
+    propensity: str = "shares",
+    cv: Any = 5,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+) -> ThresholdCurve:
+    """Bound accuracy, true and false positive rate of a score cut at many thresholds.
+
+    t(x) = event if s(x) >= c, else the rest;   accuracy(c) = P(1{Y* = event} = 1{s(X) >= c})
+
+    and at every c the numbers are those of `evaluate` for t. Models are fitted once for all thresholds: the
+    cost is that of one `evaluate`, and O(n) for each threshold and metric. With more than two classes the
+    event is set against the rest, and the bounds use all classes, which makes them narrower than those of a
+    label recoded to event and rest.
+
+    Parameters
+    ----------
+    classifier : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
+        Of a classifier, ``decision_function`` is the score if there is one, else the event's probability.
+    X, y, decision_maker, decision
+        As in :func:`selective_labels.evaluate`.
+    event : class label, optional
+        Default: the last class.
+    thresholds : array of numbers, optional
+        Default: 41 quantiles of the score, and one above all.
+    metrics : list of "accuracy", "error", "tpr", "fpr"
+    assumption : "none", "instrument", "nucem" or "unconfounded"
+    confidence_level, sample_weight, groups, strata, assignment, cluster
+        As in `evaluate`.
+    nuisance, propensity, cv, n_repeats, n_jobs, random_state
+        As in `evaluate`.
+
+    Returns
+    -------
+    ThresholdCurve
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
+    >>> curve = threshold_curve(-sample.X[:, 0], sample.X, sample.y, decision_maker=sample.decision_maker,
+    ...                         thresholds=[-1.0, 0.0, 1.0], nuisance="logistic", random_state=0)
+    >>> curve.to_frame()["acceptance_lower"].round(1).tolist()
+    [0.2, 0.5, 0.8]
+    """
+    sample = score_sample(
+        X,
+        y,
+        classifiers=[classifier],
+        assumption=assumption,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+        cluster=cluster,
+        nuisance=nuisance,
+        propensity=propensity,
+        cv=cv,
+        n_repeats=n_repeats,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    if len(sample.assumptions) != 1:
+        raise ValueError("threshold_curve takes one assumption.")
+    classes = sample.data.classes
+    code = len(classes) - 1 if event is None else code_of(event, classes)
+    scores = read_subject(classifier, X, sample.data).score(code)
+    return threshold_curve_of_sample(
+        sample, scores, code, sample.assumptions[0], thresholds, metrics, confidence_level
+    )
+
+
+def threshold_curve_of_sample(
+    sample: ScoredSample,
+    scores: Array,
+    event: int,
+    assumption: str,
+    thresholds: ArrayLike | None = None,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    confidence_level: float = 0.95,
+) -> ThresholdCurve:
+    """Cut a score of the class with code `event` on rows that are scored already: nothing is fitted."""
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown:
+        raise ValueError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.")
+    cuts = default_thresholds(scores) if thresholds is None else _read_thresholds(thresholds)
+    classes = sample.data.classes
+    measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
+    rest = 1 if event == 0 else 0
+    rows = []
+    for cut in cuts:
+        rule = ArraySubject(classes[np.where(scores >= cut, event, rest)], classes, "the rule")
+        points = evaluate_sample(
+            sample, rule, measures, confidence_level=confidence_level, assumptions=[assumption]
+        )
+        rows.append(points)
+    columns = dict(zip([ACCEPTANCE, *metrics], zip(*rows, strict=True), strict=True))
+    return ThresholdCurve(event=classes.tolist()[event], thresholds=cuts, evaluations=columns)
+
+
+def default_thresholds(scores: ArrayLike, n_thresholds: int = N_THRESHOLDS) -> Array:
+    """Quantiles of a score, each a value that occurs, and one more above all: nobody is flagged there.
+
+    Examples
+    --------
+    >>> default_thresholds([0.0, 0.0, 1.0, 3.0], n_thresholds=3).round(2)
+    array([0., 1., 3., 3.])
+    """
+    values = np.asarray(scores, dtype=float)
+    quantiles = np.quantile(values, np.linspace(0.0, 1.0, n_thresholds), method="higher")
+    return np.unique([*quantiles, np.nextafter(values.max(), np.inf)])
+
+
+def acceptance_metric(event: Any) -> Metric:
+    """P(t ≠ event): the share of cases that are not flagged, known whatever the labels are."""
+    return Metric(ACCEPTANCE, lambda truth, predicted: predicted != event)
+
+
+def _against_rest(name: str, classes: np.ndarray, event: int) -> AnyMetric:
+    label = classes[event]
+    if name == "accuracy":
+        return Metric(name, lambda truth, predicted: (truth == label) == (predicted == label))
+    if name == "error":
+        return Metric(
+            name, lambda truth, predicted: (truth == label) != (predicted == label), greater_is_better=False
+        )
+    return named_metrics(name, classes, label)[0]
+
+
+def _read_thresholds(thresholds: ArrayLike) -> Array:
+    values = np.unique(np.atleast_1d(np.asarray(thresholds, dtype=float)))
+    if not len(values) or not np.isfinite(values).all():
+        raise ValueError("thresholds must be finite numbers, one or more.")
+    return values

@@ -1,0 +1,265 @@
+"""The whole document: what the schema says, never a crash, the same numbers as the library's own calls."""
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import selective_labels as sl
+from selective_labels.assessment import cases as cases_module
+from selective_labels.progress import listening
+from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
+from tests.diagnostics import designs
+
+SECTIONS = (
+    "diagnosis",
+    "leniency",
+    "models",
+    "comparison",
+    "decided",
+    "sensitivity",
+    "groups",
+    "thresholds",
+)
+
+
+def is_missing(section):
+    return isinstance(section, dict) and "missing" in section
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    X, y, makers = table()
+    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], **QUICK)
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X, y, makers = table(n_classes=3)
+    return sl.assess(X, y, decision_maker=makers, **QUICK)
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_a_document_is_what_the_schema_says(two_classes, three_classes):
+    validate(two_classes)
+    validate(three_classes)
+
+
+def test_no_section_is_missing_where_the_data_allow_all(two_classes):
+    assert [name for name in SECTIONS if is_missing(two_classes[name])] == []
+
+
+def test_names_come_from_the_table(two_classes):
+    data = two_classes["data"]
+    assert data["roles"]["label"] == "outcome"
+    assert data["roles"]["decision_maker"] == "maker"
+    assert data["roles"]["strata"] is None
+    kinds = {each["name"]: each["kind"] for each in data["features"]}
+    assert kinds == {"a": "number", "b": "number", "c": "number", "town": "category"}
+    shares = {each["name"]: each["missing_share"] for each in data["features"]}
+    assert shares["b"] == pytest.approx(89 / 800)
+
+
+def test_every_metric_stands_under_every_assumption(two_classes):
+    for model in two_classes["models"]:
+        pairs = [(each["metric"], each["assumption"]) for each in model["evaluations"]]
+        assert len(pairs) == len(set(pairs)) == 5 * 4
+
+
+def test_three_classes_have_shares_and_rates_of_each(three_classes):
+    names = {each["metric"] for each in three_classes["models"][0]["evaluations"]}
+    assert {"accuracy", "share of 'low'", "P(predicted 'normal' | true 'normal')"} <= names
+    assert three_classes["thresholds"]["models"][0]["event"] == "normal"
+
+
+def test_groups_are_compared_with_the_largest(two_classes):
+    sections = two_classes["groups"]
+    assert {(each["column"], each["model"]) for each in sections} == {
+        (column, model) for column in ("town", "a") for model in ("yours", "ours")
+    }
+    town = next(each for each in sections if each["column"] == "town")
+    sizes = {each["group"]: each["n"] for each in town["evaluations"]}
+    largest = max(sizes, key=sizes.get)
+    assert {each["reference"] for each in town["gaps"]} == {largest}
+    assert {each["group"] for each in town["gaps"]} == set(sizes) - {largest}
+
+
+def test_groups_count_the_cases_of_the_table(two_classes):
+    X, y, _ = table()
+    town = next(each for each in two_classes["groups"] if each["column"] == "town")
+    for each in town["evaluations"]:
+        rows = X["town"] == each["group"]
+        assert each["n"] == rows.sum()
+        assert each["n_labeled"] == y[rows].notna().sum()
+
+
+def test_given_predictions_are_judged_as_evaluate_judges_them():
+    X, y, makers = table()
+    labels = np.where(X["a"] < 0, "yes", "no")
+    document = sl.assess(X, y, decision_maker=makers, predictions=labels, metrics=["accuracy"], **QUICK)
+    found = document["models"][0]
+    seed = np.random.SeedSequence(0).generate_state(7)[5]  # the seed of the scores
+    expected = sl.evaluate(
+        labels, X, y, decision_maker=makers, assumption="all", **(QUICK | {"random_state": int(seed)})
+    )
+    assert [each["lower"] for each in found["evaluations"]] == [each.lower for each in expected]
+    seen = y.notna()
+    assert found["labeled_accuracy"] == pytest.approx(np.mean(labels[seen] == y[seen]))
+    assert [each["key"] for each in document["thresholds"]["models"]] == ["ours"], "labels have no threshold"
+
+
+def test_the_threshold_starts_at_the_rules_own(two_classes):
+    """At its start the slider shows what the table of metrics says of the rule."""
+    for model, curve in zip(two_classes["models"], two_classes["thresholds"]["models"], strict=True):
+        start = curve["points"][curve["start"]]
+        for metric in ("accuracy", "tpr", "fpr"):
+            own = next(
+                each
+                for each in model["evaluations"]
+                if (each["metric"], each["assumption"]) == (metric, curve["assumption"])
+            )
+            assert start[metric]["lower"] == pytest.approx(own["lower"], abs=1e-12)
+
+
+def one_class():
+    X, y, makers = table()
+    return {"X": X, "y": y.where(y == "no", None), "decision_maker": makers}
+
+
+def one_decision_maker():
+    X, y, makers = table()
+    return {"X": X, "y": y, "decision_maker": ["only"] * len(makers)}
+
+
+def every_label_seen():
+    X, y, makers = table()
+    return {"X": X, "y": y.fillna("no"), "decision_maker": makers}
+
+
+def stratum_of_one():
+    X, y, makers = table()
+    return {"X": X, "y": y, "decision_maker": makers, "strata": makers == "maker 0"}
+
+
+def violated():
+    return designs.label_depends_on_decision_maker(800, 4, 0).arguments()
+
+
+def very_few():
+    X, y, makers = table(40)
+    return {"X": X, "y": y, "decision_maker": makers}
+
+
+@pytest.mark.parametrize(
+    ("case", "missing"),
+    [
+        (one_class, {"models", "comparison", "decided", "sensitivity", "groups", "thresholds"}),
+        (one_decision_maker, {"leniency", "groups"}),
+        (every_label_seen, {"sensitivity", "groups"}),
+        (stratum_of_one, {"groups"}),
+        (violated, {"groups"}),
+        (very_few, {"groups"}),
+    ],
+)
+def test_what_cannot_be_computed_says_why(case, missing):
+    document = sl.assess(**case(), **QUICK)
+    validate(document)
+    assert {name for name in SECTIONS if is_missing(document[name])} == missing
+    for name in missing:
+        assert len(document[name]["missing"]) > 10, "a reason, not an empty text"
+
+
+def test_what_the_library_warns_of_becomes_a_note():
+    document = sl.assess(**one_decision_maker(), **QUICK)
+    assert any("one value only" in note for note in document["data"]["notes"])
+
+
+@pytest.mark.parametrize("stop_after", [1, 4])
+def test_an_interrupted_assessment_resumes_with_the_same_numbers(two_classes, stop_after):
+    X, y, makers = table()
+    arguments = {"X": X, "y": y, "decision_maker": makers, "by": X[["town", "a"]]} | QUICK
+    store = Store(stop_after)
+    with pytest.raises(KeyboardInterrupt):
+        sl.assess(**arguments, sections=store)
+    assert len(store.kept) == stop_after
+    store.stop_after = None
+    resumed = sl.assess(**arguments, sections=store)
+    assert resumed == two_classes | {"created": resumed["created"]}
+
+
+def test_a_finished_assessment_fits_nothing_again(monkeypatch):
+    X, y, makers = table(300)
+    store = Store()
+    first = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("fitted again")
+
+    for name in ("robust_classifier", "usual_practice", "score_sample", "diagnosis_part"):
+        monkeypatch.setattr(f"selective_labels.assessment.study.{name}", refuse)
+    again = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
+    assert again == first | {"created": again["created"]}
+
+
+def test_labels_behind_a_decision_against_are_never_read():
+    X, y, makers = table(400)
+    generator = np.random.default_rng(0)
+    documents = []
+    for _ in range(2):
+        garbage = pd.Series(generator.choice(["no", "yes", "??"], len(y)))
+        documents.append(sl.assess(X, y.fillna(garbage), decision=y.notna(), decision_maker=makers, **QUICK))
+    assert documents[0] == documents[1]
+    assert any("were not read" in note for note in documents[0]["data"]["notes"])
+
+
+def test_very_many_rows_are_judged_on_a_part(monkeypatch):
+    X, y, makers = table(600)
+    y[17] = "zzz"  # one case of a class of its own, which must not get lost
+    monkeypatch.setattr(cases_module, "MOST_ROWS", 300)
+    document = sl.assess(X, y, decision_maker=makers, **QUICK)
+    assert document["data"]["n_cases"] == 600
+    assert sum(each["n"] for each in document["leniency"]["decision_makers"]) == 600
+    assert {each["n"] for each in document["models"][0]["evaluations"]} == {300}
+    assert document["data"]["classes"] == ["no", "yes", "zzz"]
+    assert any("on a random 300 of" in note for note in document["data"]["notes"])
+
+
+def test_progress_is_told_by_section():
+    X, y, makers = table(300)
+    told = []
+    with listening(lambda what, done, total: told.append((what, done, total))):
+        sl.assess(X, y, decision_maker=makers, **QUICK)
+    steps = [(done, total) for what, done, total in told if what == "assessing"]
+    assert steps == [(done, 8) for done in range(9)]
+
+
+def test_polars_frames_are_taken():
+    polars = pytest.importorskip("polars", reason="optional: polars is not installed")
+    X, y, makers = table(300)
+    documents = [
+        sl.assess(frame, y.to_list(), decision_maker=makers.to_list(), by=frame[["town"]], **QUICK)
+        for frame in (X, polars.from_pandas(X))
+    ]
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"predictions": ["maybe"] * 300}, "predictions: 'maybe' is predicted in 300 rows"),
+        ({"predictions": ["no"] * 299}, "predictions has 299 rows"),
+        ({"predictions": [None] * 300}, "predictions are missing in 300 places"),
+        ({"predictions": np.linspace(0, 2, 300)}, "neither classes nor between 0 and 1"),
+        ({"predictions": ["no"] * 300, "model": object()}, "both given"),
+        ({"pos_label": "maybe"}, "'maybe' is not one of the classes"),
+        ({"metrics": ["speed"]}, "metric 'speed' is not one of"),
+        ({"by": ["a"] * 299}, "by has 299 rows"),
+    ],
+)
+def test_a_mistake_of_the_user_stops_everything(options, message):
+    X, y, makers = table(300)
+    with pytest.raises(ValueError, match=message):
+        sl.assess(X, y, decision_maker=makers, **options, **QUICK)

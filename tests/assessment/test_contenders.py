@@ -1,0 +1,95 @@
+"""No case is judged by a rule that saw it, and a given rule is read as its owner means it."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from selective_labels.assessment.cases import read_cases
+from selective_labels.assessment.contenders import (
+    Contender,
+    given_model,
+    given_predictions,
+    labeled_accuracy,
+    robust_classifier,
+    usual_practice,
+)
+from tests.assessment.samples import table
+
+SEEDS = np.array([0, 1, 2])
+QUICK = {"nuisance": "logistic", "cv": 2}
+LEARNERS = [usual_practice, lambda *arguments: robust_classifier(*arguments, **QUICK)]
+
+
+def noise(repeats=1):
+    """Labels that have nothing to do with the features; each case `repeats` times."""
+    generator = np.random.default_rng(0)
+    n_cases = 600 // repeats
+    X, y = generator.standard_normal((n_cases, 3)), generator.integers(0, 2, n_cases)
+    makers = np.arange(600) % 3
+    seen = generator.random(600) < 0.8
+    repeated = np.repeat(y, repeats)
+    groups = np.repeat(np.arange(n_cases), repeats)
+    return read_cases(
+        np.repeat(X, repeats, axis=0), np.where(seen, repeated, -1), decision_maker=makers, groups=groups
+    )
+
+
+@pytest.mark.parametrize("learn", LEARNERS)
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_noise_cannot_be_predicted(learn, repeats):
+    """A rule that saw the case, or another row of it, would be right nearly always.
+
+    The mean of 480 rows in clusters of up to 3 has a standard error of at most √(3 / 4 / 480) = 0.04; 0.18 is
+    4.5 of these, exceeded with probability 7e-6.
+    """
+    cases = noise(repeats)
+    assert labeled_accuracy(learn(cases, 1, SEEDS), cases) == pytest.approx(0.5, abs=0.18)
+
+
+def test_a_rule_survives_being_stored():
+    contender = Contender(
+        "ours", "name", "words", np.array([0, 1]), np.array([0.1, 2 / 3]), np.array([True, False])
+    )
+    again = Contender.from_dict(contender.to_dict())
+    for name in ("codes", "scores", "decided"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(contender, name))
+    assert Contender.from_dict(Contender("yours", "", "", np.array([1])).to_dict()).scores is None
+
+
+@pytest.fixture
+def cases():
+    X, y, makers = table(300)
+    return read_cases(X[["a", "c"]], y, decision_maker=makers)
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_chances_of_the_event_are_cut_at_one_half(cases, event):
+    chance = np.linspace(0.0, 1.0, 301)[:300]
+    contender = given_predictions(chance, cases, event)
+    np.testing.assert_array_equal(contender.codes == event, chance >= 0.5)
+    np.testing.assert_allclose(contender.scores, chance, rtol=1e-12)
+
+
+def test_probabilities_predict_the_most_probable_class(cases):
+    values = np.random.default_rng(0).dirichlet([1.0, 1.0], 300)
+    contender = given_predictions(values, cases, 1)
+    np.testing.assert_array_equal(contender.codes, values.argmax(axis=1))
+    np.testing.assert_array_equal(contender.scores, values[:, 1])
+
+
+def test_predicted_classes_have_no_score(cases):
+    labels = np.array(["no", "yes"] * 150, dtype=object)
+    contender = given_predictions(labels, cases, 1)
+    assert contender.scores is None
+    assert contender.codes.tolist() == [0, 1] * 150
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_model_may_have_seen_the_rows_unless_it_was_trained_elsewhere(cases, elsewhere):
+    seen = cases.y.notna()
+    model = LogisticRegression().fit(cases.X[seen], cases.y[seen])
+    contender = given_model(model, cases, 1, elsewhere)
+    assert "(LogisticRegression)" in contender.description
+    assert ("may have been trained on" in contender.description) is not elsewhere
+    np.testing.assert_array_equal(contender.scores, model.predict_proba(cases.X)[:, 1])
+    np.testing.assert_array_equal(np.array(["no", "yes"])[contender.codes], model.predict(cases.X))

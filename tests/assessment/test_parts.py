@@ -1,0 +1,121 @@
+"""Sections one by one, where the whole document would not show a mistake."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from selective_labels.assessment.columns import Column
+from selective_labels.assessment.contenders import Contender
+from selective_labels.assessment.groups import groups_part
+from selective_labels.assessment.leniency import MOST_SHOWN, leniency_part
+from selective_labels.assessment.sections import Part, compute_part
+from selective_labels.assessment.thresholds import own_threshold
+from selective_labels.data import SelectiveLabels
+from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.sample import score_sample
+from tests.assessment.samples import Store
+from tests.evaluation.samples import fully_labeled
+
+
+def test_a_mistake_in_the_program_is_not_hidden():
+    def broken():
+        raise TypeError("a bug")
+
+    with pytest.raises(TypeError, match="a bug"):
+        compute_part("models", broken, Store())
+
+
+def test_a_section_without_numbers_is_not_stored():
+    def impossible():
+        warnings.warn("too few rows", UserWarning, stacklevel=1)
+        raise ValueError("one class only")
+
+    store = Store()
+    part = compute_part("models", impossible, store)
+    assert part == Part({"missing": "one class only"}, ("too few rows",))
+    assert store.kept == {}, "it may be possible next time"
+
+
+def test_warnings_for_users_become_notes_and_others_go_on():
+    def warned():
+        warnings.warn("too few rows", UserWarning, stacklevel=1)
+        warnings.warn("too few rows", UserWarning, stacklevel=1)
+        warnings.warn("SL101 (in the diagnosis already)", UserWarning, stacklevel=1)
+        warnings.warn("old name", FutureWarning, stacklevel=1)
+        return Part({})
+
+    with pytest.warns(FutureWarning, match="old name"):
+        assert compute_part("models", warned, None).notes == ("too few rows",)
+
+
+def many_makers(n_makers, n_each):
+    makers = np.repeat(np.arange(n_makers), n_each)
+    generator = np.random.default_rng(0)
+    y = np.where(generator.random(len(makers)) < 0.5, generator.integers(0, 2, len(makers)), -1)
+    return SelectiveLabels.from_arrays(np.zeros((len(y), 1)), y, decision_maker=makers)
+
+
+def test_leniency_is_plain_counting_without_strata():
+    data = many_makers(5, 40)
+    people = leniency_part(data, 1).content["decision_makers"]
+    assert [each["leniency"] for each in people] == sorted(each["leniency"] for each in people)
+    for each in people:
+        rows = data.decision_maker == int(each["id"])
+        assert each["leniency"] == pytest.approx(data.decision[rows].mean())
+        labels = data.y[rows & (data.decision == 1)]
+        assert each["label_rate"] == pytest.approx(np.mean(labels == 1))
+
+
+def test_at_most_two_hundred_decision_makers_are_shown_and_it_says_so():
+    content = leniency_part(many_makers(MOST_SHOWN + 3, 8), 1).content
+    assert len(content["decision_makers"]) == MOST_SHOWN
+    assert content["n_decision_makers"] == MOST_SHOWN + 3
+    assert "200 of 203" in content["note"]
+
+
+def test_a_decision_maker_with_one_case_has_no_error_and_is_not_shown():
+    makers = [0, 0, 0, 1, 1, 1, 2]
+    data = SelectiveLabels.from_arrays(np.zeros((7, 1)), [0, 1, -1, 0, -1, 1, 1], decision_maker=makers)
+    content = leniency_part(data, 1).content
+    assert {each["id"] for each in content["decision_makers"]} == {"0", "1"}
+    assert content["note"].startswith("1 ")
+
+
+def test_a_group_without_a_value_leaves_the_others_alone():
+    """The rate among true events has no value where everybody is known to be none."""
+    X, y, _ = fully_labeled(300)
+    group = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
+    y = np.where(group == "calm", 0, y)
+    sample = score_sample(X, y, classifiers=[], assumption=["none"])
+    rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
+    metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
+    part = groups_part(sample, [rule], metrics, [Column("mood", "category", group)], ["none"])
+    found = {(each["metric"], each["group"]): each["lower"] for each in part.content[0]["evaluations"]}
+    assert set(found) == {
+        ("accuracy", "calm"),
+        ("accuracy", "some"),
+        ("accuracy", "most"),
+        ("tpr", "some"),
+        ("tpr", "most"),
+    }
+    for (metric, label), value in found.items():
+        rows = (group == label) & ((y == 1) | (metric == "accuracy"))
+        assert value == pytest.approx(np.mean(rule.codes[rows] == y[rows]))
+    assert len(part.notes) == 1
+    assert part.notes[0].startswith("mood, calm. Left out: metric 'tpr'")
+
+
+@pytest.mark.parametrize(
+    ("flagged", "expected"),
+    [
+        ([0, 0, 1, 1], 0.6),
+        ([1, 1, 1, 1], 0.1),
+        ([0, 0, 0, 0], np.nextafter(0.9, 1.0)),
+        ([0, 1, 0, 1], 0.4),
+    ],
+)
+def test_the_own_threshold_makes_fewest_mistakes(flagged, expected):
+    """In the last row two thresholds make one mistake each; the lower is taken."""
+    assert own_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.array(flagged, dtype=bool)) == expected

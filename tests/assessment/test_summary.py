@@ -1,0 +1,171 @@
+"""The summary claims no more than the numbers, and no number stands without its assumption."""
+
+import re
+
+import pytest
+
+from selective_labels.assessment.diagnosis import Basis, basis_of
+from selective_labels.assessment.summary import summarise
+from selective_labels.assessment.wording import UNDER
+
+LOTTERY = Basis("instrument", "strata", "Cases look dealt out at random.")
+LIKE_CASES = Basis("instrument", "features", "Use a model.")
+NOTHING = Basis("none", None, "The instrument is not valid (SL401).")
+DATA = {"n_cases": 1000, "n_labeled": 400, "labeled_share": 0.4, "n_decision_makers": 8}
+# A description of the data, or a number that needs no assumption.
+FREE = ("The question:", "Among the labeled cases alone", "“Yours” and “Ours” predict the same")
+
+
+def result(assumption, lower, upper, **others):
+    ends = {"lower": lower, "upper": upper, "ci_lower": lower - 0.02, "ci_upper": upper + 0.02}
+    return (
+        {"metric": "accuracy", "assumption": assumption, "n": 1000, "confidence_level": 0.95} | ends | others
+    )
+
+
+def sections(verdict="undecided", difference=(-0.05, 0.04), disagreement=0.2, **evaluation):
+    evaluations = [result("none", 0.3, 0.9), result("instrument", 0.55, 0.7, **evaluation)]
+    compared = [
+        result(each, *difference, verdict=verdict, a="Yours", b="Ours") for each in ("none", "instrument")
+    ]
+    return {
+        "models": [
+            {"key": "yours", "name": "Yours", "labeled_accuracy": 0.81, "evaluations": evaluations},
+            {"key": "ours", "name": "Ours", "labeled_accuracy": 0.78, "evaluations": evaluations},
+        ],
+        "comparison": {"results": compared, "disagreement": disagreement},
+        "decided": {"share": 0.35},
+    }
+
+
+def text_of(summary):
+    return " ".join([summary["headline"], *summary["sentences"]])
+
+
+@pytest.mark.parametrize("basis", [LOTTERY, LIKE_CASES, NOTHING])
+@pytest.mark.parametrize("verdict", ["a", "b", "undecided"])
+def test_every_sentence_with_a_number_names_its_assumption(basis, verdict):
+    summary = summarise(DATA, sections(verdict), basis)
+    for sentence in summary["sentences"]:
+        if re.search(r"\d %|percentage points", sentence) and not sentence.startswith(FREE):
+            assert UNDER[basis.given] in sentence.lower()
+
+
+def test_with_an_instrument_the_range_and_the_naive_number_stand_side_by_side():
+    summary = summarise(DATA, sections(), LOTTERY)
+    assert summary["headline"].startswith("If who decided was as good as a lottery")
+    assert "55% to 70%" in summary["headline"]
+    text = text_of(summary)
+    assert "53% to 72% (95% confidence)" in text
+    assert "Among the labeled cases alone it is right in 81%" in text
+    assert "not about everybody" in text
+    assert "for about 35% of the cases" in text
+
+
+def test_without_a_valid_instrument_that_is_said_first_and_only_free_numbers_are_used():
+    summary = summarise(DATA, sections(), NOTHING)
+    assert summary["headline"].startswith("Who decided cannot be used here.")
+    assert summary["sentences"][0].startswith("Who decided cannot be used")
+    assert "SL401" in summary["sentences"][0]
+    assert "30% to 90%" in summary["headline"]
+    text = text_of(summary)
+    assert "55%" not in text
+    assert "35%" not in text, "who is decided rests on the instrument"
+
+
+def test_assignment_by_features_is_not_sold_as_a_lottery():
+    text = text_of(summarise(DATA, sections(), LIKE_CASES))
+    assert "Cases are not dealt out by lot as they stand" in text
+    assert "can neither confirm nor refute" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "difference", "words"),
+    [
+        ("a", (0.05, 0.1), "“Yours” is right more often than “Ours”, by between +3.0 and +12.0"),
+        ("b", (-0.1, -0.05), "“Ours” is right more often than “Yours”, by between +3.0 and +12.0"),
+        ("undecided", (-0.05, 0.04), "the data do not tell whether “Yours” or “Ours”"),
+    ],
+)
+def test_the_better_rule_is_named_only_if_the_data_tell(verdict, difference, words):
+    text = text_of(summarise(DATA, sections(verdict, difference), LOTTERY))
+    assert words in text
+    assert ("right more often than" in text) is (verdict != "undecided")
+
+
+def test_undecided_is_never_called_equal():
+    summary = summarise(DATA, sections("undecided"), LOTTERY)
+    assert "That does not make them equal" in text_of(summary)
+    assert any("“Undecided” does not mean “equal”" in each for each in summary["does_not_say"])
+
+
+def test_rules_that_never_differ_are_not_compared():
+    assert "predict the same for every case" in text_of(summarise(DATA, sections(disagreement=0.0), LOTTERY))
+
+
+def test_an_empty_interval_speaks_against_the_assumption():
+    summary = summarise(DATA, sections(ci_lower=0.7, ci_upper=0.6), LOTTERY)
+    assert "no value is left" in text_of(summary)
+    assert "55%" not in text_of(summary)
+
+
+def test_an_empty_difference_names_no_winner():
+    found = sections()
+    for each in found["comparison"]["results"]:
+        each.update(ci_lower=0.02, ci_upper=-0.01)
+    text = text_of(summarise(DATA, found, LOTTERY))
+    assert "no value is left for the difference" in text
+    assert "percentage points" not in text
+
+
+def test_a_missing_section_makes_no_claim():
+    broken = sections() | {"models": {"missing": "y shows only one class."}, "comparison": {"missing": "-"}}
+    summary = summarise(DATA, broken | {"decided": {"missing": "-"}}, LOTTERY)
+    assert "y shows only one class." in summary["headline"]
+    assert "Can this data answer it? No" in text_of(summary)
+    assert "as-if-by-lot" not in text_of(summary)
+
+
+def test_a_sample_that_could_not_be_scored_falls_back_to_no_assumption():
+    found = sections()
+    for model in found["models"]:
+        model["evaluations"] = [each for each in model["evaluations"] if each["assumption"] == "none"]
+    summary = summarise(DATA, found, LOTTERY)
+    assert "30% to 90%" in summary["headline"]
+    assert "the notes on the data say why" in summary["sentences"][0]
+
+
+def test_one_decision_maker_is_counted_in_words():
+    text = text_of(summarise(DATA | {"n_decision_makers": 1}, sections(), NOTHING))
+    assert "were taken by one decision-maker." in text
+
+
+def test_metrics_without_accuracy_are_not_summed_up():
+    found = sections()
+    for model in found["models"]:
+        for each in model["evaluations"]:
+            each["metric"] = "tpr"
+    assert "was not asked" in summarise(DATA, found, LOTTERY)["headline"]
+
+
+def permission(given, allowed):
+    return {"assumption": "instrument", "given": given, "allowed": allowed, "reason": f"{given}: {allowed}."}
+
+
+@pytest.mark.parametrize(
+    ("strata", "features", "expected"),
+    [
+        (True, True, ("strata", "shares")),
+        (False, True, ("features", "model")),
+        (False, False, (None, "shares")),
+    ],
+)
+def test_the_weakest_allowed_assumption_is_chosen(strata, features, expected):
+    basis = basis_of({"verdict": [permission("strata", strata), permission("features", features)]})
+    assert (basis.given, basis.propensity) == expected
+
+
+def test_without_checks_nothing_is_assumed():
+    basis = basis_of({"missing": "no features."})
+    assert basis.assumption == "none"
+    assert "no features." in basis.reason
