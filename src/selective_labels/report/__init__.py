@@ -1,0 +1,3 @@
+from selective_labels.report.render import render
+
+__all__ = ["render"]

@@ -1,0 +1,81 @@
+"use strict";
+(() => {
+  const text = document.getElementById("numbers").textContent;
+  const thresholds = JSON.parse(text).thresholds;
+  const models = (thresholds && thresholds.models) || [];
+  const METRICS = ["acceptance", "accuracy", "tpr", "fpr"];
+
+  const moveMark = (mark, place, low, high) => {
+    mark.setAttribute("x1", place);
+    mark.setAttribute("x2", place);
+    const known = low !== null && high !== null;
+    mark.setAttribute("visibility", known ? "visible" : "hidden");
+    if (!known) return;
+    mark.setAttribute("y1", `${100 * (1 - low)}%`);
+    mark.setAttribute("y2", `${100 * (1 - high)}%`);
+  };
+
+  const moveMarks = (chart, place, ends) => {
+    const cursor = chart.querySelector(".cursor");
+    cursor.setAttribute("x1", place);
+    cursor.setAttribute("x2", place);
+    moveMark(chart.querySelector(".mark.thin"), place, ends.ci_lower, ends.ci_upper);
+    moveMark(chart.querySelector(".mark.thick"), place, ends.lower, ends.upper);
+  };
+
+  // Numbers are read as they are written in the table of all stops, so that there is one way to write them.
+  const written = (panel, stop) => {
+    const cells = panel.querySelector(".stops tbody").rows[stop].cells;
+    return [...cells].map((cell) => cell.textContent.trim());
+  };
+
+  const show = (panel, model, stop) => {
+    const place = `${(100 * stop) / Math.max(model.points.length - 1, 1)}%`;
+    const [threshold, ...ends] = written(panel, stop);
+    panel.querySelector("output.threshold").textContent = threshold;
+    panel.querySelector(".slider").setAttribute("aria-valuetext", threshold);
+    METRICS.forEach((metric, column) => {
+      const of = (kind) => panel.querySelector(`${kind}[data-metric="${metric}"]`);
+      of(".identified").textContent = ends[2 * column];
+      of(".confidence").textContent = `confidence interval ${ends[2 * column + 1]}`;
+      moveMarks(of("svg"), place, model.points[stop][metric]);
+    });
+    panel.querySelector("output.said").textContent =
+      `With a threshold of ${threshold}, ${ends[0]} of the cases are accepted; accuracy is ${ends[2]}.`;
+  };
+
+  const panels = [...document.querySelectorAll(".explorer")];
+  for (const panel of panels) {
+    const model = models[Number(panel.dataset.model)];
+    const slider = panel.querySelector(".slider");
+    // A browser that restores a form after reloading moves the slider without telling anyone.
+    show(panel, model, Number(slider.value));
+    slider.addEventListener("input", () => show(panel, model, Number(slider.value)));
+  }
+
+  const choices = [...document.querySelectorAll('.choice input[type="radio"]')];
+  const choose = () => {
+    const chosen = choices.find((choice) => choice.checked);
+    for (const panel of panels) panel.hidden = chosen !== undefined && panel.dataset.model !== chosen.value;
+  };
+  for (const choice of choices) choice.addEventListener("change", choose);
+  choose();
+
+  // Paper has no triangle to click on.
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details.more:not([open])")];
+    for (const each of unfolded) each.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const each of unfolded) each.open = false;
+  });
+
+  document.getElementById("download").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "numbers.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+})();

@@ -1,0 +1,110 @@
+"""The page's fixed words: what metrics, assumptions and statuses are called outside the field."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Term:
+    """A name and what it means.
+
+    Attributes
+    ----------
+    title : str
+    meaning : str
+        One sentence, or nothing.
+    """
+
+    title: str
+    meaning: str = ""
+
+
+METRICS = {
+    "accuracy": Term("Accuracy", "Of all cases, the share that is given the right class."),
+    "error": Term("Error", "Of all cases, the share that is given a wrong class."),
+    "share": Term(
+        "Share of the event", "Of all cases, the share in which the event happens. No model enters."
+    ),
+    "tpr": Term("True positive rate", "Of the cases in which the event happens, the share that is flagged."),
+    "fpr": Term(
+        "False positive rate", "Of the cases in which it does not happen, the share that is flagged."
+    ),
+    "ppv": Term("Precision", "Of the flagged cases, the share in which the event happens."),
+    "f1": Term("F1", "Harmonic mean of precision and true positive rate."),
+    "balanced_accuracy": Term("Balanced accuracy", "Mean over the classes of the share found."),
+    "auc": Term("AUC", "How often a case with the event scores higher than one without."),
+    "cost": Term("Cost", "Mean cost of a case; lower is better."),
+    "log_loss": Term("Log-loss", "Quality of the probabilities; lower is better."),
+    "brier": Term("Brier score", "Quality of the probabilities; lower is better."),
+    "regret": Term("Regret", "Excess over the best possible classifier; lower is better."),
+    "acceptance": Term("Accepted", "Of all cases, the share that is not flagged."),
+}
+ASSUMPTIONS = {
+    "none": Term(
+        "No assumption",
+        "Nothing is assumed about cases without a label: each could have turned out either way.",
+    ),
+    "instrument": Term(
+        "Instrument",
+        "Which decision-maker gets a case is as good as random, and who decides does not change the outcome.",
+    ),
+    "nucem": Term(
+        "NUCEM",
+        "As for the instrument; besides, nothing unmeasured both moves the outcome and changes how "
+        "decision-makers differ.",
+    ),
+    "unconfounded": Term(
+        "Unconfounded",
+        "Among cases with equal features, whether a label was seen has nothing to do with the outcome.",
+    ),
+}
+GIVEN = {"strata": "random within strata", "features": "random given the features"}
+# The shape tells a status apart without colour; the word tells it without the shape.
+SHAPES = {"ok": "tick", "warning": "triangle", "violated": "cross", "not applicable": "dash"}
+STATUS_WORDS = {
+    "ok": "ok",
+    "warning": "warning",
+    "violated": "violated",
+    "not applicable": "not tested",
+}
+
+
+def metric(name: str) -> Term:
+    """Words for a metric; a metric of the user's own keeps its name.
+
+    Examples
+    --------
+    >>> metric("tpr").title, metric("share of 'high'").title, metric("profit").title
+    ('True positive rate', "Share of 'high'", 'profit')
+    >>> metric("P(predicted 'high' | true 'high')").title
+    "Recognised: 'high'"
+    """
+    if name in METRICS:
+        return METRICS[name]
+    if found := re.fullmatch(r"P\(predicted (.+) \| true \1\)", name):
+        return Term(f"Recognised: {found[1]}", "Of the cases of this class, the share that is given it.")
+    if is_about_cases(name):
+        return Term(f"S{name[1:]}", "Of all cases, the share in this class. No model enters.")
+    return Term(name)
+
+
+def is_about_cases(name: str) -> bool:
+    """Whether a metric is the share of a class, which no model enters.
+
+    Examples
+    --------
+    >>> is_about_cases("share"), is_about_cases("share of 'high'"), is_about_cases("tpr")
+    (True, True, False)
+    """
+    return name == "share" or name.startswith("share of ")
+
+
+def assumption(name: str) -> Term:
+    """Words for an assumption.
+
+    Examples
+    --------
+    >>> assumption("none").title
+    'No assumption'
+    """
+    return ASSUMPTIONS.get(name, Term(name))

@@ -1,0 +1,272 @@
+"""Documents for the tests of the page: like those of an assessment, with numbers made up in a moment."""
+
+from math import exp, sin
+
+ASSUMPTIONS = ("none", "instrument", "nucem", "unconfounded")
+FAMILIES = ("relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing")
+STATUSES = ("ok", "warning", "violated", "not applicable")
+HALF_WIDTHS = {"none": 0.24, "instrument": 0.09, "nucem": 0.0, "unconfounded": 0.0}
+
+
+def document(n_makers=40, classes=("paid", "defaulted"), name=""):
+    """A whole document; `name` is appended to every name that comes from a user's table."""
+    return {
+        "schema_version": 1,
+        "package_version": "0.1.0",
+        "title": f"Loans{name}",
+        "created": "2026-11-15",
+        "command": f"selective-labels report loans.csv --label outcome{name}",
+        "data": data(n_makers, classes, name),
+        "summary": summary(name),
+        "diagnosis": diagnosis(name),
+        "leniency": leniency(n_makers, classes[-1], name),
+        "models": [model("yours", f"Your model{name}", 0.62), model("ours", "Robust classifier", 0.66)],
+        "comparison": comparison(name),
+        "decided": {
+            "share": 0.431,
+            "description": "A case is decided if only one class can be best there.",
+            "by_feature": by_feature(name),
+        },
+        "sensitivity": sensitivity(),
+        "groups": [groups(name)],
+        "thresholds": {
+            "models": [thresholds("yours", classes[-1], name), thresholds("ours", classes[-1], name)]
+        },
+    }
+
+
+def interval(middle, half=0.08, error=0.03):
+    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+    return {
+        "lower": low,
+        "upper": high,
+        "ci_lower": max(low - error, 0.0),
+        "ci_upper": min(high + error, 1.0),
+    }
+
+
+def evaluation(metric, assumption, middle, group=None, reference=None):
+    ends = interval(middle, HALF_WIDTHS[assumption])
+    if reference is not None:
+        half = HALF_WIDTHS[assumption]
+        ends = {
+            "lower": middle - half,
+            "upper": middle + half,
+            "ci_lower": middle - half - 0.04,
+            "ci_upper": middle + half + 0.04,
+        }
+    limits = [0.0, 1.0] if reference is None else [-1.0, 1.0]
+    return {
+        "metric": metric,
+        "assumption": assumption,
+        **ends,
+        "interval": "parameter",
+        "confidence_level": 0.95,
+        "standard_errors": [0.01, 0.01],
+        "correlation": 0.3,
+        "limits": limits,
+        "group": group,
+        "reference": reference,
+        "n": 3000,
+        "n_labeled": 1500,
+        "n_decision_makers": 40,
+        "cluster": None,
+        "n_clusters": 3000,
+        "clipped_share": 0.0,
+    }
+
+
+def data(n_makers, classes, name):
+    features = [("age", "number", 0.0), (f"region{name}", "category", 0.02), ("since", "date", 0.4)]
+    return {
+        "source": f"loans{name}.csv",
+        "n_cases": 3000,
+        "n_labeled": 1512,
+        "labeled_share": 0.504,
+        "n_decision_makers": n_makers,
+        "classes": [f"{each}{name}" for each in classes],
+        "class_shares_labeled": [1.0 / len(classes)] * len(classes),
+        "roles": {
+            "label": f"outcome{name}",
+            "decision": "approved",
+            "decision_maker": "officer",
+            "strata": None,
+            "groups": "household",
+            "weight": None,
+        },
+        "features": [{"name": f, "kind": kind, "missing_share": share} for f, kind, share in features],
+        "left_out": [{"name": f"id{name}", "reason": "Nearly every row has a value of its own."}],
+        "notes": [f"Two columns are constant{name}."],
+    }
+
+
+def summary(name):
+    return {
+        "headline": "On everybody, the accuracy of your model lies between 53.0% and 71.0%, if cases reach "
+        "decision-makers as if at random.",
+        "sentences": [
+            "Labels were seen for 50.4% of 3,000 cases.",
+            f"On labeled cases alone it is 74.2%{name}.",
+            "Whether ours is better is undecided.",
+        ],
+        "does_not_say": ["Nothing here is about fairness.", "Nothing here is about cases unlike these."],
+    }
+
+
+def diagnosis(name):
+    checks = [
+        {
+            "code": f"SL{100 * place + 101}",
+            "name": f"{family} check",
+            "family": family,
+            "status": STATUSES[place % 4],
+            "statistic": 12.345 * place,
+            "p_value": None if place % 2 else 0.0001,
+            "message": f"Decision-makers differ by 24 points{name}.",
+            "advice": "Look again." if place % 2 else "",
+        }
+        for place, family in enumerate(FAMILIES)
+    ]
+    verdict = [
+        ("instrument", "strata", False),
+        ("instrument", "features", True),
+        ("nucem", None, False),
+        ("unconfounded", None, True),
+    ]
+    return {
+        "checks": checks,
+        "families": {each["family"]: each["status"] for each in checks},
+        "n_model_rows": 3000,
+        "verdict": [
+            {"assumption": a, "given": g, "allowed": ok, "reason": f"Because of SL101{name}."}
+            for a, g, ok in verdict
+        ],
+    }
+
+
+def leniency(n_makers, shown_class, name):
+    makers = [
+        {
+            "id": f"officer {place}{name}",
+            "n": 40 + 7 * (place % 13),
+            "leniency": 0.15 + 0.7 * place / max(n_makers - 1, 1),
+            "error": 0.03 + 0.02 * (place % 3),
+            "label_rate": None if place == 0 else 0.4 + 0.15 * sin(place) - 0.1 * place / n_makers,
+            "label_rate_error": None if place == 0 else 0.05,
+        }
+        for place in range(n_makers)
+    ]
+    return {
+        "shown_class": shown_class,
+        "n_decision_makers": n_makers,
+        "note": None,
+        "decision_makers": makers,
+    }
+
+
+def model(key, name, middle):
+    middles = {"accuracy": middle, "tpr": middle - 0.1, "fpr": 0.3, "share": 0.42, "ppv": middle - 0.04}
+    evaluations = [evaluation(m, a, value) for m, value in middles.items() for a in ASSUMPTIONS]
+    return {
+        "key": key,
+        "name": name,
+        "description": "Trained on labeled cases only.",
+        "evaluations": evaluations,
+    }
+
+
+def comparison(name):
+    results = []
+    for place, assumption in enumerate(ASSUMPTIONS):
+        result = evaluation("accuracy", assumption, -0.05, reference="b")
+        del result["group"], result["reference"]
+        verdict = "undecided" if place < 2 else "b"
+        results.append(
+            result
+            | {
+                "verdict": verdict,
+                "a": "yours",
+                "b": "ours",
+                "greater_is_better": True,
+                "disagreement": 0.183,
+                "sharp": True,
+            }
+        )
+    return {"results": results, "disagreement": 0.183, "by_feature": by_feature(name)}
+
+
+def by_feature(name, n_features=8):
+    return [
+        {
+            "feature": f"feature {place}{name}",
+            "kind": "number",
+            "bins": [
+                {
+                    "label": f"{10 * b} to {10 * b + 10}{name}",
+                    "n": 400 + b,
+                    "share": (0.2 + 0.13 * b * place) % 1,
+                }
+                for b in range(6)
+            ],
+        }
+        for place in range(n_features)
+    ]
+
+
+def sensitivity():
+    gammas = [1.0 + 0.375 * place for place in range(25)]
+    curve = [
+        {
+            "x": g,
+            "lower": 0.12 - 0.2 * (1 - exp(1 - g)),
+            "upper": 0.12 + 0.2 * (1 - exp(1 - g)),
+            "ci_lower": 0.08 - 0.22 * (1 - exp(1 - g)),
+            "ci_upper": 0.16 + 0.22 * (1 - exp(1 - g)),
+        }
+        for g in gammas
+    ]
+    return {
+        "model": "yours",
+        "title": "Accuracy of yours minus ours",
+        "x_name": "gamma",
+        "curve": curve,
+        "sentences": ["Gamma is how many times more frequent a class may be among unlabeled cases."],
+        "limit": [-0.1, 0.34],
+        "threshold": 0.0,
+        "break_even": 1.9,
+    }
+
+
+def groups(name):
+    middles = {"men": 0.6, f"women{name}": 0.66}
+    return {
+        "column": f"sex{name}",
+        "model": "yours",
+        "evaluations": [
+            evaluation(m, a, v, group=g)
+            for m in ("accuracy", "tpr")
+            for a in ("none", "instrument")
+            for g, v in middles.items()
+        ],
+        "gaps": [
+            evaluation(m, a, 0.06, group=f"women{name}", reference="men")
+            for m in ("accuracy", "tpr")
+            for a in ("none", "instrument")
+        ],
+    }
+
+
+def thresholds(key, event, name):
+    points = []
+    for place in range(41):
+        share = place / 40
+        points.append(
+            {
+                "threshold": 0.05 + 0.9 * share,
+                "acceptance": interval(share, 0.0, 0.01),
+                "accuracy": interval(0.5 + 0.2 * sin(3 * share)),
+                "tpr": interval(1 - share**2),
+                "fpr": interval((1 - share) ** 2),
+            }
+        )
+    return {"key": key, "event": f"{event}{name}", "assumption": "instrument", "start": 20, "points": points}
