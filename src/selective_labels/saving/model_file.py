@@ -1,0 +1,177 @@
+"""Fitted models in files that hold data and no code; the schema of the features travels with them."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.metaestimators import available_if
+
+from selective_labels.saving.atomic import require_writable, write_whole
+from selective_labels.saving.schema import ModelSchema, schema_of_model, version_warning
+from selective_labels.saving.trusted import refuse_wild_trees, untrusted
+from selective_labels.tables.errors import several
+
+FORMAT = "selective-labels model"
+FORMAT_VERSION = 1
+
+
+def _model_has(method: str) -> Any:
+    return lambda saved: hasattr(saved.model, method)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A fitted model and its schema; takes whole tables and finds its features in them.
+
+    Attributes
+    ----------
+    model : estimator
+    schema : ModelSchema
+    """
+
+    model: Any
+    schema: ModelSchema
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Sorted labels."""
+        return self.model.classes_
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """Class of every row."""
+        return self.model.predict(self.schema.read(frame))
+
+    @available_if(_model_has("decision_function"))
+    def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
+        """Scores, as the model gives them."""
+        return self.model.decision_function(self.schema.read(frame))
+
+    @available_if(_model_has("predict_proba"))
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        """Class probabilities, as the model gives them."""
+        return self.model.predict_proba(self.schema.read(frame))
+
+
+def save_model(model: Any, path: str | Path, *, schema: ModelSchema | None = None) -> None:
+    """Save a fitted model with skops: data only, no pickle; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        What cannot be loaded safely is refused: functions given as parameters, types of other packages.
+    path : str or Path
+    schema : ModelSchema, optional
+        Default: the names of the features, all of them numbers.
+
+    Examples
+    --------
+    >>> import tempfile, selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(300, random_state=0)
+    >>> model = sl.UCLClassifier(estimator="plug-in", nuisance="logistic", cv=2, random_state=0)
+    >>> model = model.fit(pd.DataFrame(sample.X, columns=list("abcd")), sample.y,
+    ...                   decision_maker=sample.decision_maker)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder, "model.skops"))
+    ...     loaded = load_model(Path(folder, "model.skops"))
+    >>> loaded.schema.names
+    ['a', 'b', 'c', 'd']
+    """
+    from skops import io
+
+    require_writable(path)
+    refuse_functions(model)
+    schema = schema_of_model(model) if schema is None else schema
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, "schema": schema.to_json(), "model": model}
+    try:
+        data = io.dumps(content, compression=ZIP_DEFLATED, compresslevel=1)
+        strange = untrusted(io.get_untrusted_types(data=data))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"The model cannot be saved safely: {_first_line(error)}") from None
+    if strange:
+        raise ValueError(f"The model cannot be saved safely: it holds {several(strange)}.")
+    write_whole(path, data)
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """Load a model that :func:`save_model` wrote; a file that holds anything else is refused.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    SavedModel
+    """
+    from skops import io
+
+    path = Path(path)
+    data = _content(path)
+    try:
+        names = io.get_untrusted_types(data=data)
+    except Exception as error:  # damaged files fail in as many ways as they have parts
+        raise ValueError(
+            f"{path} is not a model file, or is cut off or damaged: {_first_line(error)}"
+        ) from None
+    strange = untrusted(names)
+    if strange:
+        raise ValueError(f"{path} holds {several(strange)}, which no model file needs; it is not loaded.")
+    try:
+        content = io.loads(data, trusted=names)
+        refuse_wild_trees(content)
+    except Exception as error:
+        raise ValueError(f"{path} is damaged: {_first_line(error)}") from None
+    return _read_content(content, path)
+
+
+def refuse_functions(model: Any) -> None:
+    """Raise if a parameter is a function, which no file can hold as data.
+
+    Examples
+    --------
+    >>> from selective_labels.learners import UCLClassifier
+    >>> refuse_functions(UCLClassifier(label_range=(lambda X: 0.1, 0.9)))
+    Traceback (most recent call last):
+    ...
+    ValueError: The model cannot be saved: label_range is a function, and files hold data only; give numbers.
+    """
+    for name, value in model.get_params(deep=False).items():
+        parts = value if isinstance(value, list | tuple) else [value]
+        if any(callable(part) and not hasattr(part, "get_params") for part in parts):
+            raise ValueError(
+                f"The model cannot be saved: {name} is a function, and files hold data only; give numbers."
+            )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"There is no model file {path}.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+
+
+def _read_content(content: Any, path: Path) -> SavedModel:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} is not a model file of selective-labels; make one with: selective-labels fit."
+        )
+    if content["format_version"] != FORMAT_VERSION:
+        raise ValueError(f"{path} was written by a newer version of selective-labels; update, or fit again.")
+    try:
+        schema = ModelSchema.from_json(content["schema"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{path} is damaged: its schema cannot be read.") from None
+    warning = version_warning(schema)
+    if warning is not None:
+        warnings.warn(warning, UserWarning, stacklevel=3)
+    return SavedModel(content["model"], schema)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

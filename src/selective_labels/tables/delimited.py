@@ -1,0 +1,144 @@
+"""Text with separators into a frame, whole or not at all."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+import pandas as pd
+
+from selective_labels.tables.errors import TableError, several
+
+COMMA = ","
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", COMMA: "','"}
+UNCLOSED_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
+
+
+def parse_delimited(
+    content: bytes,
+    name: str,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+) -> pd.DataFrame:
+    r"""Parse CSV; every line must have as many cells as the header.
+
+    Parameters
+    ----------
+    content : bytes
+    name : str
+        Of the file, for messages.
+    separator, encoding, missing, text
+        As in :func:`selective_labels.tables.read.read_table`.
+
+    Examples
+    --------
+    >>> parse_delimited(b"a;b\n1;x\n", "cases.csv", ";").to_dict("list")
+    {'a': [1], 'b': ['x']}
+    >>> parse_delimited(b"a,b\n1,2\n3\n", "cases.csv")
+    Traceback (most recent call last):
+    ...
+    selective_labels.tables.errors.TableError: cases.csv: line 3 has 1 cell where the header has 2; ...
+    """
+    _refuse_binary(content, name, encoding)
+    header = _header(content, name, separator, encoding)
+    chosen = separator or COMMA
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(content),
+            sep=chosen,
+            encoding=encoding,
+            na_values=list(missing),
+            dtype=dict.fromkeys(_named(header, text), str),
+            low_memory=False,
+        )
+    except UnicodeDecodeError:
+        raise TableError(_wrong_encoding(content, name, encoding)) from None
+    except pd.errors.ParserError as error:
+        _refuse_uneven_lines(content, name, chosen, encoding, len(header))
+        raise TableError(_wrong_lines(str(error), name)) from None
+    # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
+    if not isinstance(frame.index, pd.RangeIndex) or frame.iloc[:, -1].isna().any():
+        _refuse_uneven_lines(content, name, chosen, encoding, len(header))
+    return frame
+
+
+def _named(header: list[str], text: Sequence[str]) -> list[str]:
+    """Columns with one of the names, or that match one as a pattern."""
+    return [each for each in header if each in text or any(fnmatchcase(each, pattern) for pattern in text)]
+
+
+def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) and not encoding.lower().startswith("utf-16"):
+        raise TableError(f"{name} is UTF-16, not {encoding}; --encoding utf-16 reads it.")
+    if b"\x00" in content[:4096] and not encoding.lower().startswith(("utf-16", "utf-32")):
+        raise TableError(f"{name} is not text, so not a table; save it as CSV or Parquet.")
+
+
+def _header(content: bytes, name: str, separator: str | None, encoding: str) -> list[str]:
+    """Names of the columns; refuse a wrong separator and repeated names before anything is parsed."""
+    _, line = next(_records(content, name, separator or COMMA, encoding))
+    if len(line) == 1:
+        others = [each for each in SEPARATORS if each != (separator or COMMA) and each in line[0]]
+        if others:
+            best = max(others, key=line[0].count)
+            raise TableError(
+                f"{name} has everything in one column: its cells are separated by {SEPARATORS[best]}, so "
+                f"give --separator {SEPARATORS[best]}."
+            )
+    named = [column for column in line if column]
+    repeated = sorted({column for column in named if named.count(column) > 1})
+    if repeated:
+        raise TableError(f"{name} has several columns named {several(repeated)}; rename them.")
+    return line
+
+
+def _records(content: bytes, name: str, separator: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
+    """Cells of every record that is not blank, with the number of the line on which it ends."""
+    limit = csv.field_size_limit(max(len(content), 1))  # a cell may be as long as the file
+    try:
+        without_mark = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+        reader = csv.reader(
+            io.TextIOWrapper(io.BytesIO(content), encoding=without_mark, newline=""), delimiter=separator
+        )
+        yield from ((reader.line_num, cells) for cells in reader if cells)
+    except UnicodeDecodeError:
+        raise TableError(_wrong_encoding(content, name, encoding)) from None
+    except LookupError:
+        raise TableError(f"There is no encoding {encoding!r}; try utf-8 or latin-1.") from None
+    except csv.Error as error:
+        raise TableError(f"{name} is not a table of text: {error}.") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _refuse_uneven_lines(content: bytes, name: str, separator: str, encoding: str, width: int) -> None:
+    for line, cells in _records(content, name, separator, encoding):
+        if len(cells) != width:
+            words = "1 cell" if len(cells) == 1 else f"{len(cells):,} cells"
+            raise TableError(
+                f"{name}: line {line:,} has {words} where the header has {width:,}; mend or delete that line."
+            )
+
+
+def _wrong_lines(message: str, name: str) -> str:
+    """What pandas says, for people."""
+    if match := UNCLOSED_QUOTE.search(message):
+        return (
+            f"{name}: a quotation mark is opened near line {int(match[1]) + 1:,} and never closed; mend it."
+        )
+    return f"{name} is not a table: {message.strip().splitlines()[-1]}"
+
+
+def _wrong_encoding(content: bytes, name: str, encoding: str) -> str:
+    try:
+        content.decode(encoding)
+        line = 1
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+    advice = (
+        "if it is Latin-1, --encoding latin-1 reads it" if encoding.lower() != "latin-1" else "try another"
+    )
+    return f"{name} is not {encoding.upper()} (see line {line:,}); {advice}."

@@ -1,0 +1,189 @@
+"""From a frame and its roles to what the library takes: features of known kinds, label, decisions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.tables.errors import TableError, shown
+from selective_labels.tables.features import LeftOut, chosen_columns, refuse_leaks, without_ids
+from selective_labels.tables.kinds import CATEGORY, as_kind, kind_of, looks_like_dates
+from selective_labels.tables.roles import Roles, require_column
+
+# More different labels than this are no classes.
+MAX_CLASSES = 100
+# How messages of the library begin that are about one role, and the role.
+BEGINNINGS = {
+    "y ": "label",
+    "decision ": "decision",
+    "decision_maker ": "decision_maker",
+    "sample_weight ": "weight",
+    "groups ": "groups",
+    "strata ": "strata",
+}
+
+
+@dataclass(frozen=True)
+class FeatureRules:
+    """How features are chosen; see the options of the command line.
+
+    Attributes
+    ----------
+    features, exclude, category, allow_leak : sequences of str
+    also : sequence of str
+        Columns that are features whatever else is said, such as those of a model.
+    not_features : sequence of str
+        Columns that are not, such as predictions.
+    kinds : dict of str
+        Kinds that are known already, by column.
+    """
+
+    features: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    category: Sequence[str] = ()
+    allow_leak: Sequence[str] = ()
+    also: Sequence[str] = ()
+    not_features: Sequence[str] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+
+
+ALL_FEATURES = FeatureRules()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """A table with its roles taken apart.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        Features: numbers as float, dates as datetime64, categories as text.
+    kinds : dict of str
+        By feature.
+    labels : SelectiveLabels
+        The same rows, checked, with codes.
+    columns : dict of pandas.Series
+        Columns of the roles, by the library's keyword; "y" is the label.
+    roles : Roles
+    left_out : tuple of LeftOut
+    """
+
+    X: pd.DataFrame
+    kinds: dict[str, str]
+    labels: SelectiveLabels
+    columns: dict[str, pd.Series]
+    roles: Roles
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def y(self) -> pd.Series:
+        """The label, with holes."""
+        return self.columns["y"]
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Roles as the keywords that the library's functions share."""
+        return {name: column for name, column in self.columns.items() if name != "y"}
+
+
+def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES) -> PreparedTable:
+    """Choose and convert features, check the roles, refuse leaks.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [30, 41, 25], "officer": ["a", "b", "a"], "failed": ["no", None, "yes"]})
+    >>> table = prepare_table(frame, Roles(label="failed", decision_maker="officer"))
+    >>> table.kinds, table.labels.y
+    ({'age': 'number'}, array([ 0, -1,  1]))
+    """
+    for column in rules.allow_leak:
+        require_column(frame, column, "--allow-leak")
+    names, named = _feature_names(frame, roles, rules)
+    kinds = feature_kinds(frame, names, rules)
+    kept, left_out = without_ids(frame, kinds, keep={*named, *rules.also})
+    X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in kept})
+    columns = _role_columns(frame, roles)
+    labels = _checked(X, columns, roles)
+    seen = (
+        "whether the label is seen (is it the --decision?)"
+        if roles.decision is None
+        else f"the decision {shown(roles.decision)}"
+    )
+    refuse_leaks(X, labels.y, labels.decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
+    return PreparedTable(X, {name: kinds[name] for name in kept}, labels, columns, roles, tuple(left_out))
+
+
+def feature_kinds(frame: pd.DataFrame, names: Sequence[str], rules: FeatureRules) -> dict[str, str]:
+    """Kind of every feature: known, or asked for, or found."""
+    asked = set(chosen_columns(list(frame.columns), rules.category)[0]) if rules.category else set()
+    return {
+        name: rules.kinds.get(name) or (CATEGORY if name in asked else kind_of(frame[name])) for name in names
+    }
+
+
+def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[list[str], set[str]]:
+    taken = {*roles.columns, *rules.not_features}
+    if rules.also and not rules.features:
+        return list(rules.also), set()
+    names, named = chosen_columns(list(frame.columns), rules.features, rules.exclude, taken)
+    return list(dict.fromkeys([*names, *rules.also])), named
+
+
+def _role_columns(frame: pd.DataFrame, roles: Roles) -> dict[str, pd.Series]:
+    keywords = {"label": "y", "weight": "sample_weight"}
+    columns = {keywords.get(role, role): frame[column] for column, role in roles.columns.items()}
+    columns["y"] = label_values(columns["y"], columns.get("decision"))
+    return columns
+
+
+def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Series:
+    """Labels as classes: whole numbers stay whole beside holes; dates and measurements are refused.
+
+    Only labels that were seen are looked at.
+
+    Examples
+    --------
+    >>> label_values(pd.Series([1.0, None])).tolist()
+    [1, <NA>]
+    >>> label_values(pd.Series(["2024-01-31", None], name="when"))
+    Traceback (most recent call last):
+    ...
+    selective_labels.tables.errors.TableError: The label 'when' holds dates; a label is a class, say 0 and 1.
+    """
+    values = (column if decision is None else column[(decision == 1).to_numpy()]).dropna()
+    name = f"The label {shown(column.name)}"
+    if looks_like_dates(values):
+        raise TableError(f"{name} holds dates; a label is a class, say 0 and 1.")
+    if values.nunique() > MAX_CLASSES:
+        raise TableError(
+            f"{name} holds {values.nunique():,} different values; a label is a class, say 0 and 1."
+        )
+    if not pd.api.types.is_float_dtype(column):
+        return column
+    if not _whole(values):
+        raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
+    return column.astype("Int64") if _whole(column) else column
+
+
+def _whole(column: pd.Series) -> bool:
+    """Whether nothing is lost by reading the column as whole numbers."""
+    values = column.dropna()
+    return bool((np.isfinite(values) & (values == values.round())).all())
+
+
+def _checked(X: pd.DataFrame, columns: dict[str, Any], roles: Roles) -> SelectiveLabels:
+    """Let the library check the roles, and say which columns its messages are about."""
+    try:
+        return SelectiveLabels.from_arrays(X, **columns)
+    except ValueError as error:
+        message = str(error)
+        for beginning, role in BEGINNINGS.items():
+            column = roles.to_dict()[role]
+            if message.startswith(beginning) and column is not None:
+                words = role.replace("_", "-")
+                message = f"The {words} {shown(column)} {message.removeprefix(beginning)}"
+                break
+        raise TableError(message) from None

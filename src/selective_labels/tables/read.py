@@ -1,0 +1,159 @@
+"""A table from a file, a folder or standard input; what is wrong with it, in one sentence."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from selective_labels.tables.delimited import parse_delimited
+from selective_labels.tables.errors import TableError, several, shown
+
+STANDARD_INPUT = "-"
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+# How files that people take for tables begin, and what these are.
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive or an Excel file",
+    b"\xd0\xcf\x11\xe0": "an old Excel file",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\x80\x04": "a pickle, which is never opened",
+    b"\x80\x05": "a pickle, which is never opened",
+    b"<!doctype": "a web page",
+    b"<html": "a web page",
+}
+
+
+def read_table(
+    source: str | Path,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+) -> pd.DataFrame:
+    r"""Read CSV, compressed CSV or Parquet, told apart by content.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, a folder that holds exactly one table, or "-" for standard input.
+    separator : str, optional
+        Between the cells of CSV; default a comma. "tab" is a tab.
+    encoding : str
+        Of CSV.
+    missing : sequence of str
+        Cells that mean "missing", besides the usual (empty, NA, N/A, NaN, None, null ...).
+    text : sequence of str
+        Names or patterns of columns whose cells stay as they are written: "05" is not 5.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With rows counted from 0.
+
+    Raises
+    ------
+    TableError
+        One sentence that says what is wrong and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "cases.csv").write_text("age,officer\n31,b\n,a\n")
+    ...     read_table(folder)
+        age officer
+    0  31.0       b
+    1   NaN       a
+    """
+    path = source if source == STANDARD_INPUT else _one_file(Path(source))
+    name = "standard input" if path == STANDARD_INPUT else str(path)
+    content = _unpacked(_content(path, name), name)
+    _refuse_foreign(content, name)
+    if content.startswith(PARQUET):
+        frame = _parse_parquet(content, name)
+    else:
+        frame = parse_delimited(content, name, _one_character(separator), encoding, missing, text)
+    if not len(frame):
+        raise TableError(f"{name} has a header and no rows; there is nothing to read.")
+    return frame
+
+
+def _one_file(path: Path) -> Path:
+    """The file itself, or the only table of a folder."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, says no where it may not look
+        return path
+    try:
+        tables = sorted(name for name in os.listdir(path) if name.lower().endswith(SUFFIXES))
+    except OSError as error:
+        raise TableError(f"The folder {path} cannot be read: {error.strerror or error}.") from None
+    if not tables:
+        raise TableError(f"The folder {path} holds no table ({', '.join(SUFFIXES)}).")
+    if len(tables) > 1:
+        raise TableError(f"The folder {path} holds several tables ({several(tables)}); name one of them.")
+    return path / tables[0]
+
+
+def _content(path: str | Path, name: str) -> bytes:
+    try:
+        content = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise TableError(f"There is no file {name}.") from None
+    except PermissionError:
+        raise TableError(f"{name} cannot be read: permission denied.") from None
+    except OSError as error:
+        raise TableError(f"{name} cannot be read: {error.strerror or error}.") from None
+    if not content.strip():
+        raise TableError(f"{name} is empty.")
+    return content
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    if not content.startswith(GZIP):
+        return content
+    try:
+        unpacked = gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise TableError(f"{name} is cut off or damaged: its gzip data end too early or are wrong.") from None
+    if not unpacked.strip():
+        raise TableError(f"{name} is empty.")
+    return unpacked
+
+
+def _refuse_foreign(content: bytes, name: str) -> None:
+    beginning = content[:16].lower()
+    for magic, what in FOREIGN.items():
+        if beginning.startswith(magic.lower()):
+            raise TableError(f"{name} is {what}, not a table; save it as CSV or Parquet.")
+
+
+def _parse_parquet(content: bytes, name: str) -> pd.DataFrame:
+    try:
+        frame = pd.read_parquet(io.BytesIO(content))
+    except ImportError:
+        raise TableError(f"{name} is Parquet, which needs pyarrow: pip install pyarrow.") from None
+    except (ValueError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(f"{name} is not a whole Parquet file ({shown(reason, 200)}).") from None
+    if not isinstance(frame.index, pd.RangeIndex):  # an index that was written is a column that was meant
+        frame = frame.reset_index()
+    frame.columns = frame.columns.astype(str)
+    if not frame.columns.is_unique:
+        repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
+        raise TableError(f"{name} has several columns named {several(repeated)}; rename them.")
+    return frame
+
+
+def _one_character(separator: str | None) -> str | None:
+    if separator is None:
+        return None
+    separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
+    if len(separator) != 1:
+        raise TableError(f"The separator {shown(separator)} is not one character; a tab is written tab.")
+    return separator
