@@ -1,0 +1,131 @@
+"""The replication study: run its experiments, and write its page."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selective_labels.cli.console import working
+from selective_labels.cli.interrupts import advise
+from selective_labels.cli.options import Names
+
+SECONDS_BETWEEN_LINES = 60.0
+
+
+class ExperimentName(StrEnum):
+    """What can be reproduced."""
+
+    SYNTHETIC = "synthetic"
+    FICO = "fico"
+    SENSITIVITY = "sensitivity"
+    STRONG = "strong"
+    RATE = "rate"
+    ARTEFACT = "artefact"
+
+
+class Protocol(StrEnum):
+    """As it should be, or as it was."""
+
+    HONEST = "honest"
+    PUBLISHED = "published"
+
+
+class Backend(StrEnum):
+    """Who does the work, other than processes on this computer."""
+
+    DASK = "dask"
+
+
+def reproduce(
+    context: typer.Context,
+    experiment: Annotated[ExperimentName, typer.Argument(help="The experiment.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the results.", metavar="DIR")],
+    protocol: Annotated[
+        Protocol, typer.Option(help="honest: with controls; published: what was done.")
+    ] = Protocol.HONEST,
+    reps: Annotated[
+        int | None, typer.Option(help="Repetitions of each cell. Default: the study's own.", min=1)
+    ] = None,
+    cells: Annotated[
+        Names, typer.Option(help="Cells, such as 'uc-*'. Repeatable, or with commas. Default: all.")
+    ] = None,
+    parts: Annotated[
+        Names, typer.Option(help="Parts, such as main or point. Repeatable, or with commas. Default: all.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes; -1: one for each core.")] = 1,
+    data: Annotated[
+        Path | None, typer.Option(help="The HELOC table, for fico.", exists=True, metavar="FILE")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Cases in each data set. Default: the study's own.", min=50)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where the random numbers begin.")] = None,
+    backend: Annotated[Backend | None, typer.Option(help="Send the work to a cluster.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of its scheduler.", metavar="ADDRESS")
+    ] = None,
+) -> None:
+    """Run an experiment of the replication study; results are kept as they come, and can be resumed."""
+    from selective_labels.experiments.catalogue import find_experiment
+    from selective_labels.experiments.engine import Workers
+    from selective_labels.experiments.engine import reproduce as run
+    from selective_labels.experiments.tasks import ENTROPY, Setup
+
+    chosen = find_experiment(experiment.value, protocol.value)
+    tasks = chosen.tasks(_listed(cells), _listed(parts), reps)
+    setup = Setup(ENTROPY if seed is None else seed, samples, data)
+    workers = Workers(-1 if backend else jobs, None if backend is None else backend.value, scheduler)
+    advise(f"Finished tasks are kept in {out}; add --resume to go on.")
+    with _told():
+        table = run(chosen, tasks, setup, out, resume=resume, workers=workers)
+    typer.echo(f"{len(tasks)} tasks of {experiment.value} ({protocol.value}) are in {table.path}.")
+
+
+def study(
+    context: typer.Context,
+    results: Annotated[list[Path], typer.Argument(help="Folders or CSV files of results.", exists=True)],
+    out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="DIR")],
+    published: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the published means (CSV), to set beside ours.", exists=True),
+    ] = None,
+) -> None:
+    """Write the page of the replication study from whatever results there are."""
+    from selective_labels.experiments.study import write_study
+
+    for path in write_study(results, out, published):
+        typer.echo(f"Wrote {path}.")
+
+
+def _listed(names: list[str] | None) -> list[str]:
+    return [part for name in names or [] for part in name.split(",") if part]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell how far the run has come: bars on a terminal, else a line a minute, for logs of long runs."""
+    if sys.stderr.isatty():
+        with working():
+            yield
+        return
+    from selective_labels.progress import listening
+
+    start, last = {}, {}
+
+    def listen(what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == 0:
+            start[what] = last[what] = now
+        if done and (now - last[what] >= SECONDS_BETWEEN_LINES or done == total):
+            last[what] = now
+            left = (now - start[what]) / done * (total - done) / 60
+            print(f"{what}: {done} of {total}, about {left:.0f} minutes left", file=sys.stderr, flush=True)
+
+    with listening(listen):
+        yield

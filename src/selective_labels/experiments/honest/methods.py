@@ -1,0 +1,102 @@
+"""The methods side by side on one draw: what people do, what the instrument adds, and the controls."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import selective_labels as sl
+from selective_labels.experiments.engine import Rows
+from selective_labels.experiments.honest.classifiers import choose_settings, make_classifier
+from selective_labels.experiments.honest.designs import Draw, limits_of
+from selective_labels.experiments.scoring import Scorer, Split, split_rows
+from selective_labels.experiments.tasks import Setup, Task, whole_number
+
+NUISANCE = "nuisance"
+PLUG_IN = "plug-in"
+# None: the library compares its families of models by held-out log-loss.
+NUISANCE_CANDIDATES = None
+
+
+def compare_methods(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str, ...]) -> Rows:
+    """Fit every method with every classifier to one draw, and judge all on the same test rows.
+
+    Parameters
+    ----------
+    task : Task
+    setup : Setup
+    draw : callable (Task, Setup, seed) -> SelectiveSample
+    classifiers : tuple of str
+        Names in `GRIDS`, or "plug-in".
+
+    Returns
+    -------
+    list of rows
+    """
+    seeds = task.seeds(setup.entropy, 3)
+    split = split_rows(draw(task, setup, seeds[0]), whole_number(seeds[1]))
+    scorer = Scorer(split, limits_of(draw, task.cell, task.mirrored))
+    chosen, seed = setup.chosen(task), whole_number(seeds[2])
+    rows = []
+    for name in classifiers:
+        for method, fitted in _fitted(split, name, chosen, seed):
+            rows.append(scorer.row(fitted.predict(split.test_features), method, name))
+    return rows
+
+
+def choose_for_cell(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str, ...]) -> Rows:
+    """Choose each classifier's settings, and the nuisance model, on a draw that is used for nothing else.
+
+    Classifiers: five-fold cross-validation on the labeled training rows. Nuisance model: the library's own
+    comparison by held-out log-loss. Neither reads an unseen label. All methods share what is chosen, so that
+    they differ in nothing but what they do about selection.
+    """
+    seeds = task.seeds(setup.entropy, 3)
+    split = split_rows(draw(task, setup, seeds[0]), whole_number(seeds[1]))
+    seed, labeled = whole_number(seeds[2]), split.y >= 0
+    choices: dict[str, Any] = {
+        name: choose_settings(name, split.features[labeled], split.y[labeled], seed)
+        for name in classifiers
+        if name != PLUG_IN
+    }
+    learner = sl.UCLClassifier("partial", PLUG_IN, nuisance=NUISANCE_CANDIDATES, random_state=seed)
+    learner.fit(split.features, split.y, decision_maker=split.decision_maker)
+    choices[NUISANCE] = learner.nuisance_report_.chosen
+    return [{"name": name, "value": json.dumps(value)} for name, value in choices.items()]
+
+
+def _fitted(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
+    """Every method, fitted to the training rows, one after the other."""
+    makers = split.decision_maker
+    if name != PLUG_IN:
+        # The decision-maker is a feature of the baselines, as the paper's text has it.
+        classifier = make_classifier(name, chosen[name], seed)
+        selected = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+        weighted = sl.IPWClassifier(classifier, use_decision_maker=True, random_state=seed)
+        full = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+        yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
+        yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
+        yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
+    yield "partial", _learn("partial", split, name, chosen, seed, makers)
+    yield "point", _learn("point", split, name, chosen, seed, makers)
+    # One decision-maker for everybody: the same learner, and bounds that know nothing of the instrument.
+    yield "no-instrument", _learn("partial", split, name, chosen, seed, np.zeros(len(makers), dtype=int))
+
+
+def _learn(
+    mode: str, split: Split, name: str, chosen: Mapping[str, Any], seed: int, makers: np.ndarray
+) -> sl.UCLClassifier:
+    learner = sl.UCLClassifier(
+        mode, _estimator(split, name, chosen, seed), nuisance=chosen[NUISANCE], random_state=seed
+    )
+    return learner.fit(split.features, split.y, decision_maker=makers)
+
+
+def _estimator(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Any:
+    if name == PLUG_IN:
+        return PLUG_IN
+    if name == "linear" and split.sample.y_true.max() > 1:
+        # The paper's own learner for several classes, its softmax of costs, trained until it has converged.
+        return "linear"
+    return make_classifier(name, chosen[name], seed)

@@ -1,0 +1,45 @@
+"""The page of the study, from whatever results there are."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from selective_labels.experiments.study.document import to_html, to_markdown
+from selective_labels.experiments.study.numbers import read_results
+from selective_labels.experiments.study.prose import TITLE
+from selective_labels.experiments.study.published import read_published
+from selective_labels.experiments.study.sections import Study, all_sections
+from selective_labels.experiments.table import write_rows
+from selective_labels.saving.atomic import whole_file
+
+
+def write_study(results: Iterable[Path], out: Path, published: Path | None = None) -> list[Path]:
+    """Write the study as Markdown and as one HTML page, with its figures, and the results that it rests on.
+
+    Parameters
+    ----------
+    results : paths
+        Folders of runs, or CSV files of results; those that an earlier call wrote will do.
+    out : Path
+        Folder.
+    published : Path, optional
+        Folder with the published means (synthetic.csv, fico.csv, sensitivity.csv).
+
+    Returns
+    -------
+    list of Path
+        The files written, figures aside.
+    """
+    rows = read_results(list(results))
+    out.mkdir(parents=True, exist_ok=True)
+    blocks = list(all_sections(Study(rows, read_published(published), out)))
+    texts = {"study.md": to_markdown(blocks), "study.html": to_html(blocks, TITLE)}
+    written = []
+    for name, text in texts.items():
+        with whole_file(out / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+        written.append(out / name)
+    for protocol, each in rows.groupby("protocol"):
+        path = out / f"study-{protocol}.csv"
+        write_rows(each, path)
+        written.append(path)
+    return written

@@ -1,0 +1,113 @@
+"""Claims of the paper and of this study, each with its measurement and its control."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.experiments.study.numbers import MEAN_OF_SPLITS, gaps_closed, of
+from selective_labels.experiments.study.published import beside
+
+# A published mean counts as reproduced within this distance.
+CLOSE = 0.02
+CLEAR = 2.0
+TITLES = {"synthetic": "the synthetic experiment", "fico": "FICO", "strong": "the strong designs"}
+
+
+def claims_table(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """One row for each claim that the results can speak to."""
+    claims = [*_reproduced(rows, published), *_stopped_early(rows), *_mirrored(rows), *_gaps(rows)]
+    return pd.DataFrame(claims, columns=["claim", "measured", "control", "what follows"])
+
+
+def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    for experiment in ("synthetic", "fico"):
+        both = beside(rows, published, experiment)
+        if both.empty:
+            continue
+        near = int((both["difference"].abs() <= CLOSE).sum())
+        yield (
+            f"The released choices give the published means ({experiment})",
+            f"{near} of {len(both)} means within {CLOSE}",
+            f"median distance {both['difference'].abs().median():.3f}",
+            "reproduces" if near == len(both) else "reproduces in part; the misses are listed below",
+        )
+
+
+def _stopped_early(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    rows = of(rows, experiment="artefact", protocol="published")
+    if rows.empty:
+        return
+    index = ["cell", "mirrored", "repetition"]
+    wide = rows.pivot_table(index=index, columns=["setting", "method"], values="accuracy").dropna()
+    few, many = "steps=200", "steps=5000"
+    if few not in wide or many not in wide:
+        return
+    as_designed = wide[np.asarray(wide.index.get_level_values("mirrored")) == 0]
+    gain = as_designed[few, "partial"] - as_designed[few, "selected"]
+    by_instrument = as_designed[few, "partial"] - as_designed[few, "no-instrument"]
+    trained = as_designed[many, "partial"] - as_designed[many, "selected"]
+    yield (
+        "Partial learning gains over the selected sample by its instrument (released network, 200 steps)",
+        f"partial - selected {_text(gain)}",
+        f"partial - no-instrument {_text(by_instrument)}",
+        _reading(by_instrument, "part of the gain is the instrument's", "the gain is not the instrument's"),
+    )
+    yield (
+        "That gain is there once the network is trained (5,000 steps)",
+        f"partial - selected {_text(trained)}",
+        f"at 200 steps {_text(gain)}",
+        _reading(trained, "some of it stays", "it came from stopping early"),
+    )
+
+
+def _mirrored(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    rows = of(rows, experiment="fico", protocol="published", setting=MEAN_OF_SPLITS)
+    index = ["mirrored", "cell", "classifier", "repetition"]
+    wide = rows.pivot_table(index=index, columns="method", values="accuracy")
+    if not {"partial", "selected"} <= set(wide):
+        return
+    gain = (wide["partial"] - wide["selected"]).dropna()
+    directions = np.asarray(gain.index.get_level_values("mirrored"), dtype=bool)
+    if not directions.any() or directions.all():
+        return
+    yield (
+        "Partial learning gains on FICO (released weights)",
+        f"partial - selected {_text(gain[~directions])}",
+        f"mirrored {_text(gain[directions])}",
+        _reading(gain[directions], "it gains in both directions", "luck of direction"),
+    )
+
+
+def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    for experiment, title in TITLES.items():
+        here = of(rows, experiment=experiment, protocol="honest")
+        if here.empty:
+            continue
+        gaps = gaps_closed(here).dropna(subset="worse_closed")
+        for method in ("partial", "point"):
+            ours = gaps[gaps["method"] == method]
+            if ours.empty:
+                continue
+            above = int((ours["worse_closed"] > CLEAR * ours["worse_closed_error"]).sum())
+            own = int((ours["worse_own"] > CLEAR * ours["worse_own_error"]).sum())
+            yield (
+                f"{method.capitalize()} learning closes part of the gap in {title}, in both directions",
+                f"median {ours['worse_closed'].median():+.2f} in the worse direction",
+                f"beyond the no-instrument control {ours['worse_own'].median():+.2f}",
+                f"clear in {above} of {len(ours)} pairs, by the instrument in {own}",
+            )
+
+
+def _text(values: pd.Series) -> str:
+    return f"{values.mean():+.3f} ± {_error(values):.3f}" if len(values) > 1 else f"{values.mean():+.3f}"
+
+
+def _reading(values: pd.Series, holds: str, fails: str) -> str:
+    if len(values) < 2:
+        return "one repetition: nothing follows yet"
+    return holds if values.mean() > CLEAR * _error(values) else fails
+
+
+def _error(values: pd.Series) -> float:
+    return float(values.std() / np.sqrt(len(values)))

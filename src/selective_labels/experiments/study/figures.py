@@ -1,0 +1,161 @@
+"""The study's figures: box plots of every cell, gaps closed, rates."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.experiments.study.numbers import measured
+
+METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "full")
+PLAIN, MIRRORED, PUBLISHED = "#2b6ca3", "#d98a29", "#777777"
+LIMITS: dict[str, tuple[str, Any]] = {
+    "bayes_accuracy": ("Bayes", "-"),
+    "minimax_accuracy": ("minimax limit", "--"),
+    "selected_accuracy": ("selected-sample limit", ":"),
+}
+
+
+def draw_cells(
+    rows: pd.DataFrame, published: pd.DataFrame, classifier: str, columns: int, path: Path
+) -> Path:
+    """One panel for each cell: our boxes in both directions, the published mean and spread, the limits.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one experiment and protocol.
+    published : DataFrame
+        Of `published_with`: of the same experiment and classifier.
+    classifier : str
+    columns : int
+        Panels beside each other.
+    path : Path
+        PNG to write.
+    """
+    rows = rows[rows["classifier"] == classifier]
+    cells = list(dict.fromkeys(rows["cell"]))
+    figure, panels = _panels(len(cells), columns)
+    for axes, cell in zip(panels, cells, strict=False):
+        here = rows[rows["cell"] == cell]
+        _boxes(axes, here)
+        _limits(axes, here)
+        _published(axes, published[published["cell"] == cell])
+        axes.set_title(cell, fontsize=9)
+        axes.set_xticks(range(len(METHODS)), METHODS, rotation=45, ha="right", fontsize=7)
+        axes.tick_params(axis="y", labelsize=7)
+    _legend(figure, panels)
+    return _save(figure, path)
+
+
+def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
+    """Share of the gap closed in the worse of two mirrored designs, with two standard errors."""
+    methods = [method for method in METHODS if method in set(gaps["method"])]
+    gaps = gaps.dropna(subset="worse_closed")
+    names = list(dict.fromkeys(gaps["classifier"] + " " + gaps["cell"]))
+    figure = _figure(8.0, 1.2 + 0.2 * len(names))
+    axes = figure.add_subplot()
+    for shift, method in enumerate(methods):
+        here = gaps[gaps["method"] == method]
+        heights = [names.index(name) + 0.15 * shift for name in here["classifier"] + " " + here["cell"]]
+        axes.errorbar(
+            here["worse_closed"],
+            heights,
+            xerr=2 * here["worse_closed_error"],
+            fmt="o",
+            markersize=3,
+            linewidth=0.8,
+            label=method,
+        )
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.set_xlabel("share of the gap closed, worse direction")
+    axes.legend(fontsize=7)
+    return _save(figure, path)
+
+
+def draw_rates(rows: pd.DataFrame, path: Path) -> Path:
+    """Excess risks against the number of cases, both axes logarithmic, with standard errors."""
+    figure = _figure(9.0, 3.6)
+    titles = {"excess_risk": "excess risk", "excess_worst_case_risk": "excess worst-case risk"}
+    sizes = rows["setting"].str.removeprefix("n=").astype(int)
+    for number, (column, title) in enumerate(titles.items(), start=1):
+        axes = figure.add_subplot(1, 2, number)
+        for method, here in rows.groupby("method", sort=False):
+            values = here[column].groupby(sizes[here.index])
+            mean = values.mean()
+            axes.errorbar(mean.index, mean, yerr=values.sem(), marker="o", markersize=3, label=method)
+        axes.set(xscale="log", yscale="log", xlabel="cases", title=title)
+        axes.legend(fontsize=7)
+    return _save(figure, path)
+
+
+def _boxes(axes: Any, rows: pd.DataFrame) -> None:
+    for mirrored, colour, shift in ((False, PLAIN, -0.1), (True, MIRRORED, 0.2)):
+        for place, values in _values(rows[rows["mirrored"] == mirrored]):
+            axes.boxplot(
+                values,
+                positions=[place + shift],
+                widths=0.22,
+                patch_artist=True,
+                manage_ticks=False,
+                boxprops={"facecolor": colour, "linewidth": 0.5},
+                medianprops={"color": "black", "linewidth": 0.8},
+                flierprops={"markersize": 2},
+            )
+
+
+def _values(rows: pd.DataFrame) -> Iterator[tuple[int, np.ndarray]]:
+    for place, method in enumerate(METHODS):
+        values = measured(rows[rows["method"] == method]).to_numpy()
+        if len(values):
+            yield place, values
+
+
+def _limits(axes: Any, rows: pd.DataFrame) -> None:
+    for column, (_, style) in LIMITS.items():
+        for mirrored, colour in ((False, PLAIN), (True, MIRRORED)):
+            values = rows.loc[rows["mirrored"] == mirrored, column].dropna()
+            if len(values):
+                axes.axhline(values.iloc[0], color=colour, linestyle=style, linewidth=0.8)
+
+
+def _published(axes: Any, rows: pd.DataFrame) -> None:
+    for row in rows.to_dict("records"):
+        if row["method"] in METHODS:
+            place = METHODS.index(row["method"]) - 0.35
+            spread = None if np.isnan(row["published_std"]) else row["published_std"]
+            axes.errorbar([place], [row["published"]], yerr=spread, fmt="x", color=PUBLISHED, markersize=4)
+
+
+def _legend(figure: Any, panels: list[Any]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    marks = [
+        Patch(color=PLAIN, label="ours"),
+        Patch(color=MIRRORED, label="ours, mirrored"),
+        Line2D([], [], color=PUBLISHED, marker="x", linestyle="", label="published mean and s.d."),
+        *(Line2D([], [], color="black", linestyle=style, label=name) for name, style in LIMITS.values()),
+    ]
+    figure.legend(handles=marks, loc="outside lower center", ncols=6, fontsize=7)
+
+
+def _panels(n_panels: int, columns: int) -> tuple[Any, list[Any]]:
+    n_rows = -(-n_panels // columns)
+    figure = _figure(3.2 * columns, 2.4 * n_rows + 0.6)
+    return figure, [figure.add_subplot(n_rows, columns, place + 1) for place in range(n_panels)]
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(figure: Any, path: Path) -> Path:
+    # No date or version inside: the same results give the same file.
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    return path

@@ -1,0 +1,119 @@
+"""Means, errors and gaps closed, from the rows of results."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.experiments.table import COUNT, TASK_COLUMNS, read_rows
+
+CELL = ["experiment", "protocol", "cell", "mirrored"]
+KEY = [*TASK_COLUMNS, "method", "classifier", "setting"]
+BEST, MEAN_OF_SPLITS = "best of six splits", "mean of six splits"
+# A gap is worth dividing by only if it stands out from its own noise by so many standard errors.
+CLEAR = 3.0
+CONTROL = "no-instrument"
+MEASURES = ("closed", "closed_error", "own", "own_error")
+
+
+def read_results(paths: Iterable[Path]) -> pd.DataFrame:
+    """Read results from folders and CSV files; each task is taken once.
+
+    In a folder, every CSV file that has the columns of results is read.
+    """
+    frames = []
+    for path in paths:
+        for file in sorted(path.glob("*.csv")) if path.is_dir() else [path]:
+            header = pd.read_csv(file, nrows=0).columns
+            if set(KEY) <= set(header) and COUNT in header:
+                frames.append(read_rows(file))
+    if not frames:
+        raise ValueError(f"There are no results in {', '.join(map(str, paths))}.")
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.drop_duplicates(KEY).sort_values(KEY, ignore_index=True)
+
+
+def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Rows with these values."""
+    for name, value in values.items():
+        rows = rows[rows[name] == value]
+    return rows
+
+
+def measured(rows: pd.DataFrame) -> pd.Series:
+    """Accuracy without the noise of test labels where the law is known, else test accuracy."""
+    return rows["expected_accuracy"].fillna(rows["accuracy"])
+
+
+def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Mean, standard error and number of repetitions of the accuracy, for each group."""
+    values = rows.assign(value=measured(rows)).groupby(by, sort=False)["value"]
+    out = values.agg(["mean", "std", "count"]).reset_index()
+    out["error"] = out["std"] / np.sqrt(out["count"])
+    return out
+
+
+def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Share of the gap closed, (method - selected) / (full - selected), in the worse of two directions.
+
+    Repetitions are paired. The standard error is that of the ratio, by linearisation. Rules without a
+    learner ("plug-in") are set beside the linear baselines. `own` is the part that the instrument adds, with
+    the no-instrument control in place of the selected sample: (method - no-instrument) / (full - selected).
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one experiment.
+
+    Returns
+    -------
+    DataFrame
+        cell, classifier, method, repetitions, and for both directions and the worse one the share closed,
+        the instrument's own part and their errors; not a number where there is no clear gap to close.
+    """
+    rows = rows.assign(value=measured(rows))
+    wide = rows.pivot_table(
+        index=["cell", "mirrored", "repetition"], columns=["classifier", "method"], values="value"
+    )
+    pairs: list[Any] = list(wide.columns)
+    out = []
+    for (cell, mirrored), group in wide.groupby(level=["cell", "mirrored"]):
+        for classifier, method in pairs:
+            base = "linear" if classifier == "plug-in" else classifier
+            columns = [(classifier, method), (base, "selected"), (base, "full"), (classifier, CONTROL)]
+            if method in ("selected", "full") or not set(columns) <= set(pairs):
+                continue
+            values, selected, full, control = group[columns].dropna().to_numpy().T
+            closed = _ratio(values - selected, full - selected)
+            own = _ratio(values - control, full - selected)
+            out.append((cell, classifier, method, mirrored, len(values), *closed, *own))
+    names = ["cell", "classifier", "method", "mirrored", "repetitions", *MEASURES]
+    return _worse(pd.DataFrame(out, columns=names))
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
+    n = len(numerator)
+    if n < 2:
+        return float("nan"), float("nan")
+    gap = float(denominator.mean())
+    if gap < CLEAR * float(denominator.std(ddof=1)) / np.sqrt(n):
+        return float("nan"), float("nan")
+    ratio = float(numerator.mean()) / gap
+    return ratio, float(np.std(numerator - ratio * denominator, ddof=1)) / np.sqrt(n) / gap
+
+
+def _worse(gaps: pd.DataFrame) -> pd.DataFrame:
+    """One row for each pair of mirrored designs."""
+    keys = ["cell", "classifier", "method"]
+    plain = gaps[~gaps["mirrored"].astype(bool)].drop(columns="mirrored")
+    mirrored = gaps[gaps["mirrored"].astype(bool)].drop(columns="mirrored")
+    pairs = plain.merge(mirrored, on=keys, suffixes=("", "_mirrored"))
+    for measure in ("closed", "own"):
+        first = pairs[measure].to_numpy() <= pairs[f"{measure}_mirrored"].to_numpy()
+        both = pairs[[measure, f"{measure}_mirrored"]].notna().all(axis=1)
+        for name in (measure, f"{measure}_error"):
+            worse = np.where(first, pairs[name], pairs[f"{name}_mirrored"])
+            pairs[f"worse_{name}"] = np.where(both, worse, np.nan)
+    return pairs

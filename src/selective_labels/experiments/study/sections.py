@@ -1,0 +1,255 @@
+"""What the study says, section by section, from whatever results there are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.experiments.study import prose, tables
+from selective_labels.experiments.study.claims import CLOSE, claims_table
+from selective_labels.experiments.study.document import (
+    Block,
+    Code,
+    Heading,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+)
+from selective_labels.experiments.study.figures import draw_cells, draw_gaps, draw_rates
+from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, gaps_closed, of
+from selective_labels.experiments.study.published import beside, published_with
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results, published means, and the folder of the page."""
+
+    rows: pd.DataFrame
+    published: pd.DataFrame
+    out: Path
+
+    def honest(self, experiment: str) -> pd.DataFrame:
+        """Rows of the honest protocol."""
+        return of(self.rows, experiment=experiment, protocol="honest")
+
+    def as_published(self, experiment: str) -> pd.DataFrame:
+        """Rows of the published protocol."""
+        return of(self.rows, experiment=experiment, protocol="published")
+
+    def picture(self, name: str) -> Path:
+        """Where a figure goes."""
+        return self.out / f"study-{name}.png"
+
+
+def all_sections(study: Study) -> Iterator[Block]:
+    """The whole page."""
+    yield from introduction(study)
+    yield from claims_section(study)
+    yield from replication(study)
+    yield from artefacts(study)
+    yield from comparison(study, "synthetic", "The synthetic experiment, honestly", 3)
+    yield from comparison(study, "fico", "The FICO experiment, honestly", 3)
+    yield from comparison(study, "strong", "Where the instrument is strong", 2)
+    yield from rates(study)
+    yield from sensitivity(study)
+    yield from method(study)
+
+
+def introduction(study: Study) -> Iterator[Block]:
+    """What this is, and how much of it there is."""
+    yield Heading(prose.TITLE, 1)
+    yield Paragraph(prose.INTRODUCTION)
+    yield Paragraph(prose.CONTROLS)
+    yield Table(tables.counts(study.rows), "Repetitions behind this page.")
+    yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
+    yield Code(prose.COMMANDS)
+
+
+def claims_section(study: Study) -> Iterator[Block]:
+    """What holds and what does not, each beside its control."""
+    table = claims_table(study.rows, study.published)
+    if not table.empty:
+        yield Heading("What holds, and what does not")
+        yield Table(table, prose.CLAIMS_TABLE)
+
+
+def replication(study: Study) -> Iterator[Block]:
+    """The published numbers beside ours by the same protocol."""
+    if of(study.rows, protocol="published").empty:
+        return
+    yield Heading("Do the published numbers reproduce?")
+    if study.published.empty:
+        yield Paragraph("The published means were not given when this page was made.")
+        return
+    for experiment in ("synthetic", "fico", "sensitivity"):
+        both = beside(study.rows, study.published, experiment)
+        if both.empty:
+            continue
+        near = int((both["difference"].abs() <= CLOSE).sum())
+        yield Heading(f"{experiment}, published protocol", 3)
+        yield Paragraph(
+            f"{near} of {len(both)} means are within {CLOSE} of the published ones; "
+            f"the largest difference is {both['difference'].abs().max():.3f}."
+        )
+        yield from _misses(both)
+        yield Table(
+            tables.published_table(both),
+            prose.PUBLISHED_TABLE,
+        )
+        if experiment == "fico":
+            yield Paragraph(prose.FICO_STORED)
+    rows = of(study.as_published("synthetic"), setting=BEST)
+    if not rows.empty:
+        theirs = published_with(study.published, "synthetic", "network")
+        path = draw_cells(rows, theirs, "network", 3, study.picture("published-synthetic"))
+        yield Picture(path, "Published protocol: our boxes beside the published means, with the limits.")
+
+
+def _misses(both: pd.DataFrame) -> Iterator[Block]:
+    far = both[both["difference"].abs() > CLOSE]
+    if far.empty:
+        return
+    named = [
+        f"{row['cell']}, {row['method']} ({row['classifier']}): {row['difference']:+.3f}"
+        for row in far.to_dict("records")
+    ]
+    yield Points(tuple(named))
+    yield Paragraph(prose.MISSES)
+
+
+def artefacts(study: Study) -> Iterator[Block]:
+    """Where the published gains come from."""
+    rows = study.as_published("artefact")
+    fico = of(study.as_published("fico"), setting=MEAN_OF_SPLITS)
+    splits = study.as_published("synthetic")
+    if rows.empty and fico.empty and splits.empty:
+        return
+    yield Heading("Where the published gains come from")
+    if not rows.empty:
+        yield from _steps(rows)
+    both = splits[splits["setting"].isin((BEST, MEAN_OF_SPLITS))]
+    if not both.empty:
+        yield Table(
+            tables.means_table(both, ["cell", "method"], "setting"),
+            prose.SPLITS_TABLE,
+        )
+    if not fico.empty:
+        table = tables.gains_table(fico)
+        yield Table(
+            table,
+            prose.FICO_TABLE,
+        )
+
+
+def _steps(rows: pd.DataFrame) -> Iterator[Block]:
+    yield Table(
+        tables.means_table(rows, ["cell", "mirrored", "method"], "setting"),
+        prose.STEPS_TABLE,
+    )
+    sentences = []
+    for setting in dict.fromkeys(rows["setting"]):
+        gain, error, n = tables.artefact_gain(rows, "partial", "no-instrument", setting)
+        sentences.append(
+            f"With {setting.replace('=', ' ')}, knowing the decision-maker adds {tables.pm(gain, error)} "
+            f"to the accuracy of the same network (mean over {n} paired runs)."
+        )
+    yield Points(tuple(sentences))
+    yield Paragraph(prose.STEPS)
+
+
+def comparison(study: Study, experiment: str, title: str, columns: int) -> Iterator[Block]:
+    """An honest experiment: boxes, means, and the gap closed in the worse direction."""
+    rows = study.honest(experiment)
+    if rows.empty:
+        return
+    yield Heading(title)
+    if experiment == "fico":
+        yield Paragraph(prose.FICO_LIMITS)
+    gaps = gaps_closed(rows)
+    yield from _verdicts(gaps)
+    for classifier in (name for name in dict.fromkeys(rows["classifier"]) if name != "plug-in"):
+        theirs = published_with(study.published, experiment, classifier)
+        caption = f"{experiment}, {classifier}: accuracy of every repetition."
+        yield Picture(
+            draw_cells(rows, theirs, classifier, columns, study.picture(f"{experiment}-{classifier}")),
+            caption if theirs.empty else f"{caption} {prose.CROSSES}",
+        )
+    if gaps["worse_closed"].notna().any():
+        yield Picture(
+            draw_gaps(gaps, study.picture(f"{experiment}-gaps")),
+            f"{experiment}: {prose.GAPS_PICTURE}",
+        )
+    yield Table(
+        tables.means_table(rows, ["cell", "mirrored", "classifier"], "method"),
+        prose.MEANS_TABLE,
+    )
+    yield Table(
+        tables.gaps_table(gaps),
+        prose.GAPS_TABLE,
+    )
+
+
+def _verdicts(gaps: pd.DataFrame) -> Iterator[Block]:
+    sentences = []
+    for method in ("no-instrument", "partial", "point"):
+        here = gaps[gaps["method"] == method].dropna(subset="worse_closed")
+        if here.empty:
+            continue
+        error = here["worse_closed_error"]
+        above = int((here["worse_closed"] > 2 * error).sum())
+        below = int((here["worse_closed"] < -2 * error).sum())
+        median = here["worse_closed"].median()
+        sentences.append(
+            f"{method}: in the worse direction it closes {median:+.2f} of the gap (median "
+            f"over {len(here)} pairs of cells and classifiers); clearly more than nothing in {above}, "
+            f"clearly less in {below}."
+        )
+    if sentences:
+        yield Points(tuple(sentences))
+
+
+def rates(study: Study) -> Iterator[Block]:
+    """Excess risk against the number of cases."""
+    rows = study.honest("rate")
+    if rows.empty:
+        return
+    yield Heading("How fast the excess risk falls")
+    yield Picture(
+        draw_rates(rows, study.picture("rate")),
+        prose.RATE_PICTURE,
+    )
+    sizes = rows["setting"].str.removeprefix("n=").astype(int)
+    sentences = []
+    for method, column in (
+        ("point", "excess_risk"),
+        ("partial", "excess_worst_case_risk"),
+        ("selected", "excess_risk"),
+    ):
+        here = rows[rows["method"] == method]
+        means = here[column].groupby(sizes[here.index]).mean()
+        if len(means) > 1 and (means > 0).all():
+            slope = np.polyfit(np.log(means.index.to_numpy(dtype=float)), np.log(means.to_numpy()), 1)[0]
+            sentences.append(f"{method}: {column.replace('_', ' ')} falls like n to the power {slope:.2f}.")
+    yield Points(tuple(sentences))
+
+
+def sensitivity(study: Study) -> Iterator[Block]:
+    """Noise in the nuisances."""
+    rows = study.honest("sensitivity")
+    if rows.empty:
+        return
+    yield Heading("Noise in the nuisances")
+    yield Paragraph(prose.SENSITIVITY)
+    yield Table(
+        tables.means_table(rows, ["cell", "mirrored", "method"], "setting"),
+        "Mean accuracy with standard error, linear learner.",
+    )
+
+
+def method(study: Study) -> Iterator[Block]:
+    """What was done, for whoever wants to object."""
+    yield Heading("How it was done")
+    yield Points(prose.METHOD)

@@ -1,0 +1,106 @@
+"""The study's tables, as finished text."""
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.experiments.study.figures import METHODS
+from selective_labels.experiments.study.numbers import of, summary
+
+
+def pm(mean: float, error: float, digits: int = 3) -> str:
+    """A mean and its standard error.
+
+    Examples
+    --------
+    >>> pm(0.5, 0.0123), pm(0.5, float("nan")), pm(float("nan"), 0.1)
+    ('0.500 ± 0.012', '0.500', '–')
+    """
+    if np.isnan(mean):
+        return "–"
+    return f"{mean:.{digits}f}" if np.isnan(error) else f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def counts(rows: pd.DataFrame) -> pd.DataFrame:
+    """How many repetitions there are of each part: fewest and most over its cells."""
+    index = ["protocol", "experiment", "part"]
+    tasks = rows.drop_duplicates([*index, "cell", "mirrored", "repetition"])
+    each = tasks.groupby([*index, "cell", "mirrored"]).size().rename("count").reset_index()
+    out = each.groupby(index)["count"].agg(["size", "min", "max"]).reset_index()
+    out.columns = [*index, "cells and directions", "fewest repetitions", "most repetitions"]
+    return out
+
+
+def published_table(both: pd.DataFrame) -> pd.DataFrame:
+    """Published means beside ours."""
+    return pd.DataFrame(
+        {
+            "cell": both["cell"],
+            "classifier": both["classifier"],
+            "method": both["method"],
+            "setting": both["setting"],
+            "published": [f"{value:.3f}" for value in both["published"]],
+            "ours": [pm(*pair) for pair in zip(both["mean"], both["error"], strict=True)],
+            "ours, mean of splits": [f"{value:.3f}" for value in both["mean_of_splits"]],
+            "repetitions": both["count"],
+            "difference": [
+                f"{value:+.3f} ± {error:.3f}" if error == error else f"{value:+.3f}"
+                for value, error in zip(both["difference"], both["difference_error"], strict=True)
+            ],
+        }
+    )
+
+
+def means_table(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
+    """Mean accuracies with standard errors, one column for each value of `columns`."""
+    each = summary(rows, [*index, columns])
+    each["text"] = [pm(*pair) for pair in zip(each["mean"], each["error"], strict=True)]
+    wide = each.pivot(index=index, columns=columns, values="text").fillna("–")
+    order = sorted(wide.columns, key=lambda name: METHODS.index(name) if name in METHODS else len(METHODS))
+    return wide[order].reset_index().rename_axis(columns=None)
+
+
+def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Share of the gap closed in both directions and in the worse one."""
+
+    def text(name: str) -> list[str]:
+        errors = gaps[f"{name.removesuffix('_mirrored')}_error{'_mirrored' * name.endswith('_mirrored')}"]
+        return [pm(*pair, digits=2) for pair in zip(gaps[name], errors, strict=True)]
+
+    return pd.DataFrame(
+        {
+            "cell": gaps["cell"],
+            "classifier": gaps["classifier"],
+            "method": gaps["method"],
+            "as designed": text("closed"),
+            "mirrored": text("closed_mirrored"),
+            "the worse": text("worse_closed"),
+            "the instrument's own part, the worse": text("worse_own"),
+            "repetitions": np.minimum(gaps["repetitions"], gaps["repetitions_mirrored"]),
+        }
+    )
+
+
+def gains_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Partial minus selected, paired by repetition, as designed and mirrored (published FICO protocol)."""
+    index = ["cell", "classifier", "mirrored", "repetition"]
+    wide = rows.pivot_table(index=index, columns="method", values="accuracy")
+    if not {"partial", "selected"} <= set(wide):
+        return pd.DataFrame()
+    gain = (wide["partial"] - wide["selected"]).dropna().groupby(level=index[:3])
+    each = gain.agg(["mean", "std", "count"]).reset_index()
+    each["error"] = each["std"] / np.sqrt(each["count"])
+    each["text"] = [
+        f"{mean:+.3f} ± {error:.3f}" if error == error else f"{mean:+.3f}"
+        for mean, error in zip(each["mean"], each["error"], strict=True)
+    ]
+    each["direction"] = np.where(each["mirrored"].astype(bool), "mirrored", "as published")
+    table = each.pivot(index=["cell", "classifier"], columns="direction", values="text").fillna("–")
+    return table.reset_index().rename_axis(columns=None)
+
+
+def artefact_gain(rows: pd.DataFrame, method: str, other: str, setting: str) -> tuple[float, float, int]:
+    """Mean of accuracy(method) - accuracy(other) over paired repetitions, its error, their number."""
+    index = ["cell", "mirrored", "repetition"]
+    wide = of(rows, setting=setting).pivot_table(index=index, columns="method", values="accuracy")
+    difference = (wide[method] - wide[other]).dropna()
+    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference))), len(difference)

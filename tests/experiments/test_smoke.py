@@ -1,0 +1,103 @@
+"""Every experiment runs at a tiny size; what it measures makes sense."""
+
+import importlib.util
+
+import pytest
+
+from selective_labels.experiments.catalogue import CATALOGUE, find_experiment
+from selective_labels.experiments.engine import reproduce
+from selective_labels.experiments.honest import classifiers, methods, sensitivity
+from selective_labels.experiments.published import fico, synthetic, weights
+from selective_labels.experiments.tasks import Setup
+from tests.experiments.heloc import write_loans
+
+N_SAMPLES = 240
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+NEEDS_TORCH = pytest.mark.skipif(not HAS_TORCH, reason="optional: PyTorch is not installed")
+# (name, protocol, cell, methods that must be there)
+HONEST = ("selected", "ipw", "full", "partial", "point", "no-instrument")
+CASES = [
+    pytest.param("synthetic", "honest", "uc-y0.3-d0.5", HONEST),
+    pytest.param("fico", "honest", "nucem-a0.7", HONEST),
+    pytest.param("strong", "honest", "not-additive", HONEST),
+    pytest.param("sensitivity", "honest", "nucem-y0.5-d0.7", ("partial", "point")),
+    pytest.param("rate", "honest", "additive-n500", ("selected", "partial", "point")),
+    pytest.param(
+        "synthetic",
+        "published",
+        "uc-y0.3-d0.3",
+        ("selected", "ipw", "full", "partial", "point"),
+        marks=NEEDS_TORCH,
+    ),
+    pytest.param("fico", "published", "uc-a0.9", ("selected", "ipw", "full", "partial", "point")),
+    pytest.param("sensitivity", "published", "nucem-y0.5-d0.7", ("partial", "point"), marks=NEEDS_TORCH),
+    pytest.param(
+        "artefact",
+        "published",
+        "nucem-y0.3-d0.3",
+        ("selected", "partial", "no-instrument"),
+        marks=NEEDS_TORCH,
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """Few settings, few trees, few steps, two splits: the code is the same, the work is not."""
+    few = {
+        name: {key: values[:1] for key, values in grid.items()} for name, grid in classifiers.GRIDS.items()
+    }
+    few["adaboost"] = few["forest"] = {"n_estimators": [3]}
+    monkeypatch.setattr(classifiers, "GRIDS", few)
+    monkeypatch.setattr(classifiers, "N_FOLDS", 2)
+    monkeypatch.setattr(methods, "NUISANCE_CANDIDATES", "logistic")
+    monkeypatch.setattr(weights, "N_ITERATIONS", 12)
+    monkeypatch.setattr(weights, "N_FOLDS", 2)
+    monkeypatch.setattr(sensitivity, "LEVELS", (0.0, 0.5))
+    monkeypatch.setattr(synthetic, "NOISE_LEVELS", (0.0, 3.0))
+    monkeypatch.setattr(synthetic, "ARTEFACT_STEPS", (3, 6))
+    monkeypatch.setattr(synthetic, "SYNTHETIC_SPLITS", (100, 200))
+    monkeypatch.setattr(fico, "FICO_SPLITS", (100, 200))
+
+
+def test_every_experiment_has_a_case():
+    assert {case.values[:2] for case in CASES} == set(CATALOGUE)
+
+
+@pytest.mark.parametrize(("name", "protocol", "cell", "expected"), CASES)
+def test_an_experiment_runs(tmp_path, name, protocol, cell, expected):
+    experiment = find_experiment(name, protocol)
+    setup = Setup(n_samples=N_SAMPLES, data=write_loans(tmp_path / "loans.csv", N_SAMPLES))
+    tasks = [
+        task for task in experiment.tasks([cell], repetitions=1) if task.mirrored == experiment.mirrors[-1]
+    ]
+    rows = reproduce(experiment, tasks, setup, tmp_path / "out").read()
+    assert set(rows["method"]) == set(expected), "every method has rows"
+    assert set(rows["part"]) == set(experiment.parts), "every part ran"
+    assert rows["accuracy"].between(0, 1).all(), "accuracies are shares"
+    assert not rows.duplicated(["part", "method", "classifier", "setting"]).any(), "one row each"
+
+
+def test_the_best_of_splits_is_not_below_their_mean(tmp_path):
+    experiment = find_experiment("fico", "published")
+    setup = Setup(n_samples=N_SAMPLES, data=write_loans(tmp_path / "loans.csv", N_SAMPLES))
+    tasks = experiment.tasks(["uc-a0.9"], ["usual"], 1)[:1]
+    rows = reproduce(experiment, tasks, setup, tmp_path / "out").read()
+    wide = rows.pivot(index=["method", "classifier"], columns="setting", values="accuracy")
+    assert (wide["best of six splits"] >= wide["mean of six splits"]).all()
+
+
+def test_limits_stand_in_their_order(tmp_path):
+    experiment = find_experiment("strong", "honest")
+    rows = reproduce(
+        experiment, experiment.tasks(["additive"], ["plug-in"], 1), Setup(n_samples=N_SAMPLES), tmp_path
+    )
+    frame = rows.read()
+    assert (frame["bayes_accuracy"] > frame["minimax_accuracy"]).all(), "no rule beats the Bayes rule"
+    assert (frame["excess_risk"] >= 0).all(), "an excess over the best is not negative"
+
+
+def test_fico_without_the_table_says_what_to_do(tmp_path):
+    experiment = find_experiment("fico", "honest")
+    with pytest.raises(ValueError, match="--data"):
+        reproduce(experiment, experiment.tasks(repetitions=1), Setup(), tmp_path)

@@ -1,0 +1,132 @@
+"""The page is made from whatever results there are, and says what they say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from selective_labels.experiments.engine import RESULT_COLUMNS
+from selective_labels.experiments.study import write_study
+from selective_labels.experiments.study.numbers import gaps_closed, read_results
+from selective_labels.experiments.study.published import beside, read_published
+from selective_labels.experiments.table import TaskTable
+from selective_labels.experiments.tasks import Task
+
+METHODS = {"selected": 0.5, "ipw": 0.5, "no-instrument": 0.5, "partial": 0.55, "point": 0.58, "full": 0.6}
+
+
+def write_results(folder, experiments=("synthetic", "fico", "strong"), n_repetitions=4):
+    """Made-up results: partial closes half of the gap as designed, and loses when mirrored."""
+    table = TaskTable(folder / "results.csv", RESULT_COLUMNS)
+    noise = np.random.default_rng(0)
+    cells = {"synthetic": "uc-y0.3-d0.3", "fico": "nucem-a0.5", "strong": "additive"}
+    for experiment in experiments:
+        for mirrored in (False, True):
+            for repetition in range(n_repetitions):
+                task = Task(experiment, "honest", cells[experiment], mirrored, "main", repetition)
+                shift = noise.normal(scale=0.001)
+                accuracies = {**METHODS, "partial": 0.48} if mirrored else METHODS
+                table.append(
+                    task,
+                    [
+                        {"method": method, "classifier": "linear", "accuracy": value + shift}
+                        for method, value in accuracies.items()
+                    ],
+                )
+    return folder
+
+
+def write_released(folder, n_repetitions=3):
+    table = TaskTable(folder / "results.csv", RESULT_COLUMNS)
+    noise = np.random.default_rng(1)
+    for repetition in range(n_repetitions):
+        task = Task("synthetic", "published", "uc-y0.3-d0.3", False, "usual", repetition)
+        rows = [
+            {"method": method, "classifier": "network", "setting": f"{kind} of six splits", "accuracy": value}
+            for method, value in METHODS.items()
+            for kind in ("best", "mean")
+        ]
+        table.append(task, rows)
+        for mirrored in (False, True):
+            steps = [
+                {
+                    "method": method,
+                    "classifier": "network",
+                    "setting": f"steps={n}",
+                    "accuracy": 0.6 - 0.05 * (n > 200) + noise.normal(scale=0.001),
+                }
+                for method in ("selected", "partial", "no-instrument")
+                for n in (200, 5000)
+            ]
+            table.append(Task("artefact", "published", "uc-y0.3-d0.3", mirrored, "all", repetition), steps)
+    return folder
+
+
+def write_means(folder):
+    rows = [
+        {"selection": "uc", "alpha_y": 0.3, "alpha_d": 0.3, "method": method, "mean_accuracy": value + 0.01}
+        for method, value in METHODS.items()
+    ]
+    pd.DataFrame(rows).assign(std_accuracy=0.01).to_csv(folder / "synthetic.csv", index=False)
+    return folder
+
+
+def test_the_worse_direction_counts(tmp_path):
+    gaps = gaps_closed(read_results([write_results(tmp_path, ["strong"])])).set_index("method")
+    assert gaps.loc["partial", "closed"] == pytest.approx(0.5), "half of the gap as designed"
+    assert gaps.loc["partial", "worse_closed"] == pytest.approx(-0.2), "a loss when mirrored"
+    assert gaps.loc["point", "worse_closed"] == pytest.approx(0.8), "the same in both directions"
+    assert gaps.loc["no-instrument", "worse_own"] == 0, "the control adds nothing to itself"
+
+
+def test_without_a_gap_there_is_no_share(tmp_path):
+    table = TaskTable(tmp_path / "results.csv", RESULT_COLUMNS)
+    for mirrored in (False, True):
+        for repetition in range(3):
+            rows = [{"method": name, "classifier": "linear", "accuracy": 0.5} for name in METHODS]
+            # Full is better or worse by chance only.
+            rows[-1]["accuracy"] = 0.5 + 0.01 * (repetition - 1)
+            table.append(Task("strong", "honest", "additive", mirrored, "main", repetition), rows)
+    assert gaps_closed(read_results([tmp_path]))["worse_closed"].isna().all()
+
+
+def test_published_means_meet_ours_cell_by_cell(tmp_path):
+    (tmp_path / "means").mkdir()
+    (tmp_path / "ours").mkdir()
+    published = read_published(write_means(tmp_path / "means"))
+    both = beside(read_results([write_released(tmp_path / "ours")]), published, "synthetic")
+    assert len(both) == len(METHODS), "every published mean has its counterpart"
+    np.testing.assert_allclose(both["difference"], -0.01, atol=1e-9)
+    assert both["mean_of_splits"].notna().all(), "beside the best split stands the mean"
+
+
+def test_the_page_is_made_again_from_what_it_wrote(tmp_path):
+    for name in ("honest", "released", "means"):
+        (tmp_path / name).mkdir()
+    results = [write_results(tmp_path / "honest"), write_released(tmp_path / "released")]
+    means = write_means(tmp_path / "means")
+    first = write_study(results, tmp_path / "docs", means)
+    again = write_study([tmp_path / "docs"], tmp_path / "again", means)
+    for one, other in zip(first, again, strict=True):
+        assert one.read_bytes() == other.read_bytes(), "the page rests on the CSV files beside it"
+
+
+def test_the_page_says_what_the_results_say(tmp_path):
+    (tmp_path / "released").mkdir()
+    write_study([write_released(tmp_path / "released")], tmp_path / "docs")
+    page = (tmp_path / "docs" / "study.md").read_text()
+    assert "the gain is not the instrument's" in page, "with and without the instrument are alike"
+    assert "were not given" in page, "no published means, and the page says so"
+
+
+def test_the_html_page_needs_nothing_but_itself(tmp_path):
+    (tmp_path / "honest").mkdir()
+    write_study([write_results(tmp_path / "honest", ["strong"])], tmp_path / "docs")
+    page = (tmp_path / "docs" / "study.html").read_text()
+    assert "data:image/png;base64," in page, "pictures are inside"
+    assert 'src="study' not in page
+    assert "http" not in page.replace("http-equiv", ""), "nothing is fetched"
+
+
+def test_no_results_are_an_error(tmp_path):
+    with pytest.raises(ValueError, match="no results"):
+        write_study([tmp_path], tmp_path / "docs")
