@@ -12,7 +12,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/selective-labels demo
 
 lint: .venv/installed
 	$(BIN)/ruff check .

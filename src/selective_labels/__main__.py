@@ -1,0 +1,6 @@
+"""``python -m selective_labels`` is ``selective-labels``."""
+
+from selective_labels.cli import main
+
+if __name__ == "__main__":
+    main()

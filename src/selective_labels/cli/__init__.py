@@ -1,0 +1,5 @@
+"""The command line: thin; tables, models, numbers and pages come from the library."""
+
+from selective_labels.cli.main import main
+
+__all__ = ["main"]

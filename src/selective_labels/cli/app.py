@@ -1,0 +1,266 @@
+"""The commands: each reads its options, calls the library, shows the result."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selective_labels.cli.config import ConfigurableCommand
+from selective_labels.cli.console import guarded, working
+from selective_labels.cli.grouped import with_groups
+from selective_labels.cli.interrupts import advise
+from selective_labels.cli.options import (
+    MODEL,
+    Assumption,
+    Data,
+    Estimator,
+    FileOptions,
+    FittingOptions,
+    Format,
+    Mode,
+    ModelFile,
+    Names,
+    NumberOptions,
+    OutputOptions,
+    SubjectOptions,
+    TableOptions,
+)
+from selective_labels.cli.reproduce import reproduce, study
+
+app = typer.Typer(
+    name="selective-labels",
+    help="Learn and evaluate classifiers when labels exist only where someone decided in favour.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="Start with: selective-labels demo",
+)
+ROLES = "--label failed --decision released --decision-maker officer"
+
+
+def command(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command: groups of options, --config, errors in one sentence, an example."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        app.command(cls=ConfigurableCommand, epilog=f"Example: {example}")(guarded(with_groups(function)))
+        return function
+
+    return register
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("selective-labels"))
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Say which version this is.", callback=_show_version, is_eager=True),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options that stand before the command."""
+    context.obj = {"debug": debug}
+
+
+@command("selective-labels demo --out demo.html")
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="The report page.")] = Path("selective-labels-demo.html"),
+) -> None:
+    """Do the main job on an embedded data set whose truth is known, and write a report page."""
+    from selective_labels import demo
+    from selective_labels.saving.atomic import require_writable
+
+    require_writable(out)
+    with working():
+        demo.run(out)
+
+
+@command(f"selective-labels check cases.csv {ROLES}")
+def check(
+    context: typer.Context,
+    data: Data,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """Say whether this data can answer the question: checks, and which assumptions may be used."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.views import check_view
+    from selective_labels.diagnostics import diagnose
+
+    loaded = Source(context, data, file, table, output).load()
+    prepared = loaded.prepared
+    with working():
+        diagnosis = diagnose(prepared.X, prepared.y, **prepared.keywords, **fitting.keywords)
+    show(check_view(loaded, diagnosis), output.format)
+
+
+@command(f"selective-labels fit cases.csv {ROLES} --model model.skops")
+def fit(
+    context: typer.Context,
+    data: Data,
+    model: Annotated[Path, typer.Option(help="File to save the model in.", metavar="FILE")],
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    mode: Annotated[
+        Mode, typer.Option(help="partial: the instrument alone; point: NUCEM besides.", rich_help_panel=MODEL)
+    ] = Mode.PARTIAL,
+    estimator: Annotated[
+        Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
+    ] = Estimator.BOOSTING,
+) -> None:
+    """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.views import fit_view
+    from selective_labels.learners import UCLClassifier
+    from selective_labels.saving import save_model
+    from selective_labels.saving.atomic import require_writable
+    from selective_labels.saving.schema import describe
+
+    require_writable(model)
+    loaded = Source(context, data, file, table, output).load()
+    prepared = loaded.prepared
+    learner = None if estimator == Estimator.BOOSTING else estimator.value
+    classifier = UCLClassifier(mode.value, learner, **fitting.keywords)
+    with working():
+        classifier.fit(prepared.X, prepared.y, **prepared.keywords)
+    options = {"mode": mode.value, "estimator": estimator.value, **fitting.keywords}
+    who = [prepared.y, prepared.keywords["decision_maker"]]
+    roles = prepared.roles.to_dict()
+    schema = describe(prepared.X, prepared.kinds, classifier.classes_, who, roles, options)
+    save_model(classifier, model, schema=schema)
+    show(fit_view(loaded, classifier, model), output.format)
+
+
+@command("selective-labels predict model.skops new.csv --out predictions.csv --keep case_id")
+def predict(
+    context: typer.Context,
+    model: ModelFile,
+    data: Data,
+    file: FileOptions,
+    out: Annotated[str, typer.Option(help="CSV (.csv, .csv.gz) to write; - for standard output.")],
+    keep: Annotated[Names, typer.Option(help="A column to carry over, such as an id. Repeatable.")] = None,
+    format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
+) -> None:
+    """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
+    from selective_labels.cli.inputs import read_source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.predictions import STANDARD_OUTPUT, prediction_table, write_predictions
+    from selective_labels.cli.views import predict_view
+    from selective_labels.saving import load_model
+    from selective_labels.saving.atomic import require_writable
+
+    if out != STANDARD_OUTPUT:
+        require_writable(out)
+    saved = load_model(model)
+    kept = keep or []
+    # Ids stay as they are written, and so do categories.
+    frame = read_source(
+        data, file, [*kept, *(name for name, kind in saved.schema.kinds.items() if kind == "category")]
+    )
+    predictions = prediction_table(saved, frame, kept)
+    write_predictions(predictions, out)
+    if out != STANDARD_OUTPUT:
+        used = {*saved.schema.names, *kept}
+        ignored = [column for column in frame.columns if column not in used]
+        unseen = saved.schema.unseen_categories(saved.schema.read(frame))
+        show(predict_view(data, model, out, predictions, ignored, unseen), format)
+
+
+@command(f"selective-labels evaluate cases.csv {ROLES} --predictions score --metric accuracy --metric tpr")
+def evaluate(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    table: TableOptions,
+    file: FileOptions,
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    assumption: Annotated[
+        list[Assumption] | None,
+        typer.Option(help="What to assume. Default: instrument. Repeatable.", rich_help_panel=MODEL),
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None,
+) -> None:
+    """How good is a model on everybody? Sharp bounds with confidence intervals, and what they assume."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.judging import judge
+    from selective_labels.cli.output import show
+
+    subject.require_one()
+    names = [each.value for each in assumption or [Assumption.INSTRUMENT]]
+    source = Source(context, data, file, table, output)
+    show(judge(source, subject, numbers, fitting, names, by), output.format)
+
+
+@command(f"selective-labels compare cases.csv {ROLES} --a new_model --b old_model")
+def compare(
+    context: typer.Context,
+    data: Data,
+    a: Annotated[str, typer.Option("--a", help="Column of predictions, model file, or class for everybody.")],
+    b: Annotated[str, typer.Option("--b", help="The same, or human: the decisions taken.")],
+    table: TableOptions,
+    file: FileOptions,
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    assumption: Annotated[
+        Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)
+    ] = Assumption.INSTRUMENT,
+) -> None:
+    """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.judging import set_against
+    from selective_labels.cli.output import show
+
+    source = Source(context, data, file, table, output)
+    show(set_against(source, (a, b), numbers, fitting, assumption.value), output.format)
+
+
+@command(f"selective-labels report cases.csv {ROLES} --predictions score --by region --out report.html")
+def report(
+    context: typer.Context,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")],
+    subject: SubjectOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    by: Annotated[Names, typer.Option(help="Column of subgroups. Repeatable.", metavar="COLUMN")] = None,
+    metric: Annotated[Names, typer.Option(help="Metrics to show. Repeatable.", rich_help_panel=MODEL)] = None,
+    event: Annotated[
+        str | None, typer.Option(help="The failure. Default: the last class.", metavar="CLASS")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Of the page.")] = "What the data can tell",
+) -> None:
+    """One page that explains itself: what the data can tell, how good the model is, who is affected."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.reporting import Page, write_report
+
+    subject.require_one(at_least=0)
+    typed = shlex.join(["selective-labels", "report", *context.meta["arguments"]])
+    advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
+    page = Page(out, title, typed, by or [], metric, event)
+    show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)
+
+
+command("selective-labels reproduce synthetic --protocol honest --out runs/honest --jobs 2")(reproduce)
+command("selective-labels study runs/honest runs/published --out docs")(study)

@@ -1,0 +1,118 @@
+"""Options from a TOML file, and into one."""
+
+import json
+import tomllib
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+# Not options of the job itself.
+NEVER_SAVED = ("config", "save_config", "help")
+
+
+class ConfigurableCommand(TyperCommand):
+    """A command whose --config file adds options before those of the command line are read."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read arguments, those of the file first."""
+        ctx.meta["arguments"] = list(args)
+        try:
+            args = [*_from_file(self, args), *args]
+        except ValueError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from None
+        return super().parse_args(ctx, args)
+
+
+def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]) -> None:
+    """Write the options that are not at their default, and the roles found, to a TOML file.
+
+    Parameters
+    ----------
+    context : typer.Context
+    path : Path
+    roles : dict
+        Column by role: what was guessed and accepted need not be guessed again.
+    """
+    from selective_labels.saving.atomic import write_whole
+
+    values = {
+        name: value for name, value in context.params.items() if name in _options(context.command).values()
+    }
+    values |= roles
+    lines = []
+    for option, name in _options(context.command).items():
+        value = values.get(name)
+        default = next(each.default for each in context.command.params if each.name == name)
+        if name not in NEVER_SAVED and value not in (None, [], (), False) and value != default:
+            lines.append(f"{option} = {_toml(value)}")
+    write_whole(path, "\n".join([f"# selective-labels {context.info_name}", *lines, ""]))
+
+
+def _options(command: Any) -> dict[str, str]:
+    """Name of the parameter by long option without its dashes."""
+    return {
+        option.removeprefix("--"): parameter.name
+        for parameter in command.params
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+
+
+def _from_file(command: Any, args: list[str]) -> list[str]:
+    """Options of the --config file that the command line does not give itself."""
+    path = _config_path(args)
+    if path is None:
+        return []
+    given = {arg.split("=")[0].removeprefix("--") for arg in args if arg.startswith("--")}
+    known = set(_options(command)) - {name.replace("_", "-") for name in NEVER_SAVED}
+    extra: list[str] = []
+    for key, value in _read_toml(path).items():
+        if key not in known:
+            raise ValueError(f"{path}: {key!r} is not an option of {command.name}.")
+        if key not in given:
+            extra += _arguments(key, value, path)
+    return extra
+
+
+def _config_path(args: list[str]) -> Path | None:
+    for place, arg in enumerate(args):
+        if arg.startswith("--config="):
+            return Path(arg.removeprefix("--config="))
+        if arg == "--config" and place + 1 < len(args):
+            return Path(args[place + 1])
+    return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}.") from None
+
+
+def _arguments(key: str, value: Any, path: Path) -> list[str]:
+    """One setting of the file as it would be typed."""
+    if isinstance(value, bool):
+        return [f"--{key}"] if value else []
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, str | int | float) for each in values):
+        raise ValueError(f"{path}: {key!r} must be text, a number, true or false, or a list of these.")
+    return [f"--{key}={each}" for each in values]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Enum):
+        value = value.value
+    # A basic string of TOML is a string of JSON, but for the character DEL.
+    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

@@ -1,0 +1,120 @@
+"""What is said on standard error: progress, warnings, errors; and the exit status that follows."""
+
+import contextlib
+import functools
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+
+from selective_labels.cli.interrupts import INTERRUPTED, say_interrupted
+
+WRONG = 1
+LONGEST = 2000
+
+
+def say(kind: str, message: object) -> None:
+    """Print one line to standard error.
+
+    Parameters
+    ----------
+    kind : str
+        Such as "Error".
+    message : object
+        Line breaks become spaces; control characters, which could steer a terminal, are dropped.
+    """
+    line = "".join(each for each in " ".join(str(message).split()) if each.isprintable())
+    shortened = line if len(line) <= LONGEST else line[:LONGEST] + "…"
+    print(f"{kind}: {shortened}", file=sys.stderr, flush=True)
+
+
+def guarded(function: Callable[..., None]) -> Callable[..., None]:
+    """Let a command end with one sentence and a status, never with a traceback.
+
+    What users can mend (ValueError, a missing package, a full disk) ends with status 1; so does what they
+    cannot, with a request to report it. ``selective-labels --debug`` shows the traceback.
+    """
+
+    @functools.wraps(function)
+    def command(**values: Any) -> None:
+        try:
+            with warnings_as_lines():
+                function(**values)
+        except KeyboardInterrupt:
+            say_interrupted()
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if _debugging(values):
+                traceback.print_exc()
+            say("Error", _sentence(error))
+            raise typer.Exit(WRONG) from None
+
+    return command
+
+
+def _debugging(values: dict[str, Any]) -> bool:
+    context = values.get("context")
+    return bool(context is not None and (context.obj or {}).get("debug"))
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ValueError | ImportError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this table; try fewer rows or features."
+    return (
+        f"Something unexpected happened ({type(error).__name__}: {error}). Please report this, with what "
+        "`selective-labels --debug` prints for the same command."
+    )
+
+
+@contextlib.contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Show what the library warns users of, one line each and once; other warnings are for programmers."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            say("Warning", message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextlib.contextmanager
+def working() -> Iterator[None]:
+    """Draw bars with the time left for all long work inside; nothing if standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from selective_labels.progress import listening
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+    clocks = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, *clocks, console=Console(stderr=True), transient=True) as bars:
+
+        def listen(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            if done == 0:
+                bars.reset(tasks[what], total=total)
+            bars.update(tasks[what], completed=done)
+
+        with listening(listen):
+            yield

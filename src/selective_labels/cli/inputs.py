@@ -1,0 +1,170 @@
+"""From the options of a command to a table with its roles, models, and predictions."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from selective_labels.cli.config import save_config
+from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
+from selective_labels.saving import SavedModel, load_model
+from selective_labels.saving.atomic import require_writable
+from selective_labels.tables import (
+    FeatureRules,
+    PreparedTable,
+    TableError,
+    find_roles,
+    prepare_table,
+    read_table,
+)
+from selective_labels.tables.errors import several, shown
+from selective_labels.tables.kinds import CATEGORY
+from selective_labels.tables.roles import OPTIONS, Roles, require_column
+
+HUMAN = "human"
+MODEL_SUFFIX = ".skops"
+
+
+def read_source(source: str, file: FileOptions, text: Sequence[str] = ()) -> pd.DataFrame:
+    """Read the table of a command."""
+    return read_table(
+        source, separator=file.separator, encoding=file.encoding, missing=file.missing or (), text=text
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A table as read, and with its roles taken apart."""
+
+    name: str
+    frame: pd.DataFrame
+    prepared: PreparedTable
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything that a command was told about its table."""
+
+    context: typer.Context
+    name: str
+    file: FileOptions
+    table: TableOptions
+    output: OutputOptions
+
+    def load(self, models: Sequence[SavedModel] = (), not_features: Sequence[str | None] = ()) -> Loaded:
+        """Read the table, find its roles (asking if they are guessed), choose its features.
+
+        Parameters
+        ----------
+        models : sequence of SavedModel
+            Whose features are features here too.
+        not_features : sequence of str
+            Columns such as predictions; those that do not exist are for someone else to refuse.
+        """
+        save_to = self.output.save_config
+        if save_to is not None:
+            require_writable(save_to)
+        kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
+        frame = read_source(self.name, self.file, self._texts(kinds))
+        roles = _roles(frame, self.table)
+        for model in models:
+            model.schema.read(frame)  # says which column is missing
+        prepared = prepare_table(frame, roles, self._rules(frame, kinds, not_features))
+        if save_to is not None:
+            save_config(self.context, save_to, roles.to_dict())
+        return Loaded(self.name, frame, prepared)
+
+    def _texts(self, kinds: dict[str, str]) -> list[str]:
+        """Columns that are read as they are written."""
+        asked = [part.strip() for given in self.table.category or () for part in given.split(",")]
+        return [*asked, *(name for name, kind in kinds.items() if kind == CATEGORY)]
+
+    def _rules(
+        self, frame: pd.DataFrame, kinds: dict[str, str], not_features: Sequence[str | None]
+    ) -> FeatureRules:
+        return FeatureRules(
+            features=self.table.features or (),
+            exclude=self.table.exclude or (),
+            category=self.table.category or (),
+            allow_leak=self.table.allow_leak or (),
+            also=list(kinds),
+            not_features=[
+                column for column in not_features if column in frame.columns and column is not None
+            ],
+            kinds=kinds,
+        )
+
+
+def predictions_of(frame: pd.DataFrame, column: str, option: str = "--predictions") -> np.ndarray:
+    """A column of predictions, one for every row."""
+    require_column(frame, column, option)
+    missing = frame[column].isna()
+    if missing.any():
+        raise TableError(
+            f"{option}: column {shown(column)} has no prediction in {missing.sum():,} rows (the first is row "
+            f"{missing.to_numpy().argmax() + 1:,}); give every case one."
+        )
+    return frame[column].to_numpy()
+
+
+def contestant(
+    given: str, option: str, frame: pd.DataFrame, classes: np.ndarray, loaded: dict[str, SavedModel]
+) -> Any:
+    """What --a or --b means: a column of predictions, a model file, "human", or a class for everybody."""
+    if given in frame.columns:
+        return predictions_of(frame, given, option)
+    if given in loaded:
+        return loaded[given]
+    if given == HUMAN and option == "--b":
+        return HUMAN
+    found = [each for each in classes.tolist() if str(each) == given]
+    if found:
+        return found[0]
+    raise TableError(
+        f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
+        f"({several([str(each) for each in classes])})" + (", nor human." if option == "--b" else ".")
+    )
+
+
+def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
+    """Load those of several names that are model files, by how they end."""
+    return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
+
+
+def event_of(event: str | None, classes: np.ndarray) -> Any:
+    """The class that --event names."""
+    if event is None:
+        return None
+    for each in classes.tolist():
+        if str(each) == event:
+            return each
+    raise TableError(
+        f"--event {shown(event)} is not a class; there are {several([str(c) for c in classes])}."
+    )
+
+
+def groups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
+    """Columns of subgroups."""
+    for column in columns:
+        require_column(frame, column, "--by")
+    return frame[list(columns)] if columns else None
+
+
+def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
+    given = {role: getattr(options, role) for role in OPTIONS}
+    roles, guessed = find_roles(frame, given)
+    if guessed and not options.yes:
+        words = [f"{OPTIONS[role]} {shown(roles.to_dict()[role])}" for role in guessed]
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise TableError(
+                f"Roles are guessed: give {' '.join(words)} if that is right, or --yes to accept."
+            )
+        for role, reason in guessed.items():
+            typer.echo(f"{OPTIONS[role]} {shown(roles.to_dict()[role])}, which {reason}", err=True)
+        if not typer.confirm("Are these the roles?", default=True, err=True):
+            raise TableError("Roles were not accepted: give --label, --decision and --decision-maker.")
+    return roles

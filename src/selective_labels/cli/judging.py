@@ -1,0 +1,113 @@
+"""Evaluate one model, or two against each other, on a table."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from selective_labels.cli.console import working
+from selective_labels.cli.inputs import Source, contestant, event_of, models_among, predictions_of
+from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
+from selective_labels.cli.output import View
+from selective_labels.cli.views import compare_view, evaluate_view
+from selective_labels.evaluation import Evaluations, compare, evaluate
+from selective_labels.saving import SavedModel, load_model
+from selective_labels.tables import PreparedTable, TableError
+from selective_labels.tables.errors import shown
+from selective_labels.tables.roles import require_column
+
+# More subgroups than this are no subgroups.
+MAX_GROUPS = 50
+
+
+def judge(
+    source: Source,
+    subject: SubjectOptions,
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    assumptions: list[str],
+    by: str | None,
+) -> View:
+    """Evaluate predictions or a model."""
+    saved = None if subject.model is None else load_model(subject.model)
+    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    prepared = loaded.prepared
+    judged = saved if subject.predictions is None else predictions_of(loaded.frame, subject.predictions)
+    groups = None if by is None else _groups(loaded.frame, by)
+    with working():
+        results = evaluate(
+            judged,
+            prepared.X,
+            prepared.y,
+            **prepared.keywords,
+            metric=list(numbers.metric or ["accuracy"]),
+            assumption=assumptions,
+            by=groups,
+            pos_label=event_of(numbers.event, prepared.labels.classes),
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    assert isinstance(results, Evaluations)  # a list of metrics gives several
+    kind, name = ("model", str(subject.model)) if saved is not None else ("column", str(subject.predictions))
+    notes = [] if saved is None else training_notes(saved, prepared, name)
+    return evaluate_view(loaded, {"kind": kind, "name": name}, results, notes)
+
+
+def _groups(frame: pd.DataFrame, by: str) -> pd.Series:
+    require_column(frame, by, "--by")
+    n_groups = frame[by].nunique()
+    if n_groups > MAX_GROUPS:
+        raise TableError(
+            f"--by {shown(by)} has {n_groups:,} values; give a column with {MAX_GROUPS} at most."
+        )
+    return frame[by]
+
+
+def set_against(
+    source: Source,
+    names: tuple[str, str],
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    assumption: str,
+) -> View:
+    """Compare two."""
+    models = models_among(names)
+    loaded = source.load(list(models.values()), names)
+    prepared = loaded.prepared
+    classes = prepared.labels.classes
+    first = contestant(names[0], "--a", loaded.frame, classes, models)
+    second = contestant(names[1], "--b", loaded.frame, classes, models)
+    metrics = numbers.metric or []
+    if len(metrics) > 1:
+        raise ValueError("compare takes one --metric.")
+    with working():
+        result = compare(
+            first,
+            second,
+            prepared.X,
+            prepared.y,
+            **prepared.keywords,
+            metric=metrics[0] if metrics else None,
+            assumption=assumption,
+            pos_label=event_of(numbers.event, classes),
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    notes = [note for name, saved in models.items() for note in training_notes(saved, prepared, name)]
+    return compare_view(loaded, replace(result, a=names[0], b=names[1]), notes)
+
+
+def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> list[str]:
+    """Say how many of the rows that a model was trained on are judged here."""
+    share = training_share(saved, prepared)
+    if share == 0:
+        return []
+    return [
+        f"About {share:.0%} of the rows that {name} was trained on are in this table, so its numbers here "
+        "are too good; judge it on other cases."
+    ]
+
+
+def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
+    """Share of a model's training rows that are in a table."""
+    features = saved.schema.read(prepared.X)
+    return saved.schema.share_of_training_rows(features, [prepared.y, prepared.keywords["decision_maker"]])

@@ -1,0 +1,216 @@
+"""Options that commands share, in groups: the fields of a group are options of every command with it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class Nuisance(StrEnum):
+    """Models of decision and label; "auto" compares the others on held-out cases."""
+
+    AUTO = "auto"
+    LOGISTIC = "logistic"
+    QUADRATIC = "quadratic"
+    BOOSTING = "boosting"
+
+
+class Estimator(StrEnum):
+    """Learners of the final rule."""
+
+    BOOSTING = "boosting"
+    LINEAR = "linear"
+    PLUG_IN = "plug-in"
+    NEURAL = "neural"
+
+
+class Mode(StrEnum):
+    """What is assumed: the instrument alone, or NUCEM besides."""
+
+    PARTIAL = "partial"
+    POINT = "point"
+
+
+class Cluster(StrEnum):
+    """What standard errors take as independent units."""
+
+    GROUPS = "groups"
+    DECISION_MAKER = "decision_maker"
+
+
+class Interval(StrEnum):
+    """What an interval covers."""
+
+    PARAMETER = "parameter"
+    SET = "set"
+
+
+class Propensity(StrEnum):
+    """Where the probability of each decision-maker comes from."""
+
+    SHARES = "shares"
+    MODEL = "model"
+
+
+class Assumption(StrEnum):
+    """What is assumed about cases whose label is not seen."""
+
+    NONE = "none"
+    INSTRUMENT = "instrument"
+    NUCEM = "nucem"
+    UNCONFOUNDED = "unconfounded"
+
+
+def _option(words: str, panel: str | None = None, name: str | None = None, **settings: Any) -> Any:
+    names = () if name is None else (name,)
+    return typer.Option(*names, help=words, rich_help_panel=panel, show_default=False, **settings)
+
+
+Data = Annotated[
+    str, typer.Argument(help="CSV, CSV.gz or Parquet; a folder with one such; - for stdin.", metavar="DATA")
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model that fit saved.", metavar="MODEL")]
+
+
+Names = list[str] | None
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a table is read."""
+
+    separator: Annotated[str | None, _option("Between cells of CSV: ';', tab ... Default: comma.", FILE)] = (
+        None
+    )
+    encoding: Annotated[str, _option("Of CSV, such as latin-1. Default: utf-8.", FILE)] = "utf-8"
+    missing: Annotated[Names, _option("A cell that means missing. Repeatable.", FILE, metavar="TEXT")] = None
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Roles of columns, and which are features."""
+
+    label: Annotated[str | None, _option("The label, with holes.", ROLE, metavar="COLUMN")] = None
+    decision: Annotated[
+        str | None, _option("1 where the label is revealed, else 0.", ROLE, metavar="COLUMN")
+    ] = None
+    decision_maker: Annotated[str | None, _option("Who decided.", ROLE, metavar="COLUMN")] = None
+    strata: Annotated[
+        str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
+    ] = None
+    groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    weight: Annotated[str | None, _option("Weight of each case.", ROLE, metavar="COLUMN")] = None
+    yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, name="--yes")] = False
+    features: Annotated[
+        Names,
+        _option(
+            "Names or patterns such as 'x_*'. Default: all others. Repeatable.", FEATURE, metavar="PATTERN"
+        ),
+    ] = None
+    exclude: Annotated[
+        Names, _option("Names or patterns to leave out. Repeatable.", FEATURE, metavar="PATTERN")
+    ] = None
+    category: Annotated[
+        Names, _option("Numbers that are categories. Repeatable.", FEATURE, metavar="PATTERN")
+    ] = None
+    allow_leak: Annotated[
+        Names,
+        _option("A feature that may give label or decision away. Repeatable.", FEATURE, metavar="COLUMN"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FittingOptions:
+    """How the models behind every number are fitted."""
+
+    nuisance: Annotated[
+        Nuisance | None, _option("Model of decision and label; auto compares the others.", MODEL)
+    ] = None
+    folds: Annotated[int, _option("Folds of cross-fitting. Default: 5.", MODEL, min=2)] = 5
+    seed: Annotated[int, _option("Of everything random. Default: 0.", MODEL, min=0)] = 0
+    jobs: Annotated[int | None, _option("Processes at a time; -1: one for each core.", MODEL)] = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """As the library's functions take them; a model that was not chosen is left to the function."""
+        chosen = (
+            {}
+            if self.nuisance is None
+            else {"nuisance": None if self.nuisance == "auto" else self.nuisance.value}
+        )
+        return {"cv": self.folds, "n_jobs": self.jobs, "random_state": self.seed, **chosen}
+
+
+@dataclass(frozen=True)
+class NumberOptions:
+    """Which numbers are asked for, and how sure they should be."""
+
+    metric: Annotated[
+        Names,
+        _option(
+            "accuracy, tpr, fpr, ppv, share, auc ... Default: accuracy. Repeatable.", MODEL, metavar="NAME"
+        ),
+    ] = None
+    event: Annotated[
+        str | None,
+        _option("The class of tpr, fpr, ppv, share, auc. Default: the last.", MODEL, metavar="CLASS"),
+    ] = None
+    confidence_level: Annotated[float, _option("Of intervals. Default: 0.95.", MODEL)] = 0.95
+    interval: Annotated[
+        Interval, _option("Whether intervals cover the value (parameter) or all that is possible.", MODEL)
+    ] = Interval.PARAMETER
+    cluster: Annotated[Cluster | None, _option("What standard errors take as units.", MODEL)] = None
+    propensity: Annotated[
+        Propensity, _option("Assignment random within strata (shares), or given the features (model).", MODEL)
+    ] = Propensity.SHARES
+    repeats: Annotated[int, _option("Repetitions of cross-fitting. Default: 1.", MODEL, min=1)] = 1
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """As `evaluate` and `compare` take them; metric and event need the data."""
+        return {
+            "confidence_level": self.confidence_level,
+            "interval": self.interval.value,
+            "cluster": None if self.cluster is None else self.cluster.value,
+            "propensity": self.propensity.value,
+            "n_repeats": self.repeats,
+        }
+
+
+@dataclass(frozen=True)
+class SubjectOptions:
+    """What is judged."""
+
+    predictions: Annotated[str | None, _option("Column of predictions to judge.", metavar="COLUMN")] = None
+    model: Annotated[Path | None, _option("Model file to judge.", metavar="FILE")] = None
+
+    def require_one(self, at_least: int = 1) -> None:
+        """Raise unless one of the two is given (or none, where none will do)."""
+        given = (self.predictions is not None) + (self.model is not None)
+        if not at_least <= given <= 1:
+            raise ValueError("Give --predictions COLUMN or --model FILE, one of the two.")
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How results are printed, and where options are kept."""
+
+    format: Annotated[Format, _option("table, json or csv. Default: table.")] = Format.TABLE
+    config: Annotated[
+        Path | None, _option("Read options from a TOML file; the command line wins.", metavar="FILE")
+    ] = None
+    save_config: Annotated[
+        Path | None, _option("Write the options of this run to a TOML file.", metavar="FILE")
+    ] = None

@@ -1,0 +1,244 @@
+"""What commands found, for people and for programs; nothing is computed here."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.assessment.diagnosis import diagnosis_content
+from selective_labels.cli.inputs import Loaded
+from selective_labels.cli.output import View, number, table
+from selective_labels.diagnostics import Diagnosis
+from selective_labels.diagnostics.display import QUESTIONS
+from selective_labels.evaluation import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation.display import ASSUMPTION_TEXTS
+from selective_labels.evaluation.results import plain
+from selective_labels.learners import UCLClassifier
+from selective_labels.tables import PreparedTable
+from selective_labels.tables.errors import several
+
+SCHEMA_VERSION = 1
+INTERVAL = ("lower", "upper", "ci_lower", "ci_upper")
+
+
+def _document(command: str, **contents: Any) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": version("selective-labels"),
+        "command": command,
+        **contents,
+    }
+
+
+def _data(loaded: Loaded) -> dict[str, Any]:
+    prepared, labels = loaded.prepared, loaded.prepared.labels
+    return {
+        "source": loaded.name,
+        "n_cases": len(labels),
+        "n_labeled": int(labels.decision.sum()),
+        "n_ignored_labels": labels.n_ignored_labels,
+        "n_decision_makers": labels.n_decision_makers,
+        "classes": plain(labels.classes.tolist()),
+        "roles": prepared.roles.to_dict(),
+        "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
+        "left_out": [{"name": each.name, "reason": each.reason} for each in prepared.left_out],
+    }
+
+
+def _data_parts(prepared: PreparedTable) -> list[Any]:
+    """Sentences about the table that belong above every result."""
+    labels = prepared.labels
+    share = labels.decision.mean()
+    kinds = list(prepared.kinds.values())
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    parts = [
+        f"{len(labels):,} cases, {share:.0%} with a label, {labels.n_decision_makers:,} decision-makers, "
+        f"{len(kinds)} features ({counts})."
+    ]
+    parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
+    if labels.n_ignored_labels:
+        parts.append(f"{labels.n_ignored_labels:,} labels where the decision is 0 are not read.")
+    return parts
+
+
+def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
+    """Checks and verdict."""
+    content = diagnosis_content(diagnosis)
+    findings = table(
+        ("code", "check", "status", "p-value", "finding"),
+        (
+            (each.code, f"{each.family}: {each.name}", each.status, number(each.p_value), each.message)
+            for each in diagnosis
+        ),
+        right="p-value",
+        limit=600,
+    )
+    permissions = table(
+        ("assumption", "may be used", "why"),
+        (
+            (title, "yes" if each["allowed"] else "no", each["reason"])
+            for (_, _, title), each in zip(QUESTIONS, content["verdict"], strict=True)
+        ),
+        title="Verdict",
+        limit=600,
+    )
+    advice = [f"{each.code}: {each.advice}" for each in diagnosis if each.advice]
+    document = _document("check", data=_data(loaded), **content)
+    return View(document, content["checks"], [*_data_parts(loaded.prepared), findings, *advice, permissions])
+
+
+def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
+    """What was learned, and where it is."""
+    report = model.nuisance_report_
+    facts = {
+        "path": str(path),
+        "mode": model.mode,
+        "estimator": model.estimator or "boosting",
+        "worst_case_regret": plain(model.worst_case_regret_),
+        "crossed_share": plain(model.crossed_share_),
+        "shrinkage": plain(getattr(model, "shrinkage_", None)),
+        "nuisance": {
+            "chosen": report.chosen,
+            "settings": report.settings,
+            "losses": {name: plain(loss) for name, loss in report.losses.items()},
+            "skipped": report.skipped,
+            "calibration_error": plain(report.calibration_error),
+            "n_arms": report.n_arms,
+            "grouped": report.grouped,
+        },
+    }
+    document = _document("fit", data=_data(loaded), model=facts)
+    row = {name: value for name, value in facts.items() if name != "nuisance"} | {"nuisance": report.chosen}
+    regret = number(model.worst_case_regret_)
+    parts = [
+        *_data_parts(loaded.prepared),
+        f"Model of decision and label: {report.chosen} ({report.settings}).",
+        f"Worst-case regret: {regret}. If the instrument is valid, the rule costs about that much at most "
+        "above the best rule, whatever the unseen labels are.",
+        f"Saved: {path}",
+    ]
+    return View(document, [row], parts)
+
+
+def predict_view(
+    source: str,
+    model: Path,
+    out: str,
+    predictions: pd.DataFrame,
+    ignored: list[str],
+    unseen: dict[str, int],
+) -> View:
+    """How many predictions of each class, and what was odd about the table."""
+    counts = predictions["prediction"].value_counts(sort=False)
+    classes = [
+        {"class": plain(name), "n": int(n)} for name, n in sorted(counts.items(), key=lambda each: str(each))
+    ]
+    document = _document(
+        "predict",
+        source=source,
+        model=str(model),
+        out=out,
+        n_rows=len(predictions),
+        n_decided=int(predictions["decided"].sum()),
+        predictions=classes,
+        columns=list(predictions.columns),
+        ignored_columns=ignored,
+        unseen_categories=[{"name": name, "n_rows": count} for name, count in unseen.items()],
+    )
+    parts: list[Any] = [
+        table(
+            ("prediction", "cases"), ((each["class"], f"{each['n']:,}") for each in classes), right="cases"
+        ),
+        f"Decided (only one class can be best): {predictions['decided'].mean():.0%} of the cases.",
+        *[
+            f"Column {name!r}: {count:,} rows hold a category that training had not."
+            for name, count in unseen.items()
+        ],
+    ]
+    if ignored:
+        parts.append(f"Columns that the model does not use: {several(ignored, 10)}.")
+    return View(document, classes, [*parts, f"Saved: {out}"])
+
+
+def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str]) -> View:
+    """Bounds and intervals, each with its assumption."""
+    gaps = [] if results.gaps is None else list(results.gaps)
+    document = _document(
+        "evaluate",
+        data=_data(loaded),
+        subject=subject,
+        evaluations=[each.to_dict() for each in results],
+        gaps=[each.to_dict() for each in gaps],
+        notes=notes,
+    )
+    rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
+    names = dict.fromkeys(each.assumption for each in results)
+    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *_assumptions(list(names)), *notes]
+    return View(document, _plain_rows(rows), parts)
+
+
+def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
+    """The difference, and the verdict."""
+    values = result.to_dict()
+    document = _document("compare", data=_data(loaded), comparison=values, notes=notes)
+    verdict = {"a": f"a ({result.a}) is better", "b": f"b ({result.b}) is better"}.get(
+        result.verdict, "undecided"
+    )
+    parts = [
+        *_data_parts(loaded.prepared),
+        _intervals([result]),
+        *_assumptions([result.assumption]),
+        *result.remarks[1:],
+        *notes,
+        f"Verdict: {verdict}.",
+    ]
+    row = {name: value for name, value in values.items() if not isinstance(value, list)}
+    return View(document, [row], parts)
+
+
+def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:
+    """The summary of the page, and where it is."""
+    summary = document["summary"]
+    lines = [summary["missing"]] if "missing" in summary else [summary["headline"], *summary["sentences"]]
+    models = document["models"] if isinstance(document["models"], list) else []
+    rows = [
+        {"model": model["key"], **{name: each[name] for name in ("metric", "assumption", *INTERVAL)}}
+        for model in models
+        for each in model["evaluations"]
+    ]
+    return View(document, rows, [*lines, f"Saved: {out} ({n_bytes / 1e6:.1f} MB); open it in a browser."])
+
+
+def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
+    level = f"{100 * results[0].confidence_level:.4g} % interval" if results else "interval"
+    return table(
+        ("metric", "assumption", "lower", "upper", level),
+        (
+            (
+                each.title,
+                each.assumption,
+                number(each.lower),
+                number(each.upper),
+                f"[{number(each.ci_lower)}, {number(each.ci_upper)}]" + (" empty" if each.empty else ""),
+            )
+            for each in results
+        ),
+        right="lower upper",
+        limit=200,
+    )
+
+
+def _assumptions(names: list[str]) -> list[str]:
+    return [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
+
+
+def _plain_rows(rows: list[dict[Any, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            str(name): None if isinstance(value, float) and np.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]

@@ -1,0 +1,166 @@
+"""The command as a process: it starts fast, and Ctrl-C ends it in two seconds with nothing left behind."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROLES, make_cases
+
+COMMAND = (sys.executable, "-m", "selective_labels")
+# As the design says; a loaded machine gets some more.
+SECONDS_TO_END = 2.0
+LOADED = 2.0
+RUNS = {
+    "fit": ("fit", "--model", "out"),
+    "fit with two processes": ("fit", "--model", "out", "--jobs", "2"),
+    "report": ("report", "--out", "out", "--predictions", "guess"),
+    "check": ("check",),
+}
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A table that keeps every command busy for longer than the test."""
+    path = tmp_path_factory.mktemp("large") / "cases.csv"
+    make_cases(60_000).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start processes in an empty folder; those that a failing test leaves are ended."""
+    started = []
+
+    def start(*command):
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        process = subprocess.Popen(
+            [*map(str, command)],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wait_until_busy(process, seconds):
+    """Processor seconds of the process itself, so that a loaded machine waits longer."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    for _ in range(600):
+        assert process.poll() is None, process.communicate()
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        if (int(fields[11]) + int(fields[12])) / ticks > seconds:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the command does not get to work")
+
+
+def living(group):
+    """Processes of a group that are not dead and waiting to be buried."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] not in "ZX":
+            found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="optional: reads /proc")
+@pytest.mark.parametrize("to_group", [False, True], ids=["to the process", "to the group"])
+@pytest.mark.parametrize("name", RUNS)
+def test_an_interrupt_ends_it_in_two_seconds(start, large, tmp_path, name, to_group):
+    command, *options = RUNS[name]
+    process = start(*COMMAND, command, large, *ROLES, "--exclude", "guess,score", *options)
+    wait_until_busy(process, 3.0)
+    began = time.monotonic()
+    (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < SECONDS_TO_END + LOADED
+    assert process.returncode == 130
+    assert "Interrupted." in errors
+    assert "same command" in errors, "it says how to resume"
+    left = [path.name for path in tmp_path.iterdir() if path.name != ".out.partial.json"]
+    assert left == [], "nothing under the final name, no temporary file"
+    time.sleep(0.5)
+    assert living(process.pid) == [], "no worker goes on"
+
+
+STUCK = """
+import ctypes, sys
+from selective_labels.cli import app, main
+
+@app.command("stuck")
+def stuck(context: app.typer.Context) -> None:
+    print("stuck", file=sys.stderr, flush=True)
+    while True:
+        try:
+            ctypes.CDLL(None).poll(None, 0, 60_000)
+        except KeyboardInterrupt:
+            pass
+
+sys.argv = ["selective-labels", "stuck"]
+main()
+"""
+
+
+def test_a_call_that_does_not_come_back_is_ended(start):
+    process = start(sys.executable, "-c", STUCK)
+    assert process.stderr.readline() == "stuck\n"
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=30)[1]
+    assert time.monotonic() - began < SECONDS_TO_END + LOADED
+    assert process.returncode == 130
+    assert "Interrupted." in errors
+
+
+def test_help_comes_at_once(tmp_path):
+    """Processor time, so that a loaded machine does not count."""
+    code = "import sys, time; from selective_labels.cli import main; sys.argv[1:] = ['--help']\n"
+    code += "try: main()\nfinally: print(time.process_time(), *sys.modules, file=sys.stderr)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, *modules = result.stderr.split()
+    assert float(seconds) < 1.0
+    assert not {"pandas", "sklearn", "scipy", "skops"} & set(modules), "heavy parts are imported when needed"
+
+
+def test_progress_is_drawn_on_a_terminal(tmp_path):
+    make_cases(300).to_csv(tmp_path / "cases.csv", index=False)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "check", "cases.csv", *ROLES, "--features", "age", "--folds", "2", "--format", "csv"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(theirs)
+    drawn = b""
+    try:
+        while part := os.read(ours, 4096):
+            drawn += part
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    results = process.communicate()[0]
+    assert process.returncode == 0
+    assert b"left:" in drawn, "bars tell the time left"
+    assert results.startswith(b"code,"), "results stay on standard output"
