@@ -4,7 +4,9 @@ import json
 import shutil
 
 import pytest
+from rich.console import Console
 
+from selective_labels import demo
 from selective_labels.report import render
 from tests.report.documents import document
 from tests.report.test_render import HOSTILE
@@ -56,7 +58,8 @@ def files(tmp_path_factory):
     }
     for name, given in pages.items():
         (folder / f"{name}.html").write_text(render(given), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in pages}
+    demo.write_page(demo.make_loans(800).table, folder / "demo.html", Console(quiet=True))
+    return {name: folder / f"{name}.html" for name in (*pages, "demo")}
 
 
 def visit(browser, path, screen="desktop", scheme="light"):
@@ -84,12 +87,13 @@ def press(browser, selector, *keys):
     element.send_keys(*keys)
 
 
+@pytest.mark.parametrize("name", ["plain", "demo"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_page_opens_quietly_and_fits(browser, files, screen, scheme):
-    said, asked = visit(browser, files["plain"], screen, scheme)
+def test_the_page_opens_quietly_and_fits(browser, files, screen, scheme, name):
+    said, asked = visit(browser, files[name], screen, scheme)
     assert said == []
-    assert asked == [files["plain"].as_uri()], "the file itself and nothing else"
+    assert asked == [files[name].as_uri()], "the file itself and nothing else"
     widths = browser.execute_script(
         "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
     )
@@ -117,9 +121,10 @@ def test_dark_and_light_are_different(browser, files):
     assert grounds == ["rgb(253, 252, 250)", "rgb(22, 24, 28)"]
 
 
+@pytest.mark.parametrize("name", ["plain", "demo"])
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_slider_moves_numbers_and_marks(browser, files, screen):
-    visit(browser, files["plain"], screen)
+def test_the_slider_moves_numbers_and_marks(browser, files, screen, name):
+    visit(browser, files[name], screen)
     marks = "return [...document.querySelectorAll('.explorer:not([hidden]) .mark')].map((e) => e.outerHTML)"
     before, drawn = browser.execute_script(READINGS), browser.execute_script(marks)
     press(browser, ".explorer:not([hidden]) .slider", "\ue014" * 3)  # arrow right
