@@ -30,3 +30,9 @@ def test_violation_among_a_third_of_cases_is_found_only_by_kind():
 
 def test_without_features_there_are_no_kinds():
     assert CHECK(context_of(designs.without_features(1000, 4, seed()))).status == "not applicable"
+
+
+def test_kinds_with_few_cases_per_decision_maker_are_not_tested():
+    result = CHECK(context_of(designs.plain(3000, 40, seed())))
+    assert result.status == "not applicable"
+    assert "fewer than 3,200 cases" in result.message, "the mean of few heavy scores is not normal"

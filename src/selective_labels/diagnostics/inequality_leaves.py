@@ -22,8 +22,8 @@ def _find(context: Context) -> Finding:
     smallest = max(SMALLEST_LEAF, per_arm, len(values) // (4 * MOST_LEAVES))
     need(
         len(values) >= 2 * smallest,
-        f"fewer than {2 * smallest:,} cases cannot be cut into kinds with {SMALLEST_LEAF_PER_ARM} cases or "
-        "more of each decision-maker (or group of them).",
+        f"fewer than {2 * smallest:,} cases cannot be cut into kinds with {SMALLEST_LEAF_PER_ARM} cases per "
+        "decision-maker (or group of them).",
     )
     # Leaves follow what the models expect, not the scores: a kind of case is not chosen for its luck.
     expected = context.scores["instrument"].plug_in.sum(axis=1)
