@@ -171,7 +171,7 @@ def sensitivity_curve(
     ----------
     classifier : fitted classifier, (n_samples,) labels or (n_samples, n_classes) probabilities
         Fitted to other cases. Not used by "share": None will do.
-    X : (n_samples, n_features) array or frame of numbers
+    X : (n_samples, n_features) array or frame
     y : (n_samples,) labels with holes
     decision_maker : (n_samples,) ids, optional
         Needed for ``limit="instrument"``.
