@@ -1,6 +1,8 @@
 """The two rules that a report is about: the user's, and ours."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pandas as pd
 
 from selective_labels.assessment.cases import Cases
 from selective_labels.baselines import SelectedSampleClassifier
-from selective_labels.evaluation.subject import ArraySubject, read_subject
+from selective_labels.evaluation.subject import ArraySubject, ClassifierSubject, read_subject
 from selective_labels.learners import UCLClassifier
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
@@ -101,12 +103,8 @@ def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender
 def usual_practice(cases: Cases, event: int, seeds: np.ndarray) -> Contender:
     """Train on the labeled cases as if they were everybody, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
-    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
-        part, rest = cases.take(train), cases.take(test)
-        classifier = SelectedSampleClassifier(random_state=int(seeds[number + 1]))
-        classifier.fit(part.X, part.y, **part.roles)
-        subject = read_subject(classifier, rest.X, _with_classes(rest, cases))
-        codes[test], scores[test] = subject.chosen.argmax(axis=1), subject.probabilities[:, event]
+    for half in _predicted_halves(cases, seeds, SelectedSampleClassifier):
+        codes[half.rows], scores[half.rows] = half.codes, half.subject.probabilities[:, event]
     description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}"
     return Contender("yours", "Trained on labeled cases only", description, codes, scores)
 
@@ -115,13 +113,9 @@ def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: A
     """Learn with bounds on the missing labels, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     decided = np.empty(len(cases), dtype=bool)
-    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
-        part, rest = cases.take(train), cases.take(test)
-        classifier = UCLClassifier(mode="partial", random_state=int(seeds[number + 1]), **settings)
-        classifier.fit(part.X, part.y, **part.roles)
-        subject = read_subject(classifier, rest.X, _with_classes(rest, cases), "our classifier")
-        codes[test], scores[test] = subject.chosen.argmax(axis=1), subject.score(event)
-        decided[test] = classifier.decided(rest.X)
+    for half in _predicted_halves(cases, seeds, partial(UCLClassifier, mode="partial", **settings)):
+        codes[half.rows], scores[half.rows] = half.codes, half.subject.score(event)
+        decided[half.rows] = half.subject.classifier.decided(half.subject.X)
     description = (
         "UCLClassifier: learned from the labels seen and from who decided, so that the worst that the "
         f"missing labels could do is as small as possible. {HALVES}"
@@ -138,14 +132,31 @@ def labeled_accuracy(contender: Contender, cases: Cases) -> float | None:
     return float(np.average(right, weights=cases.weights[seen]))
 
 
+@dataclass(frozen=True, eq=False)
+class _Half:
+    """Rows, and a classifier that was fitted to the other half, on them."""
+
+    rows: np.ndarray
+    subject: ClassifierSubject
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Codes of the predicted classes."""
+        return self.subject.chosen.argmax(axis=1)
+
+
+def _predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[_Half]:
+    """Each half of the cases, predicted by a classifier that was fitted to the other."""
+    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
+        part, rest = cases.take(train), cases.take(test)
+        classifier = make(random_state=int(seeds[number + 1])).fit(part.X, part.y, **part.roles)
+        yield _Half(test, ClassifierSubject(classifier, rest.X, cases.data.classes, "the classifier"))
+
+
 def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     data = cases.data
     names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
     return make_folds(outcome_codes(data.y), 2, groups=data.groups, outcome_names=names, random_state=seed)
-
-
-def _with_classes(part: Cases, whole: Cases) -> Any:
-    return part.data.coded_like(whole.data.classes, whole.data.decision_makers)
 
 
 def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:

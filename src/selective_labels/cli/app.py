@@ -173,12 +173,13 @@ def predict(
     frame = read_source(
         data, file, [*kept, *(name for name, kind in saved.schema.kinds.items() if kind == "category")]
     )
-    predictions = prediction_table(saved, frame, kept)
+    X = saved.schema.read(frame)
+    predictions = prediction_table(saved, X, frame, kept)
     write_predictions(predictions, out)
     if out != STANDARD_OUTPUT:
         used = {*saved.schema.names, *kept}
         ignored = [column for column in frame.columns if column not in used]
-        unseen = saved.schema.unseen_categories(saved.schema.read(frame))
+        unseen = saved.schema.unseen_categories(X)
         show(predict_view(data, model, out, predictions, ignored, unseen), format)
 
 

@@ -18,19 +18,23 @@ from selective_labels.tables.roles import require_column
 STANDARD_OUTPUT = "-"
 
 
-def prediction_table(saved: SavedModel, frame: pd.DataFrame, keep: Sequence[str] = ()) -> pd.DataFrame:
+def prediction_table(
+    saved: SavedModel, X: pd.DataFrame, frame: pd.DataFrame, keep: Sequence[str] = ()
+) -> pd.DataFrame:
     """Predictions, bounds of class probabilities, and whether the data decide; rows in their order.
 
     Parameters
     ----------
     saved : SavedModel
+    X : pandas.DataFrame
+        The table as the model's schema reads it.
     frame : pandas.DataFrame
+        The table.
     keep : sequence of str
         Columns of the table to put first, such as ids.
     """
     for column in keep:
         require_column(frame, column, "--keep")
-    X = saved.schema.read(frame)
     bounds = saved.model.predict_bounds(X)
     # As the model's own `decided`, which would compute the bounds a second time.
     columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost)}

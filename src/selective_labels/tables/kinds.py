@@ -5,10 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
+from selective_labels.feature_table import CATEGORY, DATE, NUMBER
 from selective_labels.tables.errors import TableError, shown
 
-NUMBER, DATE, CATEGORY = "number", "date", "category"
-KINDS = (NUMBER, DATE, CATEGORY)
 # A column of numbers with fewer other values than this share has typing errors, not categories.
 STRAY_SHARE = 0.01
 YEAR_FIRST = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d{2}.*)?")
