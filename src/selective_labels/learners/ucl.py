@@ -16,10 +16,11 @@ from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
-from selective_labels.learners.identified import NO_RANGE, PlugIn, identify
+from selective_labels.learners.identified import NO_RANGE, PlugIn
 from selective_labels.learners.linear import fit_linear
 from selective_labels.learners.neural import fit_neural
 from selective_labels.learners.problem import CostSensitiveProblem
+from selective_labels.learners.remembered import identify_once
 from selective_labels.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
 from selective_labels.learners.weighted import fit_classifier
 from selective_labels.nuisance.features import boosting, one_hot_before
@@ -65,6 +66,9 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable of folds
     n_jobs : int or None
     random_state : int, RandomState or None
+    memory : None, path or joblib.Memory
+        Where to keep what was identified, so that learners of the same data, mode and seed (another
+        `estimator` or `surrogate`) need not fit the nuisance model again.
 
     Attributes
     ----------
@@ -106,6 +110,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         n_jobs: int | None = None,
         random_state: Any = None,
+        memory: Any = None,
     ):
         self.mode = mode
         self.estimator = estimator
@@ -117,6 +122,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.memory = memory
 
     def fit(
         self,
@@ -171,7 +177,8 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.decision_makers_ = data.decision_makers
         self.n_ignored_labels_ = data.n_ignored_labels
-        self._identified, rows = identify(
+        self._identified, rows = identify_once(
+            self.memory,
             data,
             mode=self.mode,
             instrument=self.instrument,

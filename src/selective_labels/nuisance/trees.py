@@ -48,9 +48,10 @@ class ClassifierJoint:
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        features = self.encoder_.transform(X)
-        arms = (np.full(len(X), arm) for arm in range(self.n_arms))
-        return np.stack([self._probabilities(features, arm) for arm in arms])
+        # One call for all decision-makers: trees and encoders are slow to start.
+        features = np.tile(self.encoder_.transform(X), (self.n_arms, 1))
+        arms = np.repeat(np.arange(self.n_arms), len(X))
+        return self._probabilities(features, arms).reshape(self.n_arms, len(X), self.n_outcomes)
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""

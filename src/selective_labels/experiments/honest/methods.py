@@ -10,6 +10,7 @@ import selective_labels as sl
 from selective_labels.experiments.engine import Rows
 from selective_labels.experiments.honest.classifiers import choose_settings, make_classifier
 from selective_labels.experiments.honest.designs import Draw, limits_of
+from selective_labels.experiments.honest.task_memory import TaskMemory
 from selective_labels.experiments.scoring import Scorer, Split, split_rows
 from selective_labels.experiments.tasks import Setup, Task, whole_number
 
@@ -38,9 +39,9 @@ def compare_methods(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     split = split_rows(draw(task, setup, seeds[0]), whole_number(seeds[1]))
     scorer = Scorer(split, limits_of(draw, task.cell, task.mirrored))
     chosen, seed = setup.chosen(task), whole_number(seeds[2])
-    rows = []
+    rows, memory = [], TaskMemory()
     for name in classifiers:
-        for method, fitted in _fitted(split, name, chosen, seed):
+        for method, fitted in _fitted(split, name, chosen, seed, memory):
             rows.append(scorer.row(fitted.predict(split.test_features), method, name))
     return rows
 
@@ -66,7 +67,9 @@ def choose_for_cell(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     return [{"name": name, "value": json.dumps(value)} for name, value in choices.items()]
 
 
-def _fitted(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
+def _fitted(
+    split: Split, name: str, chosen: Mapping[str, Any], seed: int, memory: TaskMemory
+) -> Iterator[tuple[str, Any]]:
     """Every method, fitted to the training rows, one after the other."""
     makers = split.decision_maker
     if name != PLUG_IN:
@@ -78,19 +81,21 @@ def _fitted(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> It
         yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
         yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
         yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
-    yield "partial", _learn("partial", split, name, chosen, seed, makers)
-    yield "point", _learn("point", split, name, chosen, seed, makers)
     # One decision-maker for everybody: the same learner, and bounds that know nothing of the instrument.
-    yield "no-instrument", _learn("partial", split, name, chosen, seed, np.zeros(len(makers), dtype=int))
-
-
-def _learn(
-    mode: str, split: Split, name: str, chosen: Mapping[str, Any], seed: int, makers: np.ndarray
-) -> sl.UCLClassifier:
-    learner = sl.UCLClassifier(
-        mode, _estimator(split, name, chosen, seed), nuisance=chosen[NUISANCE], random_state=seed
-    )
-    return learner.fit(split.features, split.y, decision_maker=makers)
+    nobody = np.zeros(len(makers), dtype=int)
+    for method, mode, ids in (
+        ("partial", "partial", makers),
+        ("point", "point", makers),
+        ("no-instrument", "partial", nobody),
+    ):
+        learner = sl.UCLClassifier(
+            mode,
+            _estimator(split, name, chosen, seed),
+            nuisance=chosen[NUISANCE],
+            random_state=seed,
+            memory=memory,
+        )
+        yield method, learner.fit(split.features, split.y, decision_maker=ids)
 
 
 def _estimator(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Any:

@@ -115,10 +115,11 @@ def binary_point_weight(train: Rows, test: Rows, n_classes: int, noise: Noise) -
 
 def _costs(train: Rows, design: np.ndarray, at: list[np.ndarray], n_classes: int, noise: Noise) -> np.ndarray:
     decided = _boosting(design, train.decision)
+    share_refused = [1.0 - _mean(decided, each) for each in at]
     lower, upper = np.empty((2, len(at[0]), n_classes))
     for label in range(n_classes):
         model = _boosting(design, train.seen(label))
-        refused = np.array([(1.0 - _mean(decided, each)) * noise.factor() for each in at])
+        refused = np.array([each * noise.factor() for each in share_refused])
         labeled = np.array([_mean(model, each) * noise.factor() for each in at])
         lower[:, label] = np.quantile(labeled, HIGH, axis=0)
         upper[:, label] = np.quantile(labeled + refused, LOW, axis=0)
