@@ -1,9 +1,12 @@
-"""What every estimator of the package does with its input, and asks of scikit-learn's routing."""
+"""What every classifier of the package does with its input, and asks of scikit-learn's routing."""
 
-from typing import Any
+from abc import ABCMeta, abstractmethod
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from selective_labels.data import HOLE, SelectiveLabels
@@ -21,6 +24,102 @@ FIT_METADATA = {
 SCORE_METADATA = {"decision_maker": True, "decision": True, "sample_weight": True}
 
 
+class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """A classifier of cases whose labels are seen only where someone decided in favour.
+
+    Reads a table and its roles, for all classifiers of the package; each says in `_learn` what it does with
+    them.
+    """
+
+    __metadata_request__fit = FIT_METADATA
+    __metadata_request__score = SCORE_METADATA
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        decision_maker: Any = None,
+        decision: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        assignment: Any = None,
+    ) -> Self:
+        """Learn from the seen labels and from who decided.
+
+        All that is given is checked; the class says what it does not use.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of numbers, or table of numbers, text, categories and dates
+            Missing values are allowed. Categories are encoded by each model, from the rows that it is fitted
+            on; callables of X (`nuisance`, `label_range`) get an array with their codes, in order of first
+            appearance.
+        y : (n_samples,) labels of any type, with holes
+            -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
+        decision_maker : (n_samples,) ids
+            May be left out if every label is seen, or where the class does not need it.
+        decision : (n_samples,) of 0 and 1, optional
+            Says which labels count; -1 may then be a class.
+        sample_weight : (n_samples,) array, optional
+        groups : (n_samples,) array, optional
+            Repeated cases, kept together in folds.
+        strata : (n_samples,) array, optional
+            Cells within which assignment is random; leniency is measured within them.
+        assignment : (n_samples, n_decision_makers) array or callable of X, optional
+            Known probabilities of decision-makers.
+
+        Returns
+        -------
+        self
+        """
+        data = read_training_data(
+            self,
+            X,
+            y,
+            decision_maker=decision_maker,
+            decision=decision,
+            sample_weight=sample_weight,
+            groups=groups,
+            strata=strata,
+            assignment=assignment,
+        )
+        reason = self._why_decision_makers(data)
+        if decision_maker is None and reason is not None:
+            raise ValueError(f"decision_maker is missing: {reason}.")
+        self.classes_ = data.classes
+        self.n_ignored_labels_ = data.n_ignored_labels
+        self._learn(data)
+        return self
+
+    def score(
+        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
+        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        models = (getattr(self, name, None) for name in ("estimator", "nuisance", "propensity"))
+        tags.input_tags.allow_nan = all(
+            get_tags(model).input_tags.allow_nan for model in models if hasattr(model, "fit")
+        )
+        return tags
+
+    @abstractmethod
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+
+    @abstractmethod
+    def _learn(self, data: SelectiveLabels) -> None:
+        """Set the fitted attributes; `classes_` and `n_ignored_labels_` are set already."""
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        """Why these data cannot be learned from without decision-makers; None if they can."""
+        return None
+
+
 def read_training_data(
     estimator: BaseEstimator,
     X: Any,
@@ -32,13 +131,12 @@ def read_training_data(
     groups: Any = None,
     strata: Any = None,
     assignment: Any = None,
-    needs_decision_maker: bool = True,
 ) -> SelectiveLabels:
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
     Features become a float array in which NaN is allowed and categories are codes; the estimator remembers
-    which, and :func:`read_features` codes other tables alike. Without a decision-maker, every label must be
-    seen unless `needs_decision_maker` is false; all rows then belong to one.
+    which, and :func:`read_features` codes other tables alike. Without decision-makers, all rows belong to
+    one.
 
     Returns
     -------
@@ -68,10 +166,6 @@ def read_training_data(
         assignment=assignment(original) if callable(assignment) else assignment,
         categorical=() if coding is None else coding.categorical,
     )
-    if needs_decision_maker and decision_maker is None and (data.y == HOLE).any():
-        raise ValueError(
-            "decision_maker is missing: y has holes, and who decided each case is what identifies the rest."
-        )
     if len(data.classes) < 2:
         raise ValueError(
             f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed to learn from."
@@ -93,3 +187,24 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
         )
     checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
     return checked.astype(float, copy=False)
+
+
+def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
+    """Share of right predictions, refused where a label is missing.
+
+    Rows with labels are a chosen sample: their accuracy says little about everybody.
+    """
+    data = SelectiveLabels.from_arrays(
+        predicted,
+        y,
+        decision_maker=np.zeros(len(predicted)),
+        decision=decision,
+        sample_weight=sample_weight,
+    )
+    n_holes = int(np.sum(data.y == HOLE))
+    if n_holes:
+        raise ValueError(
+            f"{n_holes} of {len(data)} labels are missing; accuracy on the others is not accuracy on all: "
+            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search."
+        )
+    return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))

@@ -4,18 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import draw_seed, takes_missing_features
-from selective_labels.baselines.labeled_rows import full_label_accuracy
+from selective_labels.baselines.inner import draw_seed
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features, read_training_data
+from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.identification.bounds import Bounds, repair
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import project_to_simplex
@@ -33,7 +32,7 @@ def _is_unconfounded(classifier: "DoublyRobustClassifier") -> bool:
     return True
 
 
-class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
+class DoublyRobustClassifier(SelectiveClassifier):
     """A classifier from regressions of debiased scores on the features.
 
     φ_k = D Y_k + Γ^{±1} (AIPW_k - D Y_k),   AIPW_k = μ_k(X) + D / π(X) (1{Y=k} - μ_k(X)),
@@ -47,7 +46,8 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
 
     which contain P(Y*=k | x) if classes are at most Γ times more, and less, frequent among unlabeled than
     among labeled cases. Predictions minimise the (worst-case) expected regret. There is no instrument here:
-    Γ is an assumption that no decision-maker can confirm.
+    Γ is an assumption that no decision-maker can confirm, and decision-makers, strata and assignment are not
+    used.
 
     Parameters
     ----------
@@ -88,9 +88,6 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
-
     def __init__(
         self,
         estimator: Any = None,
@@ -109,48 +106,7 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
-    ) -> "DoublyRobustClassifier":
-        """Cross-fit the models of decision and label, score every row, regress the scores.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or frame
-        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
-        decision : (n_samples,) of 0 and 1, optional
-            Says which labels count; -1 may then be a class.
-        sample_weight : (n_samples,) array, optional
-        groups : (n_samples,) array, optional
-            Repeated cases: kept together in the folds.
-        decision_maker, strata, assignment : optional
-            Checked and not used: there is no instrument here.
-
-        Returns
-        -------
-        self
-        """
-        data = read_training_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-            needs_decision_maker=False,
-        )
+    def _learn(self, data: SelectiveLabels) -> None:
         random_state = check_random_state(self.random_state)
         regressor = _regressor(self.estimator, draw_seed(random_state), data.categorical)
         if self.cost is not None and np.shape(self.cost) != (len(data.classes),) * 2:
@@ -161,9 +117,6 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
         lower, upper, self.clipped_share_ = self._scores(data, draw_seed(random_state))
         self.lower_models_ = _regressions(regressor, data, lower)
         self.upper_models_ = self.lower_models_ if self.gamma == 1.0 else _regressions(regressor, data, upper)
-        self.classes_ = data.classes
-        self.n_ignored_labels_ = data.n_ignored_labels
-        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Classes of the smallest (worst-case) regret, (n_samples,)."""
@@ -184,17 +137,6 @@ class DoublyRobustClassifier(ClassifierMixin, BaseEstimator):
         features = read_features(self, X)
         ends = (_predictions(models, features) for models in (self.lower_models_, self.upper_models_))
         return repair(Bounds(*(np.clip(end, 0.0, 1.0) for end in ends)))[0]
-
-    def score(
-        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
-        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_missing_features(self.estimator)
-        return tags
 
     def _scores(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Scores of both ends, (n_samples, n_classes) each, and the share of clipped rows."""

@@ -3,8 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,16 +11,14 @@ from selective_labels.baselines.inner import (
     classifier_of,
     draw_seed,
     has_probabilities,
-    takes_missing_features,
 )
-from selective_labels.baselines.labeled_rows import full_label_accuracy
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features, read_training_data
+from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.weighting import fit_weighted
 
 
-class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
+class ExpertConsistencyClassifier(SelectiveClassifier):
     """A classifier fitted to decisions where decision-makers agree, and to seen labels elsewhere.
 
     With leniency λ_z(x) = P(D=1 | x, z), by models that have not seen the row, the amalgamated label is
@@ -38,6 +35,8 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
     It *assumes* that what all decision-makers refuse is bad and what all accept is good. That is a claim
     about their judgement, not something that the data identify: consistent refusal is compatible with any
     outcome, and the bounds of :class:`~selective_labels.UCLClassifier` are widest exactly there.
+
+    If every label is seen, this is a plain classifier. Strata and assignment are not used.
 
     Parameters
     ----------
@@ -81,9 +80,6 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
     (3,)
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
-
     def __init__(
         self,
         estimator: Any = None,
@@ -104,52 +100,9 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
-    ) -> "ExpertConsistencyClassifier":
-        """Find where decision-makers agree, and fit to the amalgamated labels.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or frame
-        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
-            If every label is seen, this is a plain classifier: there is no refusal to learn from.
-        decision_maker : (n_samples,) ids, optional
-        decision : (n_samples,) of 0 and 1, optional
-            Says which labels count; -1 may then be a class.
-        sample_weight : (n_samples,) array, optional
-        groups : (n_samples,) array, optional
-            Repeated cases: kept together in the folds.
-        strata, assignment : optional
-            Checked and not used.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, data: SelectiveLabels) -> None:
         if not 0.0 <= self.epsilon < 0.5:
             raise ValueError(f"epsilon={self.epsilon!r} must be at least 0 and below one half.")
-        data = read_training_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-            needs_decision_maker=False,
-        )
         random_state = check_random_state(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         labels, refused, accepted = self._amalgamate(data, draw_seed(random_state))
@@ -164,8 +117,6 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
         self.refused_share_ = float(refused.mean())
         self.accepted_share_ = float(accepted.mean())
         self.n_imputed_ = int(np.sum(rows & (data.y == HOLE)))
-        self.n_ignored_labels_ = data.n_ignored_labels
-        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
@@ -177,17 +128,6 @@ class ExpertConsistencyClassifier(ClassifierMixin, BaseEstimator):
         """Estimates of the probabilities of the amalgamated label, (n_samples, n_classes)."""
         check_is_fitted(self)
         return self.classifier_.predict_proba(read_features(self, X))
-
-    def score(
-        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
-        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_missing_features(self.estimator)
-        return tags
 
     def _amalgamate(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes of the labels to learn, and the rows that everybody refuses and accepts."""

@@ -7,7 +7,6 @@ from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 
@@ -52,11 +51,6 @@ def has_probabilities(baseline: Any) -> bool:
     """Whether the classifier which a baseline is set to use can give probabilities."""
     chosen = baseline.estimator
     return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
-
-
-def takes_missing_features(choice: Any) -> bool:
-    """Whether a choice of model accepts NaN among the features; what is no model is refused elsewhere."""
-    return not hasattr(choice, "fit") or get_tags(choice).input_tags.allow_nan
 
 
 def require_probabilities(classifier: ClassifierMixin, why: str) -> None:

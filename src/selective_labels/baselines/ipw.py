@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,22 +13,21 @@ from selective_labels.baselines.inner import (
     draw_seed,
     has_probabilities,
     require_probabilities,
-    takes_missing_features,
 )
 from selective_labels.baselines.labeled_rows import (
+    FEATURE_REASON,
     design_matrix,
     fit_labeled_rows,
-    full_label_accuracy,
-    read_baseline_data,
 )
-from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features
+from selective_labels.data import SelectiveLabels
+from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.weighting import fit_weighted
 
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
 
 
-class IPWClassifier(ClassifierMixin, BaseEstimator):
+class IPWClassifier(SelectiveClassifier):
     """A classifier fitted to the labeled rows, weighted by the inverse of their chance of a label.
 
     It minimises Σ_{i: D_i=1} w_i loss(f(x_i), y_i), where
@@ -42,7 +41,7 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
     unchanged: it is argmax_k P(Y=k | x, D=1), that of :class:`SelectedSampleClassifier`. Weights act only
     through misspecification: a rule that cannot fit everywhere is made to fit where people are, not where
     labels are. They correct nothing that decision-makers saw and the features do not hold, and they cost
-    variance: `effective_sample_size_` says how much.
+    variance: `effective_sample_size_` says how much. Strata and assignment are not used.
 
     Parameters
     ----------
@@ -88,9 +87,6 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
-
     def __init__(
         self,
         estimator: Any = None,
@@ -107,52 +103,9 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
-    ) -> "IPWClassifier":
-        """Predict each row's chance of a label, then fit to the rows that have one.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or frame
-        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
-        decision_maker : (n_samples,) ids, optional
-            Needed if `use_decision_maker`, holes or not.
-        decision : (n_samples,) of 0 and 1, optional
-            Says which labels count; -1 may then be a class.
-        sample_weight : (n_samples,) array, optional
-            Weights of both models.
-        groups : (n_samples,) array, optional
-            Repeated cases: kept together in the folds.
-        strata, assignment : optional
-            Checked and not used: there is no instrument here.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, data: SelectiveLabels) -> None:
         if not 0 < self.clip <= 1:
             raise ValueError(f"clip={self.clip!r} must be above 0 and at most 1.")
-        data = read_baseline_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-        )
         random_state = check_random_state(self.random_state)
         kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
         classifier = classifier_of(self.estimator, **kinds)
@@ -174,11 +127,11 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
         base = None if data.sample_weight is None else data.sample_weight[labeled]
         weight = inverse_propensity_weight(chance[labeled], self.clip, base)
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
-        self.classes_ = data.classes
-        self.n_ignored_labels_ = data.n_ignored_labels
         self.propensity_clipped_share_ = float(np.mean(chance[labeled] < self.clip))
         self.effective_sample_size_ = effective_sample_size(weight)
-        return self
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        return FEATURE_REASON if self.use_decision_maker else None
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
@@ -190,18 +143,6 @@ class IPWClassifier(ClassifierMixin, BaseEstimator):
         """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
         check_is_fitted(self)
         return self.model_.predict_proba(read_features(self, X))
-
-    def score(
-        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
-        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        choices = (self.estimator, self.propensity)
-        tags.input_tags.allow_nan = all(takes_missing_features(choice) for choice in choices)
-        return tags
 
 
 def held_out_propensity(

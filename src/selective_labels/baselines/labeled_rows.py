@@ -1,16 +1,16 @@
 """A classifier of the labeled rows alone, the decision-maker perhaps among its features."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.base import ClassifierMixin
 
 from selective_labels.baselines.inner import require_probabilities
-from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import read_training_data
+from selective_labels.data import SelectiveLabels
 from selective_labels.weighting import fit_weighted
+
+# Why decision-makers must be given.
+FEATURE_REASON = "use_decision_maker=True makes it a feature"
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,6 @@ class LabeledRowsModel:
         return average
 
 
-def read_baseline_data(
-    estimator: BaseEstimator, X: Any, y: Any, *, decision_maker: Any, **roles: Any
-) -> SelectiveLabels:
-    """Check the input of a baseline's ``fit``: it needs decision-makers only if they are to be features."""
-    if estimator.use_decision_maker and decision_maker is None:
-        raise ValueError("decision_maker is missing: use_decision_maker=True makes it a feature.")
-    return read_training_data(
-        estimator, X, y, decision_maker=decision_maker, **roles, needs_decision_maker=False
-    )
-
-
 def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:
     """Features of all rows, with one indicator column per decision-maker if wanted."""
     if not use_decision_maker:
@@ -102,27 +91,6 @@ def fit_labeled_rows(
     features = design_matrix(data, use_decision_maker)[labeled]
     fit_weighted(classifier, features, data.classes[data.y[labeled]], sample_weight)
     return LabeledRowsModel(classifier, data.classes, _shares(data) if use_decision_maker else None)
-
-
-def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
-    """Share of right predictions, refused where a label is missing.
-
-    Rows with labels are a chosen sample: their accuracy says little about everybody.
-    """
-    data = SelectiveLabels.from_arrays(
-        predicted,
-        y,
-        decision_maker=np.zeros(len(predicted)),
-        decision=decision,
-        sample_weight=sample_weight,
-    )
-    n_holes = int(np.sum(data.y == HOLE))
-    if n_holes:
-        raise ValueError(
-            f"{n_holes} of {len(data)} labels are missing; accuracy on the others is not accuracy on all: "
-            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search."
-        )
-    return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))
 
 
 def _shares(data: SelectiveLabels) -> np.ndarray:

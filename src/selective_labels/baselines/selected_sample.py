@@ -3,21 +3,20 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import classifier_of, has_probabilities, takes_missing_features
+from selective_labels.baselines.inner import classifier_of, has_probabilities
 from selective_labels.baselines.labeled_rows import (
+    FEATURE_REASON,
     fit_labeled_rows,
-    full_label_accuracy,
-    read_baseline_data,
 )
-from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features
+from selective_labels.data import SelectiveLabels
+from selective_labels.fitting import SelectiveClassifier, read_features
 
 
-class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
+class SelectedSampleClassifier(SelectiveClassifier):
     """A classifier fitted to the labeled rows only.
 
     It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), s_i the sample weights, and so aims at
@@ -26,6 +25,7 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
 
     which is the best rule for everybody if decisions depend on nothing but the features that is also related
     to the outcome (no unobserved confounding, D independent of Y* given X), and need not be otherwise.
+    There are no folds here and no instrument: groups, strata and assignment are not used.
 
     Parameters
     ----------
@@ -57,9 +57,6 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
     array(['no', 'yes'], dtype=object)
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
-
     def __init__(
         self,
         estimator: Any = None,
@@ -70,54 +67,14 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
         self.use_decision_maker = use_decision_maker
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
-    ) -> "SelectedSampleClassifier":
-        """Fit to the rows that have a label.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or frame
-        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
-        decision_maker : (n_samples,) ids, optional
-            Needed if `use_decision_maker`, holes or not.
-        decision : (n_samples,) of 0 and 1, optional
-            Says which labels count; -1 may then be a class.
-        sample_weight : (n_samples,) array, optional
-        groups, strata, assignment : optional
-            Checked and not used: there are no folds here, and no instrument.
-
-        Returns
-        -------
-        self
-        """
-        data = read_baseline_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-        )
+    def _learn(self, data: SelectiveLabels) -> None:
         random_state = check_random_state(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         weight = None if data.sample_weight is None else data.sample_weight[data.decision == 1]
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
-        self.classes_ = data.classes
-        self.n_ignored_labels_ = data.n_ignored_labels
-        return self
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        return FEATURE_REASON if self.use_decision_maker else None
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
@@ -129,14 +86,3 @@ class SelectedSampleClassifier(ClassifierMixin, BaseEstimator):
         """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
         check_is_fitted(self)
         return self.model_.predict_proba(read_features(self, X))
-
-    def score(
-        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
-        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = takes_missing_features(self.estimator)
-        return tags

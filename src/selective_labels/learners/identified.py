@@ -141,7 +141,7 @@ def identify(
         moments, own = held_out_slopes(joint, data, codes)
         shrinkage = 0.0
         if joint.in_halves and not data.decision.all():
-            warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=3)
+            warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=5)
         if by_leniency:
             shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
         slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)

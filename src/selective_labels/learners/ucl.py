@@ -4,15 +4,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import FIT_METADATA, SCORE_METADATA, read_features, read_training_data
+from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
@@ -35,7 +35,7 @@ def _in_point_mode(classifier: "UCLClassifier") -> bool:
     return True
 
 
-class UCLClassifier(ClassifierMixin, BaseEstimator):
+class UCLClassifier(SelectiveClassifier):
     r"""Learn a classifier for everybody from labels that exist only where someone decided in favour.
 
     min_t E[Σ_k w_k(X) 1{t(X) = k}],
@@ -95,9 +95,6 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
     ((3,), (3, 3))
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
-
     def __init__(
         self,
         mode: str = "partial",
@@ -124,59 +121,10 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.memory = memory
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
-    ) -> "UCLClassifier":
-        """Learn from the seen labels and from who decided.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array of numbers, or table of numbers, text, categories and dates
-            Missing values are allowed. Categories are encoded by each model, from the rows that it is fitted
-            on; callables of X (`nuisance`, `label_range`) get an array with their codes, in order of first
-            appearance.
-        y : (n_samples,) labels with holes
-            -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
-        decision_maker : (n_samples,) ids
-            May be left out only if every label is seen.
-        decision : (n_samples,) of 0 and 1, optional
-        sample_weight : (n_samples,) array, optional
-        groups : (n_samples,) array, optional
-            Repeated cases, kept together in folds.
-        strata : (n_samples,) array, optional
-            Cells within which assignment is random; leniency is measured within them.
-        assignment : (n_samples, n_decision_makers) array or callable of X, optional
-            Known probabilities of decision-makers, used in the moment that chooses the shrinkage.
-
-        Returns
-        -------
-        self
-        """
-        data = read_training_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-        )
+    def _learn(self, data: SelectiveLabels) -> None:
         surrogate = self._check_parameters(data)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
-        self.classes_ = data.classes
         self.decision_makers_ = data.decision_makers
-        self.n_ignored_labels_ = data.n_ignored_labels
         self._identified, rows = identify_once(
             self.memory,
             data,
@@ -201,7 +149,11 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
-        return self
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        if (data.y == HOLE).any():
+            return "y has holes, and who decided each case is what identifies the rest"
+        return None
 
     def predict(self, X: Any) -> np.ndarray:
         """Class with the highest score; never takes a decision-maker.
@@ -283,14 +235,6 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
         chosen = np.searchsorted(self.classes_, prediction)
         return _accuracy_lower_bound(data, chosen, self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = (self.estimator, self.nuisance)
-        tags.input_tags.allow_nan = all(
-            get_tags(each).input_tags.allow_nan for each in inner if hasattr(each, "fit")
-        )
-        return tags
-
     def _check_parameters(self, data: SelectiveLabels) -> str:
         """Refuse what does not fit together; return the surrogate to use."""
         for name, allowed in (("mode", ("partial", "point")), ("instrument", ("leniency", "numeric"))):
@@ -309,7 +253,7 @@ class UCLClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if (
             self.mode == "point"
