@@ -56,10 +56,13 @@ class Picture:
 
 Block: TypeAlias = Heading | Paragraph | Points | Code | Table | Picture
 
+# Tables of more rows are folded in HTML.
+LONG = 24
+
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; font-size: .9rem; }
-caption, figcaption { text-align: left; color: #555; padding: .3rem 0; }
+caption, figcaption { text-align: left; color: #555; padding: .3rem 0; } summary { cursor: pointer; }
 th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; } figure { margin: 1rem 0; }
@@ -140,7 +143,7 @@ def _html_table(frame: pd.DataFrame, caption: str) -> str:
         "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in line) + "</tr>"
         for line in frame.to_numpy().tolist()
     ]
-    return (
-        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    if len(rows) > LONG:
+        return f"<details><summary>{escape(caption)}</summary><table>{table}</table></details>"
+    return f"<table><caption>{escape(caption)}</caption>{table}</table>"
