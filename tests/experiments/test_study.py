@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from selective_labels.experiments.engine import RESULT_COLUMNS
+from selective_labels.experiments.engine import RESULT_COLUMNS, TIME_COLUMNS
 from selective_labels.experiments.study import write_study
 from selective_labels.experiments.study.numbers import gaps_closed, read_results
 from selective_labels.experiments.study.published import beside, read_published
@@ -125,6 +125,42 @@ def test_the_html_page_needs_nothing_but_itself(tmp_path):
     assert "data:image/png;base64," in page, "pictures are inside"
     assert 'src="study' not in page
     assert "http" not in page.replace("http-equiv", ""), "nothing is fetched"
+
+
+def test_the_page_says_what_it_took(tmp_path):
+    (tmp_path / "honest").mkdir()
+    write_results(tmp_path / "honest", ["strong"], n_repetitions=2)
+    times = TaskTable(tmp_path / "honest" / "times.csv", TIME_COLUMNS)
+    for repetition in (-1, 0, 1):
+        task = Task("strong", "honest", "additive", False, "main", repetition)
+        times.append(task, [{"seconds": 200.0, "processor_seconds": 100.0}])
+    write_study([tmp_path / "honest"], tmp_path / "docs")
+    page = (tmp_path / "docs" / "study.md").read_text()
+    assert "| honest | strong | main | 2 | 2 | 2 | 5 |" in page, "the choice of settings counts"
+
+
+def test_means_that_no_chance_touches_are_named(tmp_path):
+    (tmp_path / "means").mkdir()
+    rows = [
+        {"selection": "nucem", "alpha": 0.5, "method": "full", "estimator": name, "mean_accuracy": 0.71}
+        for name in ("SVM", "AdaBoost")
+    ]
+    pd.DataFrame(rows).assign(std_accuracy=0.0).to_csv(tmp_path / "means" / "fico.csv", index=False)
+    (tmp_path / "released").mkdir()
+    table = TaskTable(tmp_path / "released" / "results.csv", RESULT_COLUMNS)
+    for repetition in range(2):
+        accuracies = {"SVM": 0.723, "AdaBoost": 0.72 + 0.01 * repetition}
+        table.append(
+            Task("fico", "published", "nucem-a0.5", False, "usual", repetition),
+            [
+                {"method": "full", "classifier": name, "setting": "best of six splits", "accuracy": value}
+                for name, value in accuracies.items()
+            ],
+        )
+    write_study([tmp_path / "released"], tmp_path / "docs", tmp_path / "means")
+    page = (tmp_path / "docs" / "study.md").read_text()
+    assert "- SVM: 0.723, stored 0.710" in page
+    assert "- AdaBoost:" not in page, "its repetitions differ"
 
 
 def test_no_results_are_an_error(tmp_path):

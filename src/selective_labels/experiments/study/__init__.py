@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from selective_labels.experiments.study.document import to_html, to_markdown
-from selective_labels.experiments.study.numbers import read_results
+from selective_labels.experiments.study.numbers import read_results, read_settings, read_times
 from selective_labels.experiments.study.prose import TITLE
 from selective_labels.experiments.study.published import read_published
 from selective_labels.experiments.study.sections import Study, all_sections
@@ -29,17 +29,19 @@ def write_study(results: Iterable[Path], out: Path, published: Path | None = Non
     list of Path
         The files written, figures aside.
     """
-    rows = read_results(list(results))
+    results = list(results)
+    rows, times = read_results(results), read_times(results)
     out.mkdir(parents=True, exist_ok=True)
-    blocks = list(all_sections(Study(rows, read_published(published), out)))
+    blocks = list(all_sections(Study(rows, times, read_published(published), out)))
     texts = {"study.md": to_markdown(blocks), "study.html": to_html(blocks, TITLE)}
     written = []
     for name, text in texts.items():
         with whole_file(out / name) as draft:
             draft.write_text(text, encoding="utf-8")
         written.append(out / name)
-    for protocol, each in rows.groupby("protocol"):
-        path = out / f"study-{protocol}.csv"
+    kept = {str(protocol): each for protocol, each in rows.groupby("protocol")}
+    for name, each in {**kept, "settings": read_settings(results), "times": times}.items():
+        path = out / f"study-{name}.csv"
         write_rows(each, path)
         written.append(path)
     return written

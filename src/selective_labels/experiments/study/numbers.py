@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.experiments.engine import CHOICE_COLUMNS, TIME_COLUMNS
 from selective_labels.experiments.table import COUNT, TASK_COLUMNS, read_rows
 
 CELL = ["experiment", "protocol", "cell", "mirrored"]
@@ -19,20 +20,33 @@ MEASURES = ("closed", "closed_error", "own", "own_error")
 
 
 def read_results(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read results from folders and CSV files; each task is taken once.
+    """Read results from folders and CSV files; each task is taken once."""
+    rows = read_tables(paths, KEY)
+    if rows.empty:
+        raise ValueError(f"There are no results in {', '.join(map(str, paths))}.")
+    return rows
 
-    In a folder, every CSV file that has the columns of results is read.
-    """
-    frames = []
+
+def read_times(paths: Iterable[Path]) -> pd.DataFrame:
+    """Read how long tasks took, as far as it was kept."""
+    return read_tables(paths, TASK_COLUMNS, TIME_COLUMNS)
+
+
+def read_settings(paths: Iterable[Path]) -> pd.DataFrame:
+    """Read which settings were chosen on separate draws, as far as they were kept."""
+    return read_tables(paths, (*TASK_COLUMNS, CHOICE_COLUMNS[0]), CHOICE_COLUMNS[1:])
+
+
+def read_tables(paths: Iterable[Path], key: Iterable[str], others: Iterable[str] = ()) -> pd.DataFrame:
+    """Read every CSV file that has these columns, in folders or named; rows of one key are taken once."""
+    columns = [*key, *others, COUNT]
+    frames = [pd.DataFrame(columns=columns)]
     for path in paths:
         for file in sorted(path.glob("*.csv")) if path.is_dir() else [path]:
-            header = pd.read_csv(file, nrows=0).columns
-            if set(KEY) <= set(header) and COUNT in header:
+            if set(columns) <= set(pd.read_csv(file, nrows=0).columns):
                 frames.append(read_rows(file))
-    if not frames:
-        raise ValueError(f"There are no results in {', '.join(map(str, paths))}.")
-    rows = pd.concat(frames, ignore_index=True)
-    return rows.drop_duplicates(KEY).sort_values(KEY, ignore_index=True)
+    rows = pd.concat(frames[1:] or frames, ignore_index=True)
+    return rows.drop_duplicates([*key]).sort_values([*key], ignore_index=True)
 
 
 def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:

@@ -40,6 +40,9 @@ selective-labels reproduce fico --protocol published --out runs/published --jobs
     --cells nucem-a0.5,nucem-a0.9 --reps 3 --data heloc_dataset_v1.csv.gz --resume
 selective-labels reproduce artefact --protocol published --out runs/published --jobs 2 --resume
 selective-labels study runs/honest runs/published --published PUBLISHED_MEANS --out docs"""
+COUNTS_TABLE = flowing("""
+    Repetitions behind this page, and the processor time of one core that they took, the choice of settings
+    included.""")
 CLAIMS_TABLE = flowing("""
     Each claim with what was measured, its control, and what follows; clear means more than two standard
     errors.""")
@@ -90,7 +93,8 @@ METHOD = (
     flowing("""
     Settings of classifiers (at most six each) are chosen by five-fold cross-validation on the labeled rows of
     a separate draw, once for each cell, direction and classifier; all methods share them. The nuisance model
-    is chosen on the same draw by held-out log-loss. No unseen label is read."""),
+    is chosen on the same draw by held-out log-loss. No unseen label is read. What was chosen is in
+    study-settings.csv."""),
     flowing("""
     Linear is logistic regression for the baselines and for two classes, and the paper's softmax of costs,
     trained until it has converged, for three. Plug-in rules take the cheapest class without a learner; their

@@ -25,9 +25,10 @@ from selective_labels.experiments.study.published import beside, published_with
 
 @dataclass(frozen=True)
 class Study:
-    """Results, published means, and the folder of the page."""
+    """Results, what they took, published means, and the folder of the page."""
 
     rows: pd.DataFrame
+    times: pd.DataFrame
     published: pd.DataFrame
     out: Path
 
@@ -63,7 +64,7 @@ def introduction(study: Study) -> Iterator[Block]:
     yield Heading(prose.TITLE, 1)
     yield Paragraph(prose.INTRODUCTION)
     yield Paragraph(prose.CONTROLS)
-    yield Table(tables.counts(study.rows), "Repetitions behind this page.")
+    yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
     yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
     yield Code(prose.COMMANDS)
 

@@ -20,13 +20,16 @@ def pm(mean: float, error: float, digits: int = 3) -> str:
     return f"{mean:.{digits}f}" if np.isnan(error) else f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
-def counts(rows: pd.DataFrame) -> pd.DataFrame:
-    """How many repetitions there are of each part: fewest and most over its cells."""
+def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """How many repetitions there are of each part, fewest and most over its cells, and what they took."""
     index = ["protocol", "experiment", "part"]
     tasks = rows.drop_duplicates([*index, "cell", "mirrored", "repetition"])
     each = tasks.groupby([*index, "cell", "mirrored"]).size().rename("count").reset_index()
     out = each.groupby(index)["count"].agg(["size", "min", "max"]).reset_index()
     out.columns = [*index, "cells and directions", "fewest repetitions", "most repetitions"]
+    minutes = times.groupby(index)["processor_seconds"].sum().rename("processor minutes") / 60
+    out = out.merge(minutes.reset_index(), on=index, how="left")
+    out["processor minutes"] = ["–" if each != each else f"{each:.0f}" for each in out["processor minutes"]]
     return out
 
 
