@@ -11,6 +11,8 @@ from selective_labels.experiments.study.numbers import measured
 
 METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "full")
 PLAIN, MIRRORED, PUBLISHED = "#2b6ca3", "#d98a29", "#777777"
+# Inches.
+WIDEST = 13.0
 LIMITS: dict[str, tuple[str, Any]] = {
     "bayes_accuracy": ("Bayes", "-"),
     "minimax_accuracy": ("minimax limit", "--"),
@@ -19,7 +21,13 @@ LIMITS: dict[str, tuple[str, Any]] = {
 
 
 def draw_cells(
-    rows: pd.DataFrame, published: pd.DataFrame, classifier: str, columns: int, path: Path
+    rows: pd.DataFrame,
+    published: pd.DataFrame,
+    classifier: str,
+    columns: int,
+    path: Path,
+    *,
+    apart: bool = False,
 ) -> Path:
     """One panel for each cell: our boxes in both directions, the published mean and spread, the limits.
 
@@ -31,22 +39,29 @@ def draw_cells(
         Of `published_with`: of the same experiment and classifier.
     classifier : str
     columns : int
-        Panels beside each other.
+        Cells beside each other.
     path : Path
         PNG to write.
+    apart : bool
+        Give the published means a panel of their own beside ours: where the designs differ, only the order of
+        methods can be compared.
     """
     rows = rows[rows["classifier"] == classifier]
     cells = list(dict.fromkeys(rows["cell"]))
-    figure, panels = _panels(len(cells), columns)
-    for axes, cell in zip(panels, cells, strict=False):
+    names = ("published", "ours") if apart and len(published) else ("",)
+    figure, panels = _panels(len(cells) * len(names), columns * len(names))
+    for number, cell in enumerate(cells):
+        pair = panels[number * len(names) : (number + 1) * len(names)]
+        for axes, name in zip(pair, names, strict=True):
+            axes.set_title(f"{cell} {name}", fontsize=9)
+            axes.set_xticks(range(len(METHODS)), METHODS, rotation=45, ha="right", fontsize=7)
+            axes.tick_params(axis="y", labelsize=7)
+            axes.set_xlim(-0.7, len(METHODS) - 0.3)
         here = rows[rows["cell"] == cell]
-        _boxes(axes, here)
-        _limits(axes, here)
-        _published(axes, published[published["cell"] == cell])
-        axes.set_title(cell, fontsize=9)
-        axes.set_xticks(range(len(METHODS)), METHODS, rotation=45, ha="right", fontsize=7)
-        axes.tick_params(axis="y", labelsize=7)
-    _legend(figure, panels)
+        _boxes(pair[-1], here)
+        _limits(pair[-1], here)
+        _published(pair[0], published[published["cell"] == cell])
+    _legend(figure)
     return _save(figure, path)
 
 
@@ -130,7 +145,7 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
             axes.errorbar([place], [row["published"]], yerr=spread, fmt="x", color=PUBLISHED, markersize=4)
 
 
-def _legend(figure: Any, panels: list[Any]) -> None:
+def _legend(figure: Any) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -145,7 +160,7 @@ def _legend(figure: Any, panels: list[Any]) -> None:
 
 def _panels(n_panels: int, columns: int) -> tuple[Any, list[Any]]:
     n_rows = -(-n_panels // columns)
-    figure = _figure(3.2 * columns, 2.4 * n_rows + 0.6)
+    figure = _figure(min(3.2 * columns, WIDEST), 2.4 * n_rows + 0.6)
     return figure, [figure.add_subplot(n_rows, columns, place + 1) for place in range(n_panels)]
 
 

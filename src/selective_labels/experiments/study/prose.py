@@ -71,8 +71,8 @@ FICO_LIMITS = flowing("""
     The law of real loans is not known, so there are no limits to draw; the mark is training on all
     labels.""")
 CROSSES = flowing("""
-    Crosses are the published means. They come from other constants and the best of six splits, and stand here
-    for their distance to their own baselines.""")
+    Left of each cell, the published means and standard deviations: they come from other constants and the
+    best of six splits, so levels cannot be compared, only the order and the distance of methods.""")
 GAPS_PICTURE = "share of the gap closed in the worse of two mirrored designs, with two standard errors."
 MEANS_TABLE = "Mean accuracy with standard error (by the true class probabilities where they are known)."
 GAPS_TABLE = flowing("""

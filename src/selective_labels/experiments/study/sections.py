@@ -187,8 +187,9 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
     for classifier in (name for name in dict.fromkeys(rows["classifier"]) if name != "plug-in"):
         theirs = published_with(study.published, experiment, classifier)
         caption = f"{experiment}, {classifier}: accuracy of every repetition."
+        path = study.picture(f"{experiment}-{classifier}")
         yield Picture(
-            draw_cells(rows, theirs, classifier, columns, study.picture(f"{experiment}-{classifier}")),
+            draw_cells(rows, theirs, classifier, columns, path, apart=True),
             caption if theirs.empty else f"{caption} {prose.CROSSES}",
         )
     if gaps["worse_closed"].notna().any():
