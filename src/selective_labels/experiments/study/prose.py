@@ -26,20 +26,6 @@ CONTROLS = flowing("""
     closed is (method - selected) / (full - selected); what counts is the worse of the two directions. The
     instrument's own part has the no-instrument control in place of the selected sample on the left: learning
     from smooth estimates instead of labels can help by itself.""")
-COMMANDS = """\
-selective-labels reproduce synthetic --out runs/honest --jobs 2
-selective-labels reproduce fico --out runs/honest --jobs 2 --data heloc_dataset_v1.csv.gz --resume
-selective-labels reproduce strong --out runs/honest --jobs 2 --resume
-selective-labels reproduce rate --out runs/honest --jobs 2 --resume
-selective-labels reproduce sensitivity --out runs/honest --jobs 2 --resume
-selective-labels reproduce synthetic --protocol published --out runs/published --jobs 2 --parts usual \\
-    --cells '*-y0.3-d0.3,*-y0.5-d0.5,*-y0.7-d0.7' --reps 3
-selective-labels reproduce synthetic --protocol published --out runs/published --jobs 2 --parts point \\
-    --cells nucem-y0.3-d0.3,nucem-y0.5-d0.5,uc-y0.5-d0.5 --reps 1 --resume
-selective-labels reproduce fico --protocol published --out runs/published --jobs 2 --parts usual \\
-    --cells nucem-a0.5,nucem-a0.9 --reps 3 --data heloc_dataset_v1.csv.gz --resume
-selective-labels reproduce artefact --protocol published --out runs/published --jobs 2 --resume
-selective-labels study runs/honest runs/published --published PUBLISHED_MEANS --out docs"""
 COUNTS_TABLE = flowing("""
     Repetitions behind this page, and the processor time of one core that they took, the choice of settings
     included.""")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from selective_labels.experiments.study import prose, tables
 from selective_labels.experiments.study.claims import CLOSE, claims_table
+from selective_labels.experiments.study.commands import commands
 from selective_labels.experiments.study.document import (
     Block,
     Code,
@@ -66,7 +67,7 @@ def introduction(study: Study) -> Iterator[Block]:
     yield Paragraph(prose.CONTROLS)
     yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
     yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
-    yield Code(prose.COMMANDS)
+    yield Code(commands(study.rows))
 
 
 def claims_section(study: Study) -> Iterator[Block]:

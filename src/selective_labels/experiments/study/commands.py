@@ -1,0 +1,54 @@
+"""The commands that make a set of results again."""
+
+import pandas as pd
+
+from selective_labels.experiments.catalogue import find_experiment
+from selective_labels.experiments.study.numbers import of
+from selective_labels.experiments.table import TASK_COLUMNS
+
+STUDY = "selective-labels study {folders} --published PUBLISHED_MEANS --out docs"
+
+
+def commands(rows: pd.DataFrame) -> str:
+    """Shell commands, one for each part of each experiment, and the one that makes the page.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Results.
+
+    Examples
+    --------
+    >>> task = dict(zip(TASK_COLUMNS, ("rate", "honest", "additive-n500", False, "all", 0)))
+    >>> print(commands(pd.DataFrame([task])))
+    selective-labels reproduce rate --parts all --cells additive-n500 --reps 1 --jobs 2 --out runs/honest
+    selective-labels study runs/honest --published PUBLISHED_MEANS --out docs
+    """
+    tasks = rows.drop_duplicates([*TASK_COLUMNS])
+    folders: dict[str, None] = {}
+    lines = []
+    columns = (tasks["protocol"], tasks["experiment"], tasks["part"])
+    for protocol, name, part in sorted(set(zip(*columns, strict=True))):
+        folder = f"runs/{protocol}"
+        line = _command(of(tasks, protocol=protocol, experiment=name, part=part), name, protocol, part)
+        lines.append(f"{line} --jobs 2 --out {folder}{' --resume' if folder in folders else ''}")
+        folders[folder] = None
+    return "\n".join([*lines, STUDY.format(folders=" ".join(folders))])
+
+
+def _command(tasks: pd.DataFrame, name: str, protocol: str, part: str) -> str:
+    """Name what differs from the experiment's own cells and repetitions."""
+    experiment = find_experiment(name, protocol)
+    words = ["selective-labels reproduce", name]
+    if protocol != "honest":
+        words.append(f"--protocol {protocol}")
+    words.append(f"--parts {part}")
+    cells = list(dict.fromkeys(tasks["cell"]))
+    if len(cells) < len(experiment.cells):
+        words.append(f"--cells {','.join(cells)}")
+    repetitions = int(tasks["repetition"].max()) + 1
+    if repetitions != experiment.parts[part]:
+        words.append(f"--reps {repetitions}")
+    if experiment.needs_data:
+        words.append("--data heloc_dataset_v1.csv.gz")
+    return " ".join(words)
