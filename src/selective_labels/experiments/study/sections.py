@@ -184,6 +184,7 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
     if experiment == "fico":
         yield Paragraph(prose.FICO_LIMITS)
     gaps = gaps_closed(rows)
+    yield from _room(rows)
     yield from _verdicts(gaps)
     for classifier in (name for name in dict.fromkeys(rows["classifier"]) if name != "plug-in"):
         theirs = published_with(study.published, experiment, classifier)
@@ -205,6 +206,20 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
     yield Table(
         tables.gaps_table(gaps),
         prose.GAPS_TABLE,
+    )
+
+
+def _room(rows: pd.DataFrame) -> Iterator[Block]:
+    """How much of the gap there is to close by bounds, where the law is known."""
+    designs = rows.dropna(subset="minimax_accuracy").drop_duplicates(["cell", "mirrored"])
+    if designs.empty:
+        return
+    gap = designs["bayes_accuracy"] - designs["selected_accuracy"]
+    share = (designs["minimax_accuracy"] - designs["selected_accuracy"]) / gap
+    yield Paragraph(
+        f"With perfect knowledge of the bounds, the rule at which partial learning aims closes "
+        f"{share.median():.2f} of the gap between the selected-sample limit and the Bayes rule (median over "
+        f"{len(share)} designs, from {share.min():.2f} to {share.max():.2f}): so much room there is."
     )
 
 
