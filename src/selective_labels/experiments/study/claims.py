@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, gaps_closed, of
+from selective_labels.experiments.study.numbers import (
+    BEST,
+    CONTROL,
+    MEAN_OF_SPLITS,
+    clearly,
+    gaps_closed,
+    of,
+)
 from selective_labels.experiments.study.published import beside
 
 # A published mean counts as reproduced within this distance.
@@ -107,19 +114,28 @@ def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
         here = of(rows, experiment=experiment, protocol="honest")
         if here.empty:
             continue
-        gaps = gaps_closed(here).dropna(subset="worse_closed")
+        gaps = gaps_closed(here).dropna(subset="worse_gain")
+        control = gaps.loc[gaps["method"] == CONTROL, "worse_gain"].median()
         for method in ("partial", "point"):
             ours = gaps[gaps["method"] == method]
             if ours.empty:
                 continue
-            above = int((ours["worse_closed"] > CLEAR * ours["worse_closed_error"]).sum())
-            own = int((ours["worse_own"] > CLEAR * ours["worse_own_error"]).sum())
+            better, worse = clearly(ours, "worse_gain")
             yield (
-                f"{method.capitalize()} learning closes part of the gap in {title}, in both directions",
-                f"median {ours['worse_closed'].median():+.2f} in the worse direction",
-                f"beyond the no-instrument control {ours['worse_own'].median():+.2f}",
-                f"clear in {above} of {len(ours)} pairs, by the instrument in {own}",
+                f"{method.capitalize()} learning gains in {title}, in both directions",
+                f"median {ours['worse_gain'].median():+.3f} in the worse direction",
+                f"no-instrument {control:+.3f}",
+                f"clearly better in {better} of {len(ours)} pairs, clearly worse in {worse}",
             )
+            closed = ours.dropna(subset="worse_closed")
+            if len(closed):
+                yield (
+                    f"{method.capitalize()} learning closes part of the gap in {title}, in both directions",
+                    f"median {closed['worse_closed'].median():+.2f} in the worse direction",
+                    f"beyond the no-instrument control {closed['worse_own'].median():+.2f}",
+                    f"clear in {clearly(closed, 'worse_closed')[0]} of {len(closed)} pairs with a clear gap, "
+                    f"by the instrument in {clearly(closed, 'worse_own')[0]}",
+                )
 
 
 def _text(values: pd.Series) -> str:

@@ -61,33 +61,34 @@ def draw_cells(
         _boxes(pair[-1], here)
         _limits(pair[-1], here)
         _published(pair[0], published[published["cell"] == cell])
-    _legend(figure)
+    _legend(figure, rows)
     return _save(figure, path)
 
 
 def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
-    """Share of the gap closed in the worse of two mirrored designs, with two standard errors."""
+    """Gain and share of the gap closed in the worse of two mirrored designs, with two standard errors."""
     methods = [method for method in METHODS if method in set(gaps["method"])]
-    gaps = gaps.dropna(subset="worse_closed")
-    names = list(dict.fromkeys(gaps["classifier"] + " " + gaps["cell"]))
-    figure = _figure(8.0, 1.2 + 0.2 * len(names))
-    axes = figure.add_subplot()
-    for shift, method in enumerate(methods):
-        here = gaps[gaps["method"] == method]
-        heights = [names.index(name) + 0.15 * shift for name in here["classifier"] + " " + here["cell"]]
-        axes.errorbar(
-            here["worse_closed"],
-            heights,
-            xerr=2 * here["worse_closed_error"],
-            fmt="o",
-            markersize=3,
-            linewidth=0.8,
-            label=method,
-        )
-    axes.axvline(0.0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(names)), names, fontsize=7)
-    axes.set_xlabel("share of the gap closed, worse direction")
-    axes.legend(fontsize=7)
+    gaps = gaps.assign(name=gaps["classifier"] + " " + gaps["cell"]).dropna(subset="worse_gain")
+    names = list(dict.fromkeys(gaps["name"]))
+    figure = _figure(10.0, 1.2 + 0.2 * len(names))
+    panels = figure.subplots(1, 2, sharey=True)
+    titles = {"worse_gain": "gain in accuracy, worse direction", "worse_closed": "share of the gap closed"}
+    for axes, (measure, title) in zip(panels, titles.items(), strict=True):
+        for shift, method in enumerate(methods):
+            here = gaps[gaps["method"] == method]
+            axes.errorbar(
+                here[measure],
+                [names.index(name) + 0.15 * shift for name in here["name"]],
+                xerr=2 * here[f"{measure}_error"],
+                fmt="o",
+                markersize=3,
+                linewidth=0.8,
+                label=method,
+            )
+        axes.axvline(0.0, color="black", linewidth=0.8)
+        axes.set_xlabel(title)
+    panels[0].set_yticks(range(len(names)), names, fontsize=7)
+    panels[0].legend(fontsize=7)
     return _save(figure, path)
 
 
@@ -138,6 +139,9 @@ def _limits(axes: Any, rows: pd.DataFrame) -> None:
 
 
 def _published(axes: Any, rows: pd.DataFrame) -> None:
+    if rows.empty and not axes.has_data():
+        axes.text(0.5, 0.5, "no numbers published", ha="center", transform=axes.transAxes, fontsize=7)
+        axes.set_yticks([])
     for row in rows.to_dict("records"):
         if row["method"] in METHODS:
             place = METHODS.index(row["method"]) - 0.35
@@ -145,7 +149,7 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
             axes.errorbar([place], [row["published"]], yerr=spread, fmt="x", color=PUBLISHED, markersize=4)
 
 
-def _legend(figure: Any) -> None:
+def _legend(figure: Any, rows: pd.DataFrame) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -153,7 +157,11 @@ def _legend(figure: Any) -> None:
         Patch(color=PLAIN, label="ours"),
         Patch(color=MIRRORED, label="ours, mirrored"),
         Line2D([], [], color=PUBLISHED, marker="x", linestyle="", label="published mean and s.d."),
-        *(Line2D([], [], color="black", linestyle=style, label=name) for name, style in LIMITS.values()),
+        *(
+            Line2D([], [], color="black", linestyle=style, label=name)
+            for column, (name, style) in LIMITS.items()
+            if rows[column].notna().any()
+        ),
     ]
     figure.legend(handles=marks, loc="outside lower center", ncols=6, fontsize=7)
 

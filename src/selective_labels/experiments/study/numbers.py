@@ -16,7 +16,7 @@ BEST, MEAN_OF_SPLITS = "best of six splits", "mean of six splits"
 # A gap is worth dividing by only if it stands out from its own noise by so many standard errors.
 CLEAR = 3.0
 CONTROL = "no-instrument"
-MEASURES = ("closed", "closed_error", "own", "own_error")
+MEASURES = ("gain", "closed", "own")
 
 
 def read_results(paths: Iterable[Path]) -> pd.DataFrame:
@@ -72,9 +72,10 @@ def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the gap closed, (method - selected) / (full - selected), in the worse of two directions.
 
-    Repetitions are paired. The standard error is that of the ratio, by linearisation. Rules without a
-    learner ("plug-in") are set beside the linear baselines. `own` is the part that the instrument adds, with
-    the no-instrument control in place of the selected sample: (method - no-instrument) / (full - selected).
+    Besides the `gain`, method - selected, which needs no gap. Repetitions are paired. The standard error is
+    that of the ratio, by linearisation. Rules without a learner ("plug-in") are set beside the linear
+    baselines. `own` is the part that the instrument adds, with the no-instrument control in place of the
+    selected sample: (method - no-instrument) / (full - selected).
 
     Parameters
     ----------
@@ -84,8 +85,9 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        cell, classifier, method, repetitions, and for both directions and the worse one the share closed,
-        the instrument's own part and their errors; not a number where there is no clear gap to close.
+        cell, classifier, method, repetitions, and for both directions and the worse one the gain, the share
+        closed, the instrument's own part and their errors; shares are not a number where there is no clear
+        gap to close.
     """
     rows = rows.assign(value=measured(rows))
     wide = rows.pivot_table(
@@ -100,22 +102,37 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
             if method in ("selected", "full") or not set(columns) <= set(pairs):
                 continue
             values, selected, full, control = group[columns].dropna().to_numpy().T
-            closed = _ratio(values - selected, full - selected)
-            own = _ratio(values - control, full - selected)
-            out.append((cell, classifier, method, mirrored, len(values), *closed, *own))
-    names = ["cell", "classifier", "method", "mirrored", "repetitions", *MEASURES]
-    return _worse(pd.DataFrame(out, columns=names))
+            gap = full - selected
+            measures = (
+                *_mean(values - selected),
+                *_ratio(values - selected, gap),
+                *_ratio(values - control, gap),
+            )
+            out.append((cell, classifier, method, mirrored, len(values), *measures))
+    named = [name for measure in MEASURES for name in (measure, f"{measure}_error")]
+    return _worse(
+        pd.DataFrame(out, columns=["cell", "classifier", "method", "mirrored", "repetitions", *named])
+    )
+
+
+def _mean(values: np.ndarray) -> tuple[float, float]:
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    return float(values.mean()), float(values.std(ddof=1)) / np.sqrt(len(values))
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
-    n = len(numerator)
-    if n < 2:
-        return float("nan"), float("nan")
-    gap = float(denominator.mean())
-    if gap < CLEAR * float(denominator.std(ddof=1)) / np.sqrt(n):
+    gap, error = _mean(denominator)
+    if not gap >= CLEAR * error:
         return float("nan"), float("nan")
     ratio = float(numerator.mean()) / gap
-    return ratio, float(np.std(numerator - ratio * denominator, ddof=1)) / np.sqrt(n) / gap
+    return ratio, _mean(numerator - ratio * denominator)[1] / gap
+
+
+def clearly(gaps: pd.DataFrame, measure: str) -> tuple[int, int]:
+    """In how many rows a measure is more than two standard errors above nothing, and below."""
+    values, errors = gaps[measure], gaps[f"{measure}_error"]
+    return int((values > 2 * errors).sum()), int((values < -2 * errors).sum())
 
 
 def _worse(gaps: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +141,7 @@ def _worse(gaps: pd.DataFrame) -> pd.DataFrame:
     plain = gaps[~gaps["mirrored"].astype(bool)].drop(columns="mirrored")
     mirrored = gaps[gaps["mirrored"].astype(bool)].drop(columns="mirrored")
     pairs = plain.merge(mirrored, on=keys, suffixes=("", "_mirrored"))
-    for measure in ("closed", "own"):
+    for measure in MEASURES:
         first = pairs[measure].to_numpy() <= pairs[f"{measure}_mirrored"].to_numpy()
         both = pairs[[measure, f"{measure}_mirrored"]].notna().all(axis=1)
         for name in (measure, f"{measure}_error"):

@@ -20,7 +20,7 @@ from selective_labels.experiments.study.document import (
     Table,
 )
 from selective_labels.experiments.study.figures import draw_cells, draw_gaps, draw_rates
-from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, gaps_closed, of
+from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, clearly, gaps_closed, of
 from selective_labels.experiments.study.published import beside, published_with
 
 
@@ -194,7 +194,7 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
             draw_cells(rows, theirs, classifier, columns, path, apart=True),
             caption if theirs.empty else f"{caption} {prose.CROSSES}",
         )
-    if gaps["worse_closed"].notna().any():
+    if gaps["worse_gain"].notna().any():
         yield Picture(
             draw_gaps(gaps, study.picture(f"{experiment}-gaps")),
             f"{experiment}: {prose.GAPS_PICTURE}",
@@ -226,17 +226,20 @@ def _room(rows: pd.DataFrame) -> Iterator[Block]:
 def _verdicts(gaps: pd.DataFrame) -> Iterator[Block]:
     sentences = []
     for method in ("no-instrument", "partial", "point"):
-        here = gaps[gaps["method"] == method].dropna(subset="worse_closed")
+        here = gaps[gaps["method"] == method].dropna(subset="worse_gain")
         if here.empty:
             continue
-        error = here["worse_closed_error"]
-        above = int((here["worse_closed"] > 2 * error).sum())
-        below = int((here["worse_closed"] < -2 * error).sum())
-        median = here["worse_closed"].median()
+        better, worse = clearly(here, "worse_gain")
+        shares = here["worse_closed"].dropna()
+        closed = (
+            f", {shares.median():+.2f} of the gap in the {len(shares)} where it is clear"
+            if len(shares)
+            else ""
+        )
         sentences.append(
-            f"{method}: in the worse direction it closes {median:+.2f} of the gap (median "
-            f"over {len(here)} pairs of cells and classifiers); clearly more than nothing in {above}, "
-            f"clearly less in {below}."
+            f"{method}: in the worse direction it gains {here['worse_gain'].median():+.3f} over the selected "
+            f"sample (median over {len(here)} pairs of cells and classifiers){closed}; clearly better in "
+            f"{better}, clearly worse in {worse}."
         )
     if sentences:
         yield Points(tuple(sentences))

@@ -63,20 +63,22 @@ def means_table(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFr
 
 
 def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
-    """Share of the gap closed in both directions and in the worse one."""
+    """Gain over the selected sample and share of the gap closed, in both directions."""
 
-    def text(name: str) -> list[str]:
+    def text(name: str, digits: int = 2) -> list[str]:
         errors = gaps[f"{name.removesuffix('_mirrored')}_error{'_mirrored' * name.endswith('_mirrored')}"]
-        return [pm(*pair, digits=2) for pair in zip(gaps[name], errors, strict=True)]
+        return [pm(*pair, digits) for pair in zip(gaps[name], errors, strict=True)]
 
     return pd.DataFrame(
         {
             "cell": gaps["cell"],
             "classifier": gaps["classifier"],
             "method": gaps["method"],
-            "as designed": text("closed"),
-            "mirrored": text("closed_mirrored"),
-            "the worse": text("worse_closed"),
+            "gain as designed": text("gain", 3),
+            "gain mirrored": text("gain_mirrored", 3),
+            "closed as designed": text("closed"),
+            "closed mirrored": text("closed_mirrored"),
+            "closed, the worse": text("worse_closed"),
             "the instrument's own part, the worse": text("worse_own"),
             "repetitions": np.minimum(gaps["repetitions"], gaps["repetitions_mirrored"]),
         }
