@@ -40,8 +40,9 @@ FICO_STORED = flowing("""
     repetition gives the same best accuracy. Where the stored mean is another, the stored results were made
     with other splits or settings than the released ones:""")
 MISSES = flowing("""
-    Likely causes of such misses: which constants made the stored results is not recorded, early-stopped
-    networks and ratios of covariances depend on their seeds, and versions of libraries differ.""")
+    Likely causes of such misses: it is not recorded which constants and splits made the stored results,
+    networks stopped early and ratios of covariances depend on their seeds, and versions of libraries
+    differ.""")
 STEPS_TABLE = flowing("""
     Released weights and network: accuracy after 200 steps (as published) and after 5,000, with the instrument
     and without.""")
