@@ -121,21 +121,17 @@ def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
             if ours.empty:
                 continue
             better, worse = clearly(ours, "worse_gain")
-            yield (
-                f"{method.capitalize()} learning gains in {title}, in both directions",
-                f"median {ours['worse_gain'].median():+.3f} in the worse direction",
-                f"no-instrument {control:+.3f}",
-                f"clearly better in {better} of {len(ours)} pairs, clearly worse in {worse}",
-            )
+            measured = f"median {ours['worse_gain'].median():+.3f} in the worse direction"
+            against = f"no-instrument {control:+.3f}"
+            follows = f"clearly better in {better} of {len(ours)} pairs, clearly worse in {worse}"
             closed = ours.dropna(subset="worse_closed")
             if len(closed):
-                yield (
-                    f"{method.capitalize()} learning closes part of the gap in {title}, in both directions",
-                    f"median {closed['worse_closed'].median():+.2f} in the worse direction",
-                    f"beyond the no-instrument control {closed['worse_own'].median():+.2f}",
-                    f"clear in {clearly(closed, 'worse_closed')[0]} of {len(closed)} pairs with a clear gap, "
-                    f"by the instrument in {clearly(closed, 'worse_own')[0]}",
-                )
+                own = clearly(closed, "worse_own")[0]
+                measured += f"; {closed['worse_closed'].median():+.2f} of the gap"
+                against += f"; beyond it {closed['worse_own'].median():+.2f} of the gap"
+                follows += f"; by the instrument in {own} of {len(closed)} with a clear gap"
+            claim = f"{method.capitalize()} learning gains in {title}, in both directions"
+            yield claim, measured, against, follows
 
 
 def _text(values: pd.Series) -> str:

@@ -40,10 +40,11 @@ class Code:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of finished text, with a caption."""
+    """A table of finished text, with a caption; of sentences, if `wordy`, or of figures."""
 
     frame: pd.DataFrame
     caption: str
+    wordy: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; font-size: .9rem; }
 caption, figcaption { text-align: left; color: #555; padding: .3rem 0; } summary { cursor: pointer; }
 th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, .wordy th, .wordy td { text-align: left; }
+.wordy td { white-space: normal; vertical-align: top; }
 img { max-width: 100%; } figure { margin: 1rem 0; }
 pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; }
 """
@@ -111,7 +113,7 @@ def _markdown(block: Block) -> str:
             return "\n".join(f"- {each}" for each in sentences)
         case Code(text):
             return f"```\n{text}\n```"
-        case Table(frame, caption):
+        case Table(frame, caption, _):
             lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
             return f"{caption}\n\n" + "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
         case Picture(path, caption):
@@ -128,8 +130,8 @@ def _html(block: Block) -> str:
             return "<ul>" + "".join(f"<li>{escape(each)}</li>" for each in sentences) + "</ul>"
         case Code(text):
             return f"<pre>{escape(text)}</pre>"
-        case Table(frame, caption):
-            return _html_table(frame, caption)
+        case Table(frame, caption, wordy):
+            return _html_table(frame, caption, wordy)
         case Picture(path, caption):
             image = base64.b64encode(path.read_bytes()).decode()
             words = escape(caption)
@@ -137,7 +139,7 @@ def _html(block: Block) -> str:
             return f'<figure><img src="{source}" alt="{words}"><figcaption>{words}</figcaption></figure>'
 
 
-def _html_table(frame: pd.DataFrame, caption: str) -> str:
+def _html_table(frame: pd.DataFrame, caption: str, wordy: bool) -> str:
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in frame.columns)
     rows = [
         "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in line) + "</tr>"
@@ -146,4 +148,5 @@ def _html_table(frame: pd.DataFrame, caption: str) -> str:
     table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     if len(rows) > LONG:
         return f"<details><summary>{escape(caption)}</summary><table>{table}</table></details>"
-    return f"<table><caption>{escape(caption)}</caption>{table}</table>"
+    kind = ' class="wordy"' if wordy else ""
+    return f"<table{kind}><caption>{escape(caption)}</caption>{table}</table>"

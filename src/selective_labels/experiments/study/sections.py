@@ -61,13 +61,10 @@ def all_sections(study: Study) -> Iterator[Block]:
 
 
 def introduction(study: Study) -> Iterator[Block]:
-    """What this is, and how much of it there is."""
+    """What this is, and how to read it."""
     yield Heading(prose.TITLE, 1)
     yield Paragraph(prose.INTRODUCTION)
     yield Paragraph(prose.CONTROLS)
-    yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
-    yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
-    yield Code(commands(study.rows))
 
 
 def claims_section(study: Study) -> Iterator[Block]:
@@ -75,7 +72,7 @@ def claims_section(study: Study) -> Iterator[Block]:
     table = claims_table(study.rows, study.published)
     if not table.empty:
         yield Heading("What holds, and what does not")
-        yield Table(table, prose.CLAIMS_TABLE)
+        yield Table(table, prose.CLAIMS_TABLE, wordy=True)
 
 
 def replication(study: Study) -> Iterator[Block]:
@@ -293,3 +290,6 @@ def method(study: Study) -> Iterator[Block]:
     """What was done, for whoever wants to object."""
     yield Heading("How it was done")
     yield Points(prose.METHOD)
+    yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
+    yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
+    yield Code(commands(study.rows))
