@@ -126,17 +126,14 @@ def read_training_data(
     y: Any,
     *,
     decision_maker: Any = None,
-    decision: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
     assignment: Any = None,
+    **roles: Any,
 ) -> SelectiveLabels:
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
     Features become a float array in which NaN is allowed and categories are codes; the estimator remembers
     which, and :func:`read_features` codes other tables alike. Without decision-makers, all rows belong to
-    one.
+    one. Other roles go to :meth:`SelectiveLabels.from_arrays` as they are.
 
     Returns
     -------
@@ -159,12 +156,9 @@ def read_training_data(
         X.astype(float, copy=False),
         y,
         decision_maker=makers,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
         assignment=assignment(original) if callable(assignment) else assignment,
         categorical=() if coding is None else coding.categorical,
+        **roles,
     )
     if len(data.classes) < 2:
         raise ValueError(

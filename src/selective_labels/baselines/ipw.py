@@ -5,29 +5,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import (
-    classifier_of,
-    draw_seed,
-    has_probabilities,
-    require_probabilities,
-)
-from selective_labels.baselines.labeled_rows import (
-    FEATURE_REASON,
-    design_matrix,
-    fit_labeled_rows,
-)
+from selective_labels.baselines.inner import classifier_of, draw_seed, require_probabilities
+from selective_labels.baselines.labeled_rows import LabeledRowsClassifier, design_matrix, fit_labeled_rows
 from selective_labels.data import SelectiveLabels
-from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.weighting import fit_weighted
 
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
 
 
-class IPWClassifier(SelectiveClassifier):
+class IPWClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows, weighted by the inverse of their chance of a label.
 
     It minimises Σ_{i: D_i=1} w_i loss(f(x_i), y_i), where
@@ -129,20 +117,6 @@ class IPWClassifier(SelectiveClassifier):
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
         self.propensity_clipped_share_ = float(np.mean(chance[labeled] < self.clip))
         self.effective_sample_size_ = effective_sample_size(weight)
-
-    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
-        return FEATURE_REASON if self.use_decision_maker else None
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        check_is_fitted(self)
-        return self.model_.predict(read_features(self, X))
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
-        check_is_fitted(self)
-        return self.model_.predict_proba(read_features(self, X))
 
 
 def held_out_propensity(

@@ -1,16 +1,17 @@
 """A classifier of the labeled rows alone, the decision-maker perhaps among its features."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import require_probabilities
+from selective_labels.baselines.inner import has_probabilities, require_probabilities
 from selective_labels.data import SelectiveLabels
+from selective_labels.fitting import SelectiveClassifier, read_features
 from selective_labels.weighting import fit_weighted
-
-# Why decision-makers must be given.
-FEATURE_REASON = "use_decision_maker=True makes it a feature"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,27 @@ class LabeledRowsModel:
             average += share * self.classifier.predict_proba(features)
             indicators[:, code] = 0.0
         return average
+
+
+class LabeledRowsClassifier(SelectiveClassifier):
+    """What baselines with a `LabeledRowsModel` share: how they predict, and when they need ids."""
+
+    use_decision_maker: bool
+    model_: LabeledRowsModel
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        check_is_fitted(self)
+        return self.model_.predict(read_features(self, X))
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
+        check_is_fitted(self)
+        return self.model_.predict_proba(read_features(self, X))
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        return "use_decision_maker=True makes it a feature" if self.use_decision_maker else None
 
 
 def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:

@@ -4,19 +4,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from selective_labels.baselines.inner import classifier_of, has_probabilities
-from selective_labels.baselines.labeled_rows import (
-    FEATURE_REASON,
-    fit_labeled_rows,
-)
+from selective_labels.baselines.inner import classifier_of
+from selective_labels.baselines.labeled_rows import LabeledRowsClassifier, fit_labeled_rows
 from selective_labels.data import SelectiveLabels
-from selective_labels.fitting import SelectiveClassifier, read_features
 
 
-class SelectedSampleClassifier(SelectiveClassifier):
+class SelectedSampleClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows only.
 
     It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), s_i the sample weights, and so aims at
@@ -72,17 +66,3 @@ class SelectedSampleClassifier(SelectiveClassifier):
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         weight = None if data.sample_weight is None else data.sample_weight[data.decision == 1]
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
-
-    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
-        return FEATURE_REASON if self.use_decision_maker else None
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels, (n_samples,)."""
-        check_is_fitted(self)
-        return self.model_.predict(read_features(self, X))
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
-        check_is_fitted(self)
-        return self.model_.predict_proba(read_features(self, X))

@@ -44,7 +44,7 @@ class NoisyClassifier(ClassifierMixin, BaseEstimator):
         self.level = level
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "NoisyClassifier":
+    def fit(self, X: Any, y: Any) -> "NoisyClassifier":
         """Fit the classifier, and begin a stream of noise that belongs to these rows."""
         self.classifier_ = clone(self.classifier).fit(X, y)
         self.classes_ = self.classifier_.classes_

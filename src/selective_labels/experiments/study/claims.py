@@ -7,19 +7,21 @@ import pandas as pd
 
 from selective_labels.experiments.study.numbers import (
     BEST,
+    CLEAR,
     CONTROL,
+    DRAW,
     MEAN_OF_SPLITS,
     clearly,
     gaps_closed,
+    mean_and_error,
     of,
+    paired,
 )
 from selective_labels.experiments.study.published import beside
+from selective_labels.experiments.study.tables import pm
 
 # A published mean counts as reproduced within this distance.
 CLOSE = 0.02
-CLEAR = 2.0
-# Methods are compared on the same draw.
-PAIRED = ["cell", "mirrored", "repetition"]
 TITLES = {"synthetic": "the synthetic experiment", "fico": "FICO", "strong": "the strong designs"}
 
 
@@ -51,12 +53,9 @@ def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[tuple[s
 
 def _best_split(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     rows = of(rows, experiment="synthetic", protocol="published")
-    wide = rows.pivot_table(index=PAIRED, columns=["setting", "method"], values="accuracy")
-    columns = [(setting, method) for setting in (BEST, MEAN_OF_SPLITS) for method in ("partial", "selected")]
-    if not set(columns) <= set(wide):
+    best, mean = (paired(of(rows, setting=name), "partial", "selected") for name in (BEST, MEAN_OF_SPLITS))
+    if best.empty:
         return
-    wide = wide[columns].dropna()
-    best, mean = (wide[name, "partial"] - wide[name, "selected"] for name in (BEST, MEAN_OF_SPLITS))
     yield (
         "Partial learning gains over the selected sample (released choices, synthetic)",
         f"partial - selected {_text(best)}, best of six splits",
@@ -66,17 +65,12 @@ def _best_split(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def _stopped_early(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
-    rows = of(rows, experiment="artefact", protocol="published")
-    if rows.empty:
+    rows = of(rows, experiment="artefact", protocol="published", mirrored=False)
+    few, many = (of(rows, setting=f"steps={steps}") for steps in (200, 5000))
+    gain, trained = (paired(each, "partial", "selected") for each in (few, many))
+    by_instrument = paired(few, "partial", CONTROL)
+    if gain.empty:
         return
-    wide = rows.pivot_table(index=PAIRED, columns=["setting", "method"], values="accuracy").dropna()
-    few, many = "steps=200", "steps=5000"
-    if few not in wide or many not in wide:
-        return
-    as_designed = wide[np.asarray(wide.index.get_level_values("mirrored")) == 0]
-    gain = as_designed[few, "partial"] - as_designed[few, "selected"]
-    by_instrument = as_designed[few, "partial"] - as_designed[few, "no-instrument"]
-    trained = as_designed[many, "partial"] - as_designed[many, "selected"]
     yield (
         "Partial learning gains over the selected sample by its instrument (released network, 200 steps)",
         f"partial - selected {_text(gain)}",
@@ -93,11 +87,8 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 
 def _mirrored(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     rows = of(rows, experiment="fico", protocol="published", setting=MEAN_OF_SPLITS)
-    wide = rows.pivot_table(index=[*PAIRED, "classifier"], columns="method", values="accuracy")
-    if not {"partial", "selected"} <= set(wide):
-        return
     # Classifiers of one repetition share its data: they count as one.
-    gain = (wide["partial"] - wide["selected"]).dropna().groupby(level=PAIRED).mean()
+    gain = paired(rows, "partial", "selected", [*DRAW, "classifier"]).groupby(level=DRAW).mean()
     directions = np.asarray(gain.index.get_level_values("mirrored"), dtype=bool)
     if not directions.any() or directions.all():
         return
@@ -127,7 +118,7 @@ def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
             closed = ours.dropna(subset="worse_closed")
             if len(closed):
                 own = clearly(closed, "worse_own")[0]
-                measured += f"; {closed['worse_closed'].median():+.2f} of the gap"
+                measured += f"; {closed['worse_closed'].median():+.2f} of the gap where it is clear"
                 against += f"; beyond it {closed['worse_own'].median():+.2f} of the gap"
                 follows += f"; by the instrument in {own} of {len(closed)} with a clear gap"
             claim = f"{method.capitalize()} learning gains in {title}, in both directions"
@@ -135,14 +126,11 @@ def _gaps(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def _text(values: pd.Series) -> str:
-    return f"{values.mean():+.3f} ± {_error(values):.3f}" if len(values) > 1 else f"{values.mean():+.3f}"
+    return pm(*mean_and_error(values), sign="+")
 
 
 def _reading(values: pd.Series, holds: str, fails: str) -> str:
     if len(values) < 2:
         return "one repetition: nothing follows yet"
-    return holds if values.mean() > CLEAR * _error(values) else fails
-
-
-def _error(values: pd.Series) -> float:
-    return float(values.std() / np.sqrt(len(values)))
+    mean, error = mean_and_error(values)
+    return holds if mean > CLEAR * error else fails

@@ -13,9 +13,12 @@ from selective_labels.experiments.table import COUNT, TASK_COLUMNS, read_rows
 CELL = ["experiment", "protocol", "cell", "mirrored"]
 KEY = [*TASK_COLUMNS, "method", "classifier", "setting"]
 BEST, MEAN_OF_SPLITS = "best of six splits", "mean of six splits"
-# A gap is worth dividing by only if it stands out from its own noise by so many standard errors.
-CLEAR = 3.0
+# So many standard errors from nothing are clear; a gap must stand out by more to be divided by.
+CLEAR, DIVISIBLE = 2.0, 3.0
 CONTROL = "no-instrument"
+OURS = (CONTROL, "partial", "point")
+# Methods of one draw are compared with each other.
+DRAW = ["cell", "mirrored", "repetition"]
 MEASURES = ("gain", "closed", "own")
 
 
@@ -64,9 +67,26 @@ def measured(rows: pd.DataFrame) -> pd.Series:
 def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean, standard error and number of repetitions of the accuracy, for each group."""
     values = rows.assign(value=measured(rows)).groupby(by, sort=False)["value"]
-    out = values.agg(["mean", "std", "count"]).reset_index()
-    out["error"] = out["std"] / np.sqrt(out["count"])
-    return out
+    return values.agg(mean="mean", std="std", count="count", error="sem").reset_index()
+
+
+def paired(rows: pd.DataFrame, method: str, other: str, by: list[str] = DRAW) -> pd.Series:
+    """Test accuracy of a method less that of another, for each draw that has both; indexed by `by`."""
+    wide = rows.pivot_table(index=by, columns="method", values="accuracy")
+    wide = wide.reindex(columns=[method, other]).dropna()
+    return wide[method] - wide[other]
+
+
+def mean_and_error(values: pd.Series | np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error; the error of fewer than two values is not a number.
+
+    Examples
+    --------
+    >>> mean_and_error(np.array([1.0, 3.0]))
+    (2.0, 1.0)
+    """
+    numbers = pd.Series(np.asarray(values, dtype=float))
+    return float(numbers.mean()), float(numbers.std() / np.sqrt(len(numbers)))
 
 
 def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +94,8 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
 
     Besides the `gain`, method - selected, which needs no gap. Repetitions are paired. The standard error is
     that of the ratio, by linearisation. Rules without a learner ("plug-in") are set beside the linear
-    baselines. `own` is the part that the instrument adds, with the no-instrument control in place of the
-    selected sample: (method - no-instrument) / (full - selected).
+    baselines. `own` is the part that the instrument adds to our learners, with the no-instrument control in
+    place of the selected sample: (method - no-instrument) / (full - selected).
 
     Parameters
     ----------
@@ -90,9 +110,7 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
         gap to close.
     """
     rows = rows.assign(value=measured(rows))
-    wide = rows.pivot_table(
-        index=["cell", "mirrored", "repetition"], columns=["classifier", "method"], values="value"
-    )
+    wide = rows.pivot_table(index=DRAW, columns=["classifier", "method"], values="value")
     pairs: list[Any] = list(wide.columns)
     out = []
     for (cell, mirrored), group in wide.groupby(level=["cell", "mirrored"]):
@@ -102,12 +120,10 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
             if method in ("selected", "full") or not set(columns) <= set(pairs):
                 continue
             values, selected, full, control = group[columns].dropna().to_numpy().T
-            gap = full - selected
-            measures = (
-                *_mean(values - selected),
-                *_ratio(values - selected, gap),
-                *_ratio(values - control, gap),
-            )
+            gain, gap = values - selected, full - selected
+            # Other learners differ from the control by more than the instrument.
+            own = values - (control if method in OURS else np.nan)
+            measures = (*mean_and_error(gain), *_ratio(gain, gap), *_ratio(own, gap))
             out.append((cell, classifier, method, mirrored, len(values), *measures))
     named = [name for measure in MEASURES for name in (measure, f"{measure}_error")]
     return _worse(
@@ -115,24 +131,18 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _mean(values: np.ndarray) -> tuple[float, float]:
-    if len(values) < 2:
-        return float("nan"), float("nan")
-    return float(values.mean()), float(values.std(ddof=1)) / np.sqrt(len(values))
-
-
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
-    gap, error = _mean(denominator)
-    if not gap >= CLEAR * error:
+    gap, error = mean_and_error(denominator)
+    if not gap >= DIVISIBLE * error:
         return float("nan"), float("nan")
     ratio = float(numerator.mean()) / gap
-    return ratio, _mean(numerator - ratio * denominator)[1] / gap
+    return ratio, mean_and_error(numerator - ratio * denominator)[1] / gap
 
 
 def clearly(gaps: pd.DataFrame, measure: str) -> tuple[int, int]:
-    """In how many rows a measure is more than two standard errors above nothing, and below."""
-    values, errors = gaps[measure], gaps[f"{measure}_error"]
-    return int((values > 2 * errors).sum()), int((values < -2 * errors).sum())
+    """In how many rows a measure is clearly above nothing, and below."""
+    values, errors = gaps[measure], CLEAR * gaps[f"{measure}_error"]
+    return int((values > errors).sum()), int((values < -errors).sum())
 
 
 def _worse(gaps: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,17 @@ from selective_labels.experiments.study.document import (
     Table,
 )
 from selective_labels.experiments.study.figures import draw_cells, draw_gaps, draw_rates
-from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, clearly, gaps_closed, of
+from selective_labels.experiments.study.numbers import (
+    BEST,
+    CONTROL,
+    MEAN_OF_SPLITS,
+    OURS,
+    clearly,
+    gaps_closed,
+    mean_and_error,
+    of,
+    paired,
+)
 from selective_labels.experiments.study.published import beside, published_with
 
 
@@ -155,11 +165,7 @@ def artefacts(study: Study) -> Iterator[Block]:
             prose.SPLITS_TABLE,
         )
     if not fico.empty:
-        table = tables.gains_table(fico)
-        yield Table(
-            table,
-            prose.FICO_TABLE,
-        )
+        yield Table(tables.gains_table(fico), prose.FICO_TABLE)
 
 
 def _steps(rows: pd.DataFrame) -> Iterator[Block]:
@@ -169,10 +175,11 @@ def _steps(rows: pd.DataFrame) -> Iterator[Block]:
     )
     sentences = []
     for setting in dict.fromkeys(rows["setting"]):
-        gain, error, n = tables.artefact_gain(rows, "partial", "no-instrument", setting)
+        gain = paired(of(rows, setting=setting), "partial", CONTROL)
         sentences.append(
-            f"With {setting.replace('=', ' ')}, knowing the decision-maker adds {tables.pm(gain, error)} "
-            f"to the accuracy of the same network (mean over {n} paired runs)."
+            f"With {setting.replace('=', ' ')}, knowing the decision-maker adds "
+            f"{tables.pm(*mean_and_error(gain))} to the accuracy of the same network "
+            f"(mean over {len(gain)} paired runs)."
         )
     yield Points(tuple(sentences))
     yield Paragraph(prose.STEPS)
@@ -228,7 +235,7 @@ def _room(rows: pd.DataFrame) -> Iterator[Block]:
 
 def _verdicts(gaps: pd.DataFrame) -> Iterator[Block]:
     sentences = []
-    for method in ("no-instrument", "partial", "point"):
+    for method in OURS:
         here = gaps[gaps["method"] == method].dropna(subset="worse_gain")
         if here.empty:
             continue

@@ -4,20 +4,21 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.experiments.study.figures import METHODS
-from selective_labels.experiments.study.numbers import of, summary
+from selective_labels.experiments.study.numbers import paired, summary
 
 
-def pm(mean: float, error: float, digits: int = 3) -> str:
-    """A mean and its standard error.
+def pm(mean: float, error: float, digits: int = 3, sign: str = "-") -> str:
+    """A mean and its standard error; sign "+": differences, whose sign is always shown.
 
     Examples
     --------
-    >>> pm(0.5, 0.0123), pm(0.5, float("nan")), pm(float("nan"), 0.1)
-    ('0.500 ± 0.012', '0.500', '–')
+    >>> pm(0.5, 0.0123), pm(0.5, float("nan")), pm(float("nan"), 0.1), pm(0.5, 0.0123, sign="+")
+    ('0.500 ± 0.012', '0.500', '–', '+0.500 ± 0.012')
     """
     if np.isnan(mean):
         return "–"
-    return f"{mean:.{digits}f}" if np.isnan(error) else f"{mean:.{digits}f} ± {error:.{digits}f}"
+    text = f"{mean:{sign}.{digits}f}"
+    return text if np.isnan(error) else f"{text} ± {error:.{digits}f}"
 
 
 def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -46,8 +47,7 @@ def published_table(both: pd.DataFrame) -> pd.DataFrame:
             "ours, mean of splits": [f"{value:.3f}" for value in both["mean_of_splits"]],
             "repetitions": both["count"],
             "difference": [
-                f"{value:+.3f} ± {error:.3f}" if error == error else f"{value:+.3f}"
-                for value, error in zip(both["difference"], both["difference_error"], strict=True)
+                pm(*pair, sign="+") for pair in zip(both["difference"], both["difference_error"], strict=True)
             ],
         }
     )
@@ -87,25 +87,10 @@ def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
 
 def gains_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Partial minus selected, paired by repetition, as designed and mirrored (published FICO protocol)."""
-    index = ["cell", "classifier", "mirrored", "repetition"]
-    wide = rows.pivot_table(index=index, columns="method", values="accuracy")
-    if not {"partial", "selected"} <= set(wide):
-        return pd.DataFrame()
-    gain = (wide["partial"] - wide["selected"]).dropna().groupby(level=index[:3])
-    each = gain.agg(["mean", "std", "count"]).reset_index()
-    each["error"] = each["std"] / np.sqrt(each["count"])
-    each["text"] = [
-        f"{mean:+.3f} ± {error:.3f}" if error == error else f"{mean:+.3f}"
-        for mean, error in zip(each["mean"], each["error"], strict=True)
-    ]
+    names = ["cell", "classifier", "mirrored"]
+    gain = paired(rows, "partial", "selected", [*names, "repetition"]).groupby(level=names)
+    each = gain.agg(["mean", "sem"]).reset_index()
+    each["text"] = [pm(*pair, sign="+") for pair in zip(each["mean"], each["sem"], strict=True)]
     each["direction"] = np.where(each["mirrored"].astype(bool), "mirrored", "as published")
     table = each.pivot(index=["cell", "classifier"], columns="direction", values="text").fillna("–")
     return table.reset_index().rename_axis(columns=None)
-
-
-def artefact_gain(rows: pd.DataFrame, method: str, other: str, setting: str) -> tuple[float, float, int]:
-    """Mean of accuracy(method) - accuracy(other) over paired repetitions, its error, their number."""
-    index = ["cell", "mirrored", "repetition"]
-    wide = of(rows, setting=setting).pivot_table(index=index, columns="method", values="accuracy")
-    difference = (wide[method] - wide[other]).dropna()
-    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference))), len(difference)
