@@ -37,6 +37,18 @@ def test_results_and_then_a_page(tmp_path):
     assert (tmp_path / "docs" / "study-honest.csv").exists(), "the results are beside the page"
 
 
+def test_one_repetition_is_run_again_alone(tmp_path):
+    cell = ["rate", "--cells", "additive-n500", "--samples", "60"]
+    assert typed("reproduce", *cell, "--reps", "3", "--out", tmp_path / "all").exit_code == 0
+    alone = typed("reproduce", *cell, "--repetition", "2", "--out", tmp_path / "alone")
+    assert "2 tasks of rate" in alone.output, "both directions of the third repetition"
+    rows = {name: (tmp_path / name / "results.csv").read_text().splitlines() for name in ("all", "alone")}
+    assert rows["alone"] == [rows["all"][0], *rows["all"][-len(rows["alone"]) + 1 :]]
+    both = typed("reproduce", *cell, "--repetition", "2", "--reps", "3", "--out", tmp_path / "both")
+    assert both.exit_code == 1
+    assert "give one of them" in both.output
+
+
 def test_what_does_not_exist_is_one_sentence(tmp_path):
     ran = typed("reproduce", "rate", "--protocol", "published", "--out", tmp_path)
     assert ran.exit_code == 1

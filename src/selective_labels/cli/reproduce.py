@@ -51,6 +51,10 @@ def reproduce(
     reps: Annotated[
         int | None, typer.Option(help="Repetitions of each cell. Default: the study's own.", min=1)
     ] = None,
+    repetition: Annotated[
+        list[int] | None,
+        typer.Option(help="One repetition alone, by its number in the results. Repeatable.", min=0),
+    ] = None,
     cells: Annotated[
         Names, typer.Option(help="Cells, such as 'uc-*'. Repeatable, or with commas. Default: all.")
     ] = None,
@@ -77,8 +81,10 @@ def reproduce(
     from selective_labels.experiments.engine import reproduce as run
     from selective_labels.experiments.tasks import ENTROPY, Setup
 
+    if reps is not None and repetition:
+        raise ValueError("--repetition names single repetitions, --reps how many: give one of them.")
     chosen = find_experiment(experiment.value, protocol.value)
-    tasks = chosen.tasks(_listed(cells), _listed(parts), reps)
+    tasks = chosen.tasks(_listed(cells), _listed(parts), reps, repetition or ())
     setup = Setup(ENTROPY if seed is None else seed, samples, data)
     workers = Workers(-1 if backend else jobs, None if backend is None else backend.value, scheduler)
     advise(f"Finished tasks are kept in {out}; add --resume to go on.")

@@ -3,7 +3,7 @@
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -66,7 +66,11 @@ class Experiment:
     needs_data: bool = False
 
     def tasks(
-        self, cells: Iterable[str] = (), parts: Iterable[str] = (), repetitions: int | None = None
+        self,
+        cells: Iterable[str] = (),
+        parts: Iterable[str] = (),
+        repetitions: int | None = None,
+        only: Collection[int] = (),
     ) -> list[Task]:
         """List tasks, repetition by repetition, so that an unfinished run has something of every cell.
 
@@ -76,17 +80,19 @@ class Experiment:
             Empty: all.
         repetitions : int, optional
             Default: what each part says.
+        only : ints
+            Numbers of single repetitions, counted from zero. Empty: all.
         """
         chosen = _matching("cells", self.cells, cells)
-        counts = {
-            part: self.parts[part] if repetitions is None else repetitions
+        numbers = {
+            part: only or range(self.parts[part] if repetitions is None else repetitions)
             for part in _matching("parts", tuple(self.parts), parts)
         }
         return [
             Task(self.name, self.protocol, cell, mirrored, part, repetition)
-            for repetition in range(max(counts.values()))
-            for part, count in counts.items()
-            if repetition < count
+            for repetition in sorted(set().union(*numbers.values()))
+            for part in numbers
+            if repetition in numbers[part]
             for cell in chosen
             for mirrored in self.mirrors
         ]
