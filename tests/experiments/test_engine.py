@@ -4,12 +4,14 @@ import multiprocessing
 import random
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels.experiments.catalogue import find_experiment
-from selective_labels.experiments.engine import RESULT_COLUMNS, Experiment, Workers, reproduce
+from selective_labels.experiments.engine import RESULT_COLUMNS, TIME_COLUMNS, Experiment, Workers, reproduce
 from selective_labels.experiments.table import TaskTable
 from selective_labels.experiments.tasks import Setup
 from selective_labels.progress import listening
@@ -79,6 +81,18 @@ def test_twenty_kills_and_resumes_give_the_table_of_one_run(tmp_path):
     run_toy(tmp_path / "killed")
     for name in ("results.csv", "settings.csv"):
         assert sorted_lines(tmp_path / "killed" / name) == sorted_lines(tmp_path / "once" / name)
+
+
+def stop_early(task, setup):
+    warnings.warn("no", ConvergenceWarning, stacklevel=1)
+    warnings.warn("of no interest", UserWarning, stacklevel=1)
+    return draw_numbers(task, setup)
+
+
+def test_fits_that_did_not_converge_are_counted(tmp_path):
+    once = Experiment("toy", "honest", ("a",), {"x": 1}, stop_early, mirrors=(False,))
+    reproduce(once, once.tasks(), SMALL, tmp_path)
+    assert TaskTable(tmp_path / "times.csv", TIME_COLUMNS).read()["unconverged"].tolist() == [1]
 
 
 def test_a_resumed_run_does_nothing_twice(tmp_path):

@@ -35,7 +35,7 @@ CASES = [
         "artefact",
         "published",
         "nucem-y0.3-d0.3",
-        ("selected", "partial", "no-instrument"),
+        ("selected", synthetic.SELECTED_SLOWLY, "partial", "no-instrument"),
         marks=NEEDS_TORCH,
     ),
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from selective_labels.experiments.table import TaskTable
@@ -32,7 +33,7 @@ RESULT_COLUMNS = (
     "labeled_share",
 )
 CHOICE_COLUMNS = ("name", "value")
-TIME_COLUMNS = ("seconds", "processor_seconds")
+TIME_COLUMNS = ("seconds", "processor_seconds", "unconverged")
 
 Rows = list[Mapping[str, Any]]
 Work = Callable[[Task, Setup], Rows]
@@ -167,18 +168,22 @@ def reproduce(
 
 
 def run_task(work: Work, task: Task, setup: Setup) -> tuple[Task, Rows, Mapping[str, float]]:
-    """Do one task on one thread; its rows depend on the task and the setup only, the time taken does not."""
+    """Do one task on one thread; its rows depend on the task and the setup only, the time taken does not.
+
+    Besides rows and times, it counts the fits that ended before they had converged.
+    """
     start, processor = time.perf_counter(), time.process_time()
     with (
         threadpool_limits(1),
-        warnings.catch_warnings(),
+        warnings.catch_warnings(record=True) as unconverged,
         # Steps within a task are no progress of the study.
         listening(lambda *_: None),
     ):
         # Weak instruments and single decision-makers are the study's subject, and its page speaks of them.
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ConvergenceWarning)
         rows = work(task, setup)
-    taken = (time.perf_counter() - start, time.process_time() - processor)
+    taken = (time.perf_counter() - start, time.process_time() - processor, len(unconverged))
     return task, rows, dict(zip(TIME_COLUMNS, taken, strict=True))
 
 

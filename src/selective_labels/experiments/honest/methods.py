@@ -10,8 +10,8 @@ import selective_labels as sl
 from selective_labels.experiments.engine import Rows
 from selective_labels.experiments.honest.classifiers import choose_settings, make_classifier
 from selective_labels.experiments.honest.designs import Draw, limits_of
-from selective_labels.experiments.honest.task_memory import TaskMemory
 from selective_labels.experiments.scoring import Scorer, Split, split_rows
+from selective_labels.experiments.task_memory import TaskMemory
 from selective_labels.experiments.tasks import Setup, Task, whole_number
 
 NUISANCE = "nuisance"
@@ -101,7 +101,7 @@ def _fitted(
 def _estimator(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Any:
     if name == PLUG_IN:
         return PLUG_IN
-    if name == "linear" and split.sample.y_true.max() > 1:
+    if name == "linear" and split.y.max() > 1:
         # The paper's own learner for several classes, its softmax of costs, trained until it has converged.
         return "linear"
     return make_classifier(name, chosen[name], seed)

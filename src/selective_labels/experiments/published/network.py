@@ -16,6 +16,7 @@ def cross_entropy_predictions(
     n_classes: int,
     random_state: int,
     steps: tuple[int, ...] = (RELEASED_STEPS,),
+    rate: float = BASELINE_RATE,
 ) -> list[np.ndarray]:
     """Train on labels with weighted cross-entropy; class codes at the test rows after so many steps."""
     torch = _import_torch()
@@ -25,7 +26,7 @@ def cross_entropy_predictions(
         losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
         return (losses * weights).mean()
 
-    return _train(torch, X, X_test, n_classes, loss, BASELINE_RATE, random_state, steps)
+    return _train(torch, X, X_test, n_classes, loss, rate, random_state, steps)
 
 
 def cost_predictions(

@@ -10,7 +10,12 @@ from selective_labels.datasets.sample import SelectiveSample
 from selective_labels.experiments.engine import Rows
 from selective_labels.experiments.honest.designs import N_SYNTHETIC, SYNTHETIC_CELLS
 from selective_labels.experiments.published import weights
-from selective_labels.experiments.published.network import cost_predictions, cross_entropy_predictions
+from selective_labels.experiments.published.network import (
+    BASELINE_RATE,
+    PROPOSED_RATE,
+    cost_predictions,
+    cross_entropy_predictions,
+)
 from selective_labels.experiments.published.splits import (
     SYNTHETIC_SPLITS,
     ReleasedSplit,
@@ -18,6 +23,7 @@ from selective_labels.experiments.published.splits import (
     released_split,
 )
 from selective_labels.experiments.scoring import population_limits
+from selective_labels.experiments.task_memory import TaskMemory
 from selective_labels.experiments.tasks import Setup, Task, whole_number
 
 CLASSIFIER = "network"
@@ -26,6 +32,7 @@ N_CLASSES = 3
 SENSITIVITY_CELLS = ("nucem-y0.5-d0.7", "uc-y0.5-d0.7")
 NOISE_LEVELS = (0.0, 3.0, 5.0, 7.0)
 ARTEFACT_STEPS = (200, 5000)
+SELECTED_SLOWLY = "selected, at partial's rate"
 ARTEFACT_CELLS = ("nucem-y0.3-d0.3", "nucem-y0.5-d0.5", "uc-y0.3-d0.3", "uc-y0.5-d0.5")
 
 
@@ -41,12 +48,13 @@ def run_sensitivity(task: Task, setup: Setup) -> Rows:
     sample, common = _draw(task, setup)
     splits = [released_split(sample, sample.X, state) for state in SYNTHETIC_SPLITS]
     function = weights.point_costs if task.part == "point" else weights.partial_costs
+    seed, memory = whole_number(task.seeds(setup.entropy, 2)[1]), TaskMemory()
     rows: Rows = []
     for level in NOISE_LEVELS:
 
         def accuracies(split: ReleasedSplit, level: float = level) -> Mapping[tuple[str, str], float]:
-            noise = weights.Noise(level, split.random_state)
-            return {(task.part, CLASSIFIER): _proposed(split, function, noise)}
+            models = weights.Models(level, (seed, split.random_state), memory)
+            return {(task.part, CLASSIFIER): _proposed(split, function, models)}
 
         for row in over_splits(splits, accuracies, common):
             rows.append({**row, "setting": f"sigma={level}, {row['setting']}"})
@@ -56,14 +64,16 @@ def run_sensitivity(task: Task, setup: Setup) -> Rows:
 def run_artefact(task: Task, setup: Setup) -> Rows:
     """One split: the same network at 200 and at 5,000 steps, with and without the instrument."""
     sample, common = _draw(task, setup)
-    seed = whole_number(task.seeds(setup.entropy, 2)[1]) % 2**31
+    seed = whole_number(task.seeds(setup.entropy, 2)[1])
     split = released_split(sample, sample.X, seed)
     labeled, train = split.labeled, split.train
     ones = np.ones(labeled.sum())
+    # The released networks learn from labels at twice the rate at which they learn from costs.
     predicted = {
-        "selected": cross_entropy_predictions(
-            train.X[labeled], train.y[labeled], ones, split.X_test, N_CLASSES, seed, ARTEFACT_STEPS
+        name: cross_entropy_predictions(
+            train.X[labeled], train.y[labeled], ones, split.X_test, N_CLASSES, seed, ARTEFACT_STEPS, rate
         )
+        for name, rate in (("selected", BASELINE_RATE), (SELECTED_SLOWLY, PROPOSED_RATE))
     }
     functions = {
         "partial": weights.partial_costs,
@@ -120,7 +130,7 @@ def _point(split: ReleasedSplit) -> Mapping[tuple[str, str], float]:
 
 
 def _proposed(
-    split: ReleasedSplit, function: weights.WeightFunction, noise: weights.Noise | None = None
+    split: ReleasedSplit, function: weights.WeightFunction, models: weights.Models | None = None
 ) -> float:
-    costs = weights.cross_fitted(function, split.train, N_CLASSES, split.random_state, noise)
+    costs = weights.cross_fitted(function, split.train, N_CLASSES, split.random_state, models)
     return split.accuracy(cost_predictions(split.train.X, costs, split.X_test, split.random_state)[0])

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
 
+from selective_labels.experiments.task_memory import TaskMemory
+
 N_ITERATIONS = 500
 N_FOLDS = 5
 # In place of the maximum and the minimum over decision-makers, for several classes.
@@ -41,29 +43,42 @@ class Rows:
         return ((self.decision == 1) & (self.y == label)).astype(int)
 
 
-class Noise:
-    """Factors 1 + level e, one draw for each use of a model (the released sensitivity study)."""
+class Models:
+    """Boosting models, fitted once in a task; all that one says is multiplied by 1 + level e, e normal.
 
-    def __init__(self, level: float = 0.0, random_state: int = 0) -> None:
+    Parameters
+    ----------
+    level : float
+        Noise of the released sensitivity study: one number for each model.
+    random_state : int, sequence of int or None
+        Seeds the noise: models of the same order get the same e at all levels.
+    memory : TaskMemory, optional
+    """
+
+    def __init__(
+        self, level: float = 0.0, random_state: Any = None, memory: TaskMemory | None = None
+    ) -> None:
         self.level = level
-        self._generator = np.random.default_rng(random_state)
+        self._noise = np.random.default_rng(random_state)
+        self._expectations = (TaskMemory() if memory is None else memory).cache(_expectations)
 
-    def factor(self) -> float:
-        """The next factor."""
-        return 1.0 + self.level * float(self._generator.standard_normal())
+    def means(self, X: np.ndarray, y: np.ndarray, at: list[np.ndarray]) -> np.ndarray:
+        """Fit E[y | x], and predict each table of `at`, (len(at), n)."""
+        factor = 1.0 + self.level * float(self._noise.standard_normal())
+        return factor * self._expectations(X, y, at)
 
 
-WeightFunction = Callable[[Rows, Rows, int, Noise], np.ndarray]
+WeightFunction = Callable[[Rows, Rows, int, Models], np.ndarray]
 
 
 def cross_fitted(
-    function: WeightFunction, rows: Rows, n_classes: int, random_state: int, noise: Noise | None = None
+    function: WeightFunction, rows: Rows, n_classes: int, random_state: int, models: Models | None = None
 ) -> np.ndarray:
     """Weights of all rows, each by models of the other four folds, shape (n,) or (n, n_classes)."""
-    noise = Noise() if noise is None else noise
+    models = Models() if models is None else models
     folds = KFold(N_FOLDS, shuffle=True, random_state=random_state)
     parts = [
-        (test, function(rows.take(train), rows.take(test), n_classes, noise))
+        (test, function(rows.take(train), rows.take(test), n_classes, models))
         for train, test in folds.split(rows.X)
     ]
     weights = np.empty((len(rows.X), *parts[0][1].shape[1:]))
@@ -72,65 +87,63 @@ def cross_fitted(
     return weights
 
 
-def inverse_propensity(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def inverse_propensity(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """1 / P(D=1 | x), clipped at its .9 quantile."""
-    return _clipped(1.0 / _mean(_boosting(train.X, train.decision), test.X))
+    return _clipped(1.0 / models.means(train.X, train.decision, [test.X])[0])
 
 
-def partial_costs(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def partial_costs(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """max_p u_p - l_k from raw bounds, p = k included; l and u are quantiles over decision-makers."""
     makers = np.unique(train.decision_maker)
     with_maker = np.column_stack([train.X, train.decision_maker])
     at = [np.column_stack([test.X, np.full(len(test.X), maker)]) for maker in makers]
-    return _costs(train, with_maker, at, n_classes, noise)
+    return _costs(train, with_maker, at, n_classes, models)
 
 
-def partial_costs_without_instrument(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def partial_costs_without_instrument(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """The control: the same costs from bounds that do not know the decision-maker."""
-    return _costs(train, train.X, [test.X], n_classes, noise)
+    return _costs(train, train.X, [test.X], n_classes, models)
 
 
-def point_costs(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def point_costs(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """max_p eta_p - eta_k, clipped; eta_k = Cov(D Y_k, Z | x) / Cov(D, Z | x) from separate models."""
-    eta = _covariance_ratios(train, test, list(range(n_classes)), noise)
+    eta = _covariance_ratios(train, test, list(range(n_classes)), models)
     return np.apply_along_axis(_clipped, 0, eta.max(axis=1, keepdims=True) - eta)
 
 
-def binary_partial_weight(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def binary_partial_weight(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """(u - 1/2)^+ - (1/2 - l)^+ with maximum and minimum: the released code for two classes."""
     makers = np.unique(test.decision_maker)
     design = np.column_stack([train.X, train.decision_maker])
-    decided, labeled = _boosting(design, train.decision), _boosting(design, train.seen(1))
     at = [np.column_stack([test.X, np.full(len(test.X), maker)]) for maker in makers]
-    lower = np.array([_mean(labeled, each) for each in at])
-    upper = lower + 1.0 - np.array([_mean(decided, each) for each in at])
+    lower = models.means(design, train.seen(1), at)
+    upper = lower + 1.0 - models.means(design, train.decision, at)
     return np.maximum(upper.min(axis=0) - 0.5, 0.0) - np.maximum(0.5 - lower.max(axis=0), 0.0)
 
 
-def binary_point_weight(train: Rows, test: Rows, n_classes: int, noise: Noise) -> np.ndarray:
+def binary_point_weight(train: Rows, test: Rows, n_classes: int, models: Models) -> np.ndarray:
     """eta_1 - 1/2, its size clipped at the .9 quantile."""
-    weight = _covariance_ratios(train, test, [1], noise)[:, 0] - 0.5
+    weight = _covariance_ratios(train, test, [1], models)[:, 0] - 0.5
     return np.sign(weight) * _clipped(np.abs(weight))
 
 
-def _costs(train: Rows, design: np.ndarray, at: list[np.ndarray], n_classes: int, noise: Noise) -> np.ndarray:
-    decided = _boosting(design, train.decision)
-    share_refused = [1.0 - _mean(decided, each) for each in at]
+def _costs(
+    train: Rows, design: np.ndarray, at: list[np.ndarray], n_classes: int, models: Models
+) -> np.ndarray:
+    refused = 1.0 - models.means(design, train.decision, at)
     lower, upper = np.empty((2, len(at[0]), n_classes))
     for label in range(n_classes):
-        model = _boosting(design, train.seen(label))
-        refused = np.array([each * noise.factor() for each in share_refused])
-        labeled = np.array([_mean(model, each) * noise.factor() for each in at])
+        labeled = models.means(design, train.seen(label), at)
         lower[:, label] = np.quantile(labeled, HIGH, axis=0)
         upper[:, label] = np.quantile(labeled + refused, LOW, axis=0)
     return np.maximum(upper.max(axis=1, keepdims=True) - lower, 0.0)
 
 
-def _covariance_ratios(train: Rows, test: Rows, labels: list[int], noise: Noise) -> np.ndarray:
+def _covariance_ratios(train: Rows, test: Rows, labels: list[int], models: Models) -> np.ndarray:
     """Each expectation by a model of its own; Z, D Z and D Z Y_k as classes, one for each number."""
 
     def expectation(target: np.ndarray) -> np.ndarray:
-        return _mean(_boosting(train.X, target), test.X) * noise.factor()
+        return models.means(train.X, target, [test.X])[0]
 
     by_maker = train.decision * train.decision_maker
     both = expectation(by_maker)
@@ -143,13 +156,10 @@ def _covariance_ratios(train: Rows, test: Rows, labels: list[int], noise: Noise)
     return np.column_stack(columns)
 
 
-def _boosting(X: np.ndarray, y: np.ndarray) -> Any:
-    return HistGradientBoostingClassifier(max_iter=N_ITERATIONS).fit(X, y)
-
-
-def _mean(model: Any, X: np.ndarray) -> np.ndarray:
-    """Expectation of a target whose values are its classes."""
-    return model.predict_proba(X) @ model.classes_
+def _expectations(X: np.ndarray, y: np.ndarray, at: list[np.ndarray]) -> np.ndarray:
+    """Expectations of a target whose values are its classes."""
+    model = HistGradientBoostingClassifier(max_iter=N_ITERATIONS).fit(X, y)
+    return np.array([model.predict_proba(each) @ model.classes_ for each in at])
 
 
 def _clipped(values: np.ndarray) -> np.ndarray:
