@@ -183,6 +183,13 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
     return checked.astype(float, copy=False)
 
 
+def check_cost(cost: Any, classes: np.ndarray) -> None:
+    """Refuse a cost matrix that does not fit the classes, before time is spent on fitting."""
+    expected = (len(classes), len(classes))
+    if cost is not None and np.shape(cost) != expected:
+        raise ValueError(f"cost has shape {np.shape(cost)}; it must be {expected}, C[true, predicted].")
+
+
 def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
     """Share of right predictions, refused where a label is missing.
 

@@ -1,5 +1,6 @@
 """The commands `reproduce` and `study`, from the words that are typed to the files that are there."""
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -47,6 +48,16 @@ def test_one_repetition_is_run_again_alone(tmp_path):
     both = typed("reproduce", *cell, "--repetition", "2", "--reps", "3", "--out", tmp_path / "both")
     assert both.exit_code == 1
     assert "give one of them" in both.output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [(["--scheduler", "tcp://here"], "needs --backend"), (["--backend", "dask", "--jobs", "2"], "--jobs")],
+)
+def test_options_of_clusters_and_processes_do_not_mix(tmp_path, words, sentence):
+    ran = typed("reproduce", *TINY, *words, "--out", tmp_path / "run")
+    assert ran.exit_code == 1
+    assert sentence in ran.output
 
 
 def test_what_does_not_exist_is_one_sentence(tmp_path):

@@ -5,6 +5,7 @@ import random
 import signal
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels.experiments.catalogue import find_experiment
 from selective_labels.experiments.engine import RESULT_COLUMNS, TIME_COLUMNS, Experiment, Workers, reproduce
+from selective_labels.experiments.honest.designs import draw_strong
 from selective_labels.experiments.table import TaskTable
 from selective_labels.experiments.tasks import Setup
 from selective_labels.progress import listening
@@ -141,6 +143,12 @@ def test_results_of_other_sizes_do_not_mix(tmp_path):
 def test_mirrored_designs_share_features_and_differ_in_seen_labels():
     seeds = [task.seeds(0, 1)[0].generate_state(4).tolist() for task in small_tasks(1)]
     assert seeds[0] == seeds[1], "direction has no share in the seed"
+    designed, mirrored = (
+        draw_strong(replace(task, cell="additive"), SMALL, task.seeds(0, 1)[0]) for task in small_tasks(1)
+    )
+    np.testing.assert_array_equal(designed.X, mirrored.X)
+    np.testing.assert_array_equal(designed.y_true, mirrored.y_true)
+    assert (designed.decision != mirrored.decision).any()
 
 
 def test_cells_and_repetitions_have_seeds_of_their_own():

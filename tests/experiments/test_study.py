@@ -1,5 +1,7 @@
 """The page is made from whatever results there are, and says what they say."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -161,6 +163,28 @@ def test_means_that_no_chance_touches_are_named(tmp_path):
     page = (tmp_path / "docs" / "study.md").read_text()
     assert "- SVM: 0.723, stored 0.710" in page
     assert "- AdaBoost:" not in page, "its repetitions differ"
+
+
+def test_tasks_that_a_kill_cut_off_are_left_out(tmp_path):
+    path = write_results(tmp_path, ["strong"]) / "results.csv"
+    whole = read_results([tmp_path])
+    for n_bytes in (2, 9, 60):
+        path.write_bytes(path.read_bytes()[:-n_bytes])
+        rows = read_results([tmp_path])
+        assert len(rows) == len(whole) - len(METHODS), "the last task is gone, and nothing else"
+        assert rows.dtypes.equals(whole.dtypes)
+
+
+def test_runs_of_different_sizes_are_no_one_study(tmp_path):
+    for name, samples in (("small", 60), ("whole", None)):
+        (tmp_path / name).mkdir()
+        write_results(tmp_path / name, ["strong"])
+        (tmp_path / name / "run.json").write_text(json.dumps({"seed": 1, "samples": samples}))
+    with pytest.raises(ValueError, match="--seed or --samples"):
+        write_study([tmp_path / "small", tmp_path / "whole"], tmp_path / "docs")
+    write_study([tmp_path / "small"], tmp_path / "docs")
+    page = (tmp_path / "docs" / "study.md").read_text()
+    assert "--seed 1 --samples 60" in page, "the commands say what made the results"
 
 
 def test_no_results_are_an_error(tmp_path):

@@ -73,5 +73,6 @@ def test_a_warning_is_remembered_too(tmp_path, monkeypatch):
     monkeypatch.setattr(remembered, "identify", warn)
     sample = make_sample(300)
     for _ in range(2):
-        with pytest.warns(UserWarning, match="SL101"):
-            fit(quick(memory=str(tmp_path)), sample)
+        with pytest.warns(UserWarning, match="SL101") as caught:
+            quick(memory=tmp_path).fit(sample.X, sample.y, decision_maker=sample.decision_maker)
+        assert caught[0].filename == __file__, "it points at the caller of fit"

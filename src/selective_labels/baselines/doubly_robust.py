@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from selective_labels.baselines.inner import draw_seed
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import SelectiveClassifier, read_features
+from selective_labels.fitting import SelectiveClassifier, check_cost, read_features
 from selective_labels.identification.bounds import Bounds, repair
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import project_to_simplex
@@ -109,11 +109,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = check_random_state(self.random_state)
         regressor = _regressor(self.estimator, draw_seed(random_state), data.categorical)
-        if self.cost is not None and np.shape(self.cost) != (len(data.classes),) * 2:
-            expected = (len(data.classes),) * 2
-            raise ValueError(
-                f"cost has shape {np.shape(self.cost)}; it must be {expected}, C[true, predicted]."
-            )
+        check_cost(self.cost, data.classes)
         lower, upper, self.clipped_share_ = self._scores(data, draw_seed(random_state))
         self.lower_models_ = _regressions(regressor, data, lower)
         self.upper_models_ = self.lower_models_ if self.gamma == 1.0 else _regressions(regressor, data, upper)

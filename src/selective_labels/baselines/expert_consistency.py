@@ -64,7 +64,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     refused_share_, accepted_share_ : float
         Shares of training rows that everybody refuses or accepts.
     n_imputed_ : int
-        Rows without a label that got the adverse one.
+        Rows without a label that got one.
     n_ignored_labels_ : int
         Labels that were given where the decision is 0, and not read.
     n_features_in_, feature_names_in_

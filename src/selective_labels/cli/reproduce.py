@@ -62,7 +62,9 @@ def reproduce(
         Names, typer.Option(help="Parts, such as main or point. Repeatable, or with commas. Default: all.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended.")] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; -1: one for each core.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; -1: one for each core. Default: 1.", show_default=False)
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="The HELOC table, for fico.", exists=True, metavar="FILE")
     ] = None,
@@ -83,10 +85,14 @@ def reproduce(
 
     if reps is not None and repetition:
         raise ValueError("--repetition names single repetitions, --reps how many: give one of them.")
+    if backend is None and scheduler is not None:
+        raise ValueError("--scheduler needs --backend dask.")
+    if backend is not None and jobs is not None:
+        raise ValueError("--jobs are processes of this computer; a cluster uses all of its workers.")
     chosen = find_experiment(experiment.value, protocol.value)
     tasks = chosen.tasks(_listed(cells), _listed(parts), reps, repetition or ())
     setup = Setup(ENTROPY if seed is None else seed, samples, data)
-    workers = Workers(-1 if backend else jobs, None if backend is None else backend.value, scheduler)
+    workers = Workers(-1 if backend else jobs or 1, None if backend is None else backend.value, scheduler)
     advise(f"Finished tasks are kept in {out}; add --resume to go on.")
     with _told():
         table = run(chosen, tasks, setup, out, resume=resume, workers=workers)

@@ -33,6 +33,8 @@ RESULT_COLUMNS = (
     "labeled_share",
 )
 CHOICE_COLUMNS = ("name", "value")
+# Seed and size of the runs in a folder.
+RUN_FILE = "run.json"
 TIME_COLUMNS = ("seconds", "processor_seconds", "unconverged")
 
 Rows = list[Mapping[str, Any]]
@@ -240,7 +242,7 @@ def _choices(settings: TaskTable, experiment: Experiment) -> dict[tuple[str, boo
 
 def _check_same_run(out: Path, setup: Setup) -> None:
     """Refuse to mix results of different sizes or seeds in one folder."""
-    path = out / "run.json"
+    path = out / RUN_FILE
     ours = {"seed": setup.entropy, "samples": setup.n_samples}
     if not path.exists():
         out.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from selective_labels.experiments.tasks import Task
@@ -109,8 +110,16 @@ class TaskTable:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Rows of a table, whole or copied: what is empty among names is empty text, not a missing number."""
-    frame = pd.read_csv(path, dtype=dict.fromkeys(TEXT_COLUMNS, str))
+    """Rows of the finished tasks of a table, in any order.
+
+    What is empty among names is empty text, not a missing number.
+    """
+    cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+    tasks = [cells[name] for name in TASK_COLUMNS]
+    complete = cells.groupby(tasks)[COUNT].transform("size").astype(str) == cells[COUNT]
+    cut_off = np.flatnonzero(~complete.groupby(tasks).transform("all"))
+    # Types are told from what remains; the header is the first line.
+    frame = pd.read_csv(path, dtype=dict.fromkeys(TEXT_COLUMNS, str), skiprows=(cut_off + 1).tolist())
     texts = [name for name in TEXT_COLUMNS if name in frame]
     return frame.fillna(dict.fromkeys(texts, ""))
 

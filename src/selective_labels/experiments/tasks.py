@@ -14,7 +14,7 @@ ENTROPY = 20250713
 TUNING = -1
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Task:
     """One repetition of one part of one cell of an experiment.
 

@@ -1,6 +1,7 @@
 """Identification done once, where several learners share it."""
 
 import warnings
+from os import PathLike, fspath
 from typing import Any
 
 from sklearn.utils.validation import check_memory
@@ -24,16 +25,18 @@ def identify_once(memory: Any, data: SelectiveLabels, **settings: Any) -> tuple[
     """
     if memory is None:
         return identify(data, **settings)
+    if isinstance(memory, PathLike):
+        memory = fspath(memory)
     found, heard = check_memory(memory).cache(_identify_and_listen, ignore=["n_jobs"])(data, **settings)
-    for message, category, filename, line in heard:
-        warnings.warn_explicit(message, category, filename, line)
+    for message, category in heard:
+        warnings.warn(message, category, stacklevel=4)
     return found
 
 
 def _identify_and_listen(
     data: SelectiveLabels, n_jobs: int | None, **settings: Any
-) -> tuple[tuple[Identified, TrainingRows], list[tuple[Warning | str, type[Warning], str, int]]]:
+) -> tuple[tuple[Identified, TrainingRows], list[tuple[str, type[Warning]]]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = identify(data, n_jobs=n_jobs, **settings)
-    return found, [(each.message, each.category, each.filename, each.lineno) for each in caught]
+    return found, [(str(each.message), each.category) for each in caught]

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.fitting import SelectiveClassifier, read_features
+from selective_labels.fitting import SelectiveClassifier, check_cost, read_features
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
@@ -242,11 +242,7 @@ class UCLClassifier(SelectiveClassifier):
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}."
                 )
-        if self.cost is not None and np.shape(self.cost) != (len(data.classes),) * 2:
-            expected = (len(data.classes),) * 2
-            raise ValueError(
-                f"cost has shape {np.shape(self.cost)}; it must be {expected}, C[true, predicted]."
-            )
+        check_cost(self.cost, data.classes)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
             if self.mode == "point":
                 raise ValueError("decision_maker has one value only; point mode needs two or more.")

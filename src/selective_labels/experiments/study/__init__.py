@@ -1,10 +1,12 @@
 """The page of the study, from whatever results there are."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from selective_labels.experiments.engine import RUN_FILE
 from selective_labels.experiments.study.document import to_html, to_markdown
-from selective_labels.experiments.study.numbers import read_results, read_settings, read_times
+from selective_labels.experiments.study.numbers import read_results, read_run, read_settings, read_times
 from selective_labels.experiments.study.prose import TITLE
 from selective_labels.experiments.study.published import read_published
 from selective_labels.experiments.study.sections import Study, all_sections
@@ -30,10 +32,14 @@ def write_study(results: Iterable[Path], out: Path, published: Path | None = Non
         The files written, figures aside.
     """
     results = list(results)
-    rows, times = read_results(results), read_times(results)
+    rows, times, run = read_results(results), read_times(results), read_run(results)
     out.mkdir(parents=True, exist_ok=True)
-    blocks = list(all_sections(Study(rows, times, read_published(published), out)))
-    texts = {"study.md": to_markdown(blocks), "study.html": to_html(blocks, TITLE)}
+    blocks = list(all_sections(Study(rows, times, run, read_published(published), out)))
+    texts = {
+        "study.md": to_markdown(blocks),
+        "study.html": to_html(blocks, TITLE),
+        f"study-{RUN_FILE}": json.dumps(run) + "\n",
+    }
     written = []
     for name, text in texts.items():
         with whole_file(out / name) as draft:

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from selective_labels.experiments.published.splits import BEST, MEAN
 from selective_labels.experiments.study.numbers import (
-    BEST,
     CLEAR,
     CONTROL,
     DRAW,
-    MEAN_OF_SPLITS,
     clearly,
     gaps_closed,
     mean_and_error,
@@ -53,7 +52,7 @@ def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[tuple[s
 
 def _best_split(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     rows = of(rows, experiment="synthetic", protocol="published")
-    best, mean = (paired(of(rows, setting=name), "partial", "selected") for name in (BEST, MEAN_OF_SPLITS))
+    best, mean = (paired(of(rows, setting=name), "partial", "selected") for name in (BEST, MEAN))
     if best.empty:
         return
     yield (
@@ -86,7 +85,7 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def _mirrored(rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
-    rows = of(rows, experiment="fico", protocol="published", setting=MEAN_OF_SPLITS)
+    rows = of(rows, experiment="fico", protocol="published", setting=MEAN)
     # Classifiers of one repetition share its data: they count as one.
     gain = paired(rows, "partial", "selected", [*DRAW, "classifier"]).groupby(level=DRAW).mean()
     directions = np.asarray(gain.index.get_level_values("mirrored"), dtype=bool)

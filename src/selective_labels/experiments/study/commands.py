@@ -1,37 +1,43 @@
 """The commands that make a set of results again."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from selective_labels.experiments.catalogue import find_experiment
-from selective_labels.experiments.study.numbers import of
+from selective_labels.experiments.study.numbers import USUAL_RUN, of
 from selective_labels.experiments.table import TASK_COLUMNS
 
 STUDY = "selective-labels study {folders} --published PUBLISHED_MEANS --out docs"
 
 
-def commands(rows: pd.DataFrame) -> str:
+def commands(rows: pd.DataFrame, run: Mapping[str, Any]) -> str:
     """Shell commands, one for each part of each experiment, and the one that makes the page.
 
     Parameters
     ----------
     rows : DataFrame
         Results.
+    run : mapping
+        Their seed and the number of samples.
 
     Examples
     --------
     >>> task = dict(zip(TASK_COLUMNS, ("rate", "honest", "additive-n500", False, "all", 0)))
-    >>> print(commands(pd.DataFrame([task])))
-    selective-labels reproduce rate --parts all --cells additive-n500 --reps 1 --jobs 2 --out runs/honest
+    >>> print(commands(pd.DataFrame([task]), {"seed": 7, "samples": None}))
+    selective-labels reproduce rate --parts all --cells additive-n500 --reps 1 --seed 7 ...
     selective-labels study runs/honest --published PUBLISHED_MEANS --out docs
     """
     tasks = rows.drop_duplicates([*TASK_COLUMNS])
     folders: dict[str, None] = {}
     lines = []
+    options = "".join(f" --{name} {run[name]}" for name, usual in USUAL_RUN.items() if run[name] != usual)
     columns = (tasks["protocol"], tasks["experiment"], tasks["part"])
     for protocol, name, part in sorted(set(zip(*columns, strict=True))):
         folder = f"runs/{protocol}"
         line = _command(of(tasks, protocol=protocol, experiment=name, part=part), name, protocol, part)
-        lines.append(f"{line} --jobs 2 --out {folder}{' --resume' if folder in folders else ''}")
+        lines.append(f"{line}{options} --jobs 2 --out {folder}{' --resume' if folder in folders else ''}")
         folders[folder] = None
     return "\n".join([*lines, STUDY.format(folders=" ".join(folders))])
 

@@ -1,24 +1,26 @@
 """Means, errors and gaps closed, from the rows of results."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels.experiments.engine import CHOICE_COLUMNS, TIME_COLUMNS
+from selective_labels.experiments.engine import CHOICE_COLUMNS, RUN_FILE, TIME_COLUMNS
 from selective_labels.experiments.table import COUNT, TASK_COLUMNS, read_rows
+from selective_labels.experiments.tasks import ENTROPY
 
 CELL = ["experiment", "protocol", "cell", "mirrored"]
 KEY = [*TASK_COLUMNS, "method", "classifier", "setting"]
-BEST, MEAN_OF_SPLITS = "best of six splits", "mean of six splits"
 # So many standard errors from nothing are clear; a gap must stand out by more to be divided by.
 CLEAR, DIVISIBLE = 2.0, 3.0
 CONTROL = "no-instrument"
 OURS = (CONTROL, "partial", "point")
 # Methods of one draw are compared with each other.
 DRAW = ["cell", "mirrored", "repetition"]
+USUAL_RUN = {"seed": ENTROPY, "samples": None}
 MEASURES = ("gain", "closed", "own")
 
 
@@ -38,6 +40,19 @@ def read_times(paths: Iterable[Path]) -> pd.DataFrame:
 def read_settings(paths: Iterable[Path]) -> pd.DataFrame:
     """Read which settings were chosen on separate draws, as far as they were kept."""
     return read_tables(paths, (*TASK_COLUMNS, CHOICE_COLUMNS[0]), CHOICE_COLUMNS[1:])
+
+
+def read_run(paths: Iterable[Path]) -> Mapping[str, Any]:
+    """Read seed and size of the runs, which must be one; the study's own where nothing is said."""
+    files = [file for path in paths if path.is_dir() for file in sorted(path.glob(f"*{RUN_FILE}"))]
+    runs = {file: json.loads(file.read_text()) for file in files}
+    for file, run in runs.items():
+        if run != runs[files[0]]:
+            raise ValueError(
+                f"{files[0].parent} and {file.parent} hold runs of different --seed or --samples; "
+                "make a page of each."
+            )
+    return runs[files[0]] if files else USUAL_RUN
 
 
 def read_tables(paths: Iterable[Path], key: Iterable[str], others: Iterable[str] = ()) -> pd.DataFrame:

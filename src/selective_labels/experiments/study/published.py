@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from selective_labels.experiments.study.numbers import BEST, MEAN_OF_SPLITS, of, summary
+from selective_labels.experiments.published.splits import BEST, MEAN
+from selective_labels.experiments.study.numbers import of, summary
 
 # Replications behind a published mean.
 N_REPLICATIONS = {"synthetic": 100, "fico": 100, "sensitivity": 50}
@@ -53,10 +54,8 @@ def beside(rows: pd.DataFrame, published: pd.DataFrame, experiment: str) -> pd.D
     names = ["cell", "method", "classifier", "setting"]
     ours = summary(ours, names)
     both = ours.merge(published[published["experiment"] == experiment], on=names)
-    means = ours[ours["setting"].str.endswith(MEAN_OF_SPLITS)]
-    means = means.assign(
-        setting=means["setting"].str.replace(MEAN_OF_SPLITS, BEST), mean_of_splits=means["mean"]
-    )
+    means = ours[ours["setting"].str.endswith(MEAN)]
+    means = means.assign(setting=means["setting"].str.replace(MEAN, BEST), mean_of_splits=means["mean"])
     both = both.merge(means[[*names, "mean_of_splits"]], on=names, how="left")
     both["difference"] = both["mean"] - both["published"]
     spread = both["std"].fillna(both["published_std"])

@@ -1,12 +1,14 @@
 """What the study says, section by section, from whatever results there are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from selective_labels.experiments.published.splits import BEST, MEAN
 from selective_labels.experiments.study import prose, tables
 from selective_labels.experiments.study.claims import CLOSE, claims_table
 from selective_labels.experiments.study.commands import commands
@@ -21,9 +23,7 @@ from selective_labels.experiments.study.document import (
 )
 from selective_labels.experiments.study.figures import draw_cells, draw_gaps, draw_rates
 from selective_labels.experiments.study.numbers import (
-    BEST,
     CONTROL,
-    MEAN_OF_SPLITS,
     OURS,
     clearly,
     gaps_closed,
@@ -36,10 +36,11 @@ from selective_labels.experiments.study.published import beside, published_with
 
 @dataclass(frozen=True)
 class Study:
-    """Results, what they took, published means, and the folder of the page."""
+    """Results, what they took, their seed and size, published means, and the folder of the page."""
 
     rows: pd.DataFrame
     times: pd.DataFrame
+    run: Mapping[str, Any]
     published: pd.DataFrame
     out: Path
 
@@ -151,14 +152,14 @@ def _without_chance(both: pd.DataFrame) -> Iterator[Block]:
 def artefacts(study: Study) -> Iterator[Block]:
     """Where the published gains come from."""
     rows = study.as_published("artefact")
-    fico = of(study.as_published("fico"), setting=MEAN_OF_SPLITS)
+    fico = of(study.as_published("fico"), setting=MEAN)
     splits = study.as_published("synthetic")
     if rows.empty and fico.empty and splits.empty:
         return
     yield Heading("Where the published gains come from")
     if not rows.empty:
         yield from _steps(rows)
-    both = splits[splits["setting"].isin((BEST, MEAN_OF_SPLITS))]
+    both = splits[splits["setting"].isin((BEST, MEAN))]
     if not both.empty:
         yield Table(
             tables.means_table(both, ["cell", "method"], "setting"),
@@ -299,4 +300,4 @@ def method(study: Study) -> Iterator[Block]:
     yield Points(prose.METHOD)
     yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
     yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
-    yield Code(commands(study.rows))
+    yield Code(commands(study.rows, study.run))
