@@ -6,9 +6,9 @@ from pathlib import Path
 
 from selective_labels.experiments.engine import RUN_FILE
 from selective_labels.experiments.study.document import to_html, to_markdown
-from selective_labels.experiments.study.numbers import read_results, read_run, read_settings, read_times
 from selective_labels.experiments.study.prose import TITLE
 from selective_labels.experiments.study.published import read_published
+from selective_labels.experiments.study.reading import read_results, read_run, read_settings, read_times
 from selective_labels.experiments.study.sections import Study, all_sections
 from selective_labels.experiments.table import write_rows
 from selective_labels.saving.atomic import whole_file

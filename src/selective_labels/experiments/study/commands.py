@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 
 from selective_labels.experiments.catalogue import find_experiment
-from selective_labels.experiments.study.numbers import USUAL_RUN, of
+from selective_labels.experiments.study.numbers import of
+from selective_labels.experiments.study.reading import USUAL_RUN
 from selective_labels.experiments.table import TASK_COLUMNS
 
 STUDY = "selective-labels study {folders} --published PUBLISHED_MEANS --out docs"

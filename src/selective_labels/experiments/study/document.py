@@ -57,7 +57,7 @@ class Picture:
 
 Block: TypeAlias = Heading | Paragraph | Points | Code | Table | Picture
 
-# Tables of more rows are folded in HTML.
+# Tables of more rows are folded.
 LONG = 24
 
 STYLE = """
@@ -115,7 +115,10 @@ def _markdown(block: Block) -> str:
             return f"```\n{text}\n```"
         case Table(frame, caption, _):
             lines = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
-            return f"{caption}\n\n" + "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+            text = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+            if len(frame) > LONG:
+                return f"<details><summary>{escape(caption)}</summary>\n\n{text}\n\n</details>"
+            return f"{caption}\n\n{text}"
         case Picture(path, caption):
             return f"![{caption}]({path.name})"
 

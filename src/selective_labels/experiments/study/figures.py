@@ -12,7 +12,8 @@ from selective_labels.experiments.study.numbers import measured
 METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "full")
 PLAIN, MIRRORED, PUBLISHED = "#2b6ca3", "#d98a29", "#777777"
 # Inches.
-WIDEST = 13.0
+WIDEST, INCHES_PER_MARK = 13.0, 1.6
+HALF = 0.5
 LIMITS: dict[str, tuple[str, Any]] = {
     "bayes_accuracy": ("Bayes", "-"),
     "minimax_accuracy": ("minimax limit", "--"),
@@ -48,20 +49,23 @@ def draw_cells(
     """
     rows = rows[rows["classifier"] == classifier]
     cells = list(dict.fromkeys(rows["cell"]))
+    present = {*rows["method"], *published.loc[published["cell"].isin(cells), "method"]}
+    methods = [method for method in METHODS if method in present]
     names = ("published", "ours") if apart and len(published) else ("",)
     figure, panels = _panels(len(cells) * len(names), columns * len(names))
     for number, cell in enumerate(cells):
         pair = panels[number * len(names) : (number + 1) * len(names)]
         for axes, name in zip(pair, names, strict=True):
             axes.set_title(f"{cell} {name}", fontsize=9)
-            axes.set_xticks(range(len(METHODS)), METHODS, rotation=45, ha="right", fontsize=7)
+            axes.set_xticks(range(len(methods)), methods, rotation=45, ha="right", fontsize=7)
             axes.tick_params(axis="y", labelsize=7)
-            axes.set_xlim(-0.7, len(METHODS) - 0.3)
+            axes.set_xlim(-0.7, len(methods) - 0.3)
         here = rows[rows["cell"] == cell]
-        _boxes(pair[-1], here)
+        _boxes(pair[-1], here, methods)
         _limits(pair[-1], here)
-        _published(pair[0], published[published["cell"] == cell])
-    _legend(figure, rows)
+        _published(pair[0], published[published["cell"] == cell], methods)
+    figure.supylabel("accuracy", fontsize=8)
+    _legend(figure, rows, published)
     return _save(figure, path)
 
 
@@ -71,8 +75,10 @@ def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
     gaps = gaps.assign(name=gaps["classifier"] + " " + gaps["cell"]).dropna(subset="worse_gain")
     names = list(dict.fromkeys(gaps["name"]))
     figure = _figure(10.0, 1.2 + 0.2 * len(names))
-    panels = figure.subplots(1, 2, sharey=True)
     titles = {"worse_gain": "gain in accuracy, worse direction", "worse_closed": "share of the gap closed"}
+    if gaps["worse_closed"].notna().mean() < HALF:
+        del titles["worse_closed"]
+    panels = np.atleast_1d(figure.subplots(1, len(titles), sharey=True))
     for axes, (measure, title) in zip(panels, titles.items(), strict=True):
         for shift, method in enumerate(methods):
             here = gaps[gaps["method"] == method]
@@ -87,8 +93,10 @@ def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
             )
         axes.axvline(0.0, color="black", linewidth=0.8)
         axes.set_xlabel(title)
+        axes.locator_params(axis="x", nbins=6)
     panels[0].set_yticks(range(len(names)), names, fontsize=7)
-    panels[0].legend(fontsize=7)
+    marks, labels = panels[0].get_legend_handles_labels()
+    figure.legend(marks, labels, loc="outside lower center", ncols=len(labels), fontsize=7)
     return _save(figure, path)
 
 
@@ -108,9 +116,9 @@ def draw_rates(rows: pd.DataFrame, path: Path) -> Path:
     return _save(figure, path)
 
 
-def _boxes(axes: Any, rows: pd.DataFrame) -> None:
+def _boxes(axes: Any, rows: pd.DataFrame, methods: list[str]) -> None:
     for mirrored, colour, shift in ((False, PLAIN, -0.1), (True, MIRRORED, 0.2)):
-        for place, values in _values(rows[rows["mirrored"] == mirrored]):
+        for place, values in _values(rows[rows["mirrored"] == mirrored], methods):
             axes.boxplot(
                 values,
                 positions=[place + shift],
@@ -123,8 +131,8 @@ def _boxes(axes: Any, rows: pd.DataFrame) -> None:
             )
 
 
-def _values(rows: pd.DataFrame) -> Iterator[tuple[int, np.ndarray]]:
-    for place, method in enumerate(METHODS):
+def _values(rows: pd.DataFrame, methods: list[str]) -> Iterator[tuple[int, np.ndarray]]:
+    for place, method in enumerate(methods):
         values = measured(rows[rows["method"] == method]).to_numpy()
         if len(values):
             yield place, values
@@ -135,35 +143,39 @@ def _limits(axes: Any, rows: pd.DataFrame) -> None:
         for mirrored, colour in ((False, PLAIN), (True, MIRRORED)):
             values = rows.loc[rows["mirrored"] == mirrored, column].dropna()
             if len(values):
-                axes.axhline(values.iloc[0], color=colour, linestyle=style, linewidth=0.8)
+                # The Bayes rule knows no direction.
+                shade = "black" if column == "bayes_accuracy" else colour
+                axes.axhline(values.iloc[0], color=shade, linestyle=style, linewidth=0.8)
 
 
-def _published(axes: Any, rows: pd.DataFrame) -> None:
+def _published(axes: Any, rows: pd.DataFrame, methods: list[str]) -> None:
     if rows.empty and not axes.has_data():
-        axes.text(0.5, 0.5, "no numbers published", ha="center", transform=axes.transAxes, fontsize=7)
+        axes.text(0.5, 0.5, "published as a picture only", ha="center", transform=axes.transAxes, fontsize=7)
         axes.set_yticks([])
     for row in rows.to_dict("records"):
-        if row["method"] in METHODS:
-            place = METHODS.index(row["method"]) - 0.35
+        if row["method"] in methods:
+            place = methods.index(row["method"]) - 0.35
             spread = None if np.isnan(row["published_std"]) else row["published_std"]
             axes.errorbar([place], [row["published"]], yerr=spread, fmt="x", color=PUBLISHED, markersize=4)
 
 
-def _legend(figure: Any, rows: pd.DataFrame) -> None:
+def _legend(figure: Any, rows: pd.DataFrame, published: pd.DataFrame) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    cross: dict[str, Any] = {"color": PUBLISHED, "marker": "x", "linestyle": ""}
     marks = [
         Patch(color=PLAIN, label="ours"),
-        Patch(color=MIRRORED, label="ours, mirrored"),
-        Line2D([], [], color=PUBLISHED, marker="x", linestyle="", label="published mean and s.d."),
+        *([Patch(color=MIRRORED, label="ours, mirrored")] if rows["mirrored"].any() else []),
+        *([Line2D([], [], **cross, label="published mean and s.d.")] if len(published) else []),
         *(
             Line2D([], [], color="black", linestyle=style, label=name)
             for column, (name, style) in LIMITS.items()
             if rows[column].notna().any()
         ),
     ]
-    figure.legend(handles=marks, loc="outside lower center", ncols=6, fontsize=7)
+    columns = int(figure.get_figwidth() // INCHES_PER_MARK)
+    figure.legend(handles=marks, loc="outside lower center", ncols=columns, fontsize=7)
 
 
 def _panels(n_panels: int, columns: int) -> tuple[Any, list[Any]]:

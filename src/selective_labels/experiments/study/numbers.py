@@ -1,70 +1,21 @@
-"""Means, errors and gaps closed, from the rows of results."""
+"""Differences between methods and gaps closed, from the rows of results."""
 
-import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels.experiments.engine import CHOICE_COLUMNS, RUN_FILE, TIME_COLUMNS
-from selective_labels.experiments.table import COUNT, TASK_COLUMNS, read_rows
-from selective_labels.experiments.tasks import ENTROPY
+from selective_labels.experiments.study.estimates import margin
 
-CELL = ["experiment", "protocol", "cell", "mirrored"]
-KEY = [*TASK_COLUMNS, "method", "classifier", "setting"]
-# So many standard errors from nothing are clear; a gap must stand out by more to be divided by.
-CLEAR, DIVISIBLE = 2.0, 3.0
+# A gap must stand out by so many standard errors to be divided by.
+DIVISIBLE = 3.0
 CONTROL = "no-instrument"
 OURS = (CONTROL, "partial", "point")
 # Methods of one draw are compared with each other.
 DRAW = ["cell", "mirrored", "repetition"]
-USUAL_RUN = {"seed": ENTROPY, "samples": None}
-MEASURES = ("gain", "closed", "own")
-
-
-def read_results(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read results from folders and CSV files; each task is taken once."""
-    rows = read_tables(paths, KEY)
-    if rows.empty:
-        raise ValueError(f"There are no results in {', '.join(map(str, paths))}.")
-    return rows
-
-
-def read_times(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read how long tasks took, as far as it was kept."""
-    return read_tables(paths, TASK_COLUMNS, TIME_COLUMNS)
-
-
-def read_settings(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read which settings were chosen on separate draws, as far as they were kept."""
-    return read_tables(paths, (*TASK_COLUMNS, CHOICE_COLUMNS[0]), CHOICE_COLUMNS[1:])
-
-
-def read_run(paths: Iterable[Path]) -> Mapping[str, Any]:
-    """Read seed and size of the runs, which must be one; the study's own where nothing is said."""
-    files = [file for path in paths if path.is_dir() for file in sorted(path.glob(f"*{RUN_FILE}"))]
-    runs = {file: json.loads(file.read_text()) for file in files}
-    for file, run in runs.items():
-        if run != runs[files[0]]:
-            raise ValueError(
-                f"{files[0].parent} and {file.parent} hold runs of different --seed or --samples; "
-                "make a page of each."
-            )
-    return runs[files[0]] if files else USUAL_RUN
-
-
-def read_tables(paths: Iterable[Path], key: Iterable[str], others: Iterable[str] = ()) -> pd.DataFrame:
-    """Read every CSV file that has these columns, in folders or named; rows of one key are taken once."""
-    columns = [*key, *others, COUNT]
-    frames = [pd.DataFrame(columns=columns)]
-    for path in paths:
-        for file in sorted(path.glob("*.csv")) if path.is_dir() else [path]:
-            if set(columns) <= set(pd.read_csv(file, nrows=0).columns):
-                frames.append(read_rows(file))
-    rows = pd.concat(frames[1:] or frames, ignore_index=True)
-    return rows.drop_duplicates([*key]).sort_values([*key], ignore_index=True)
+DESIGN = ["cell", "mirrored", "classifier"]
+MEASURES = ("gap", "gain", "beyond", "closed", "own")
 
 
 def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
@@ -85,32 +36,28 @@ def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return values.agg(mean="mean", std="std", count="count", error="sem").reset_index()
 
 
-def paired(rows: pd.DataFrame, method: str, other: str, by: list[str] = DRAW) -> pd.Series:
-    """Test accuracy of a method less that of another, for each draw that has both; indexed by `by`."""
-    wide = rows.pivot_table(index=by, columns="method", values="accuracy")
-    wide = wide.reindex(columns=[method, other]).dropna()
-    return wide[method] - wide[other]
-
-
-def mean_and_error(values: pd.Series | np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error; the error of fewer than two values is not a number.
-
-    Examples
-    --------
-    >>> mean_and_error(np.array([1.0, 3.0]))
-    (2.0, 1.0)
-    """
-    numbers = pd.Series(np.asarray(values, dtype=float))
-    return float(numbers.mean()), float(numbers.std() / np.sqrt(len(numbers)))
+def paired(
+    rows: pd.DataFrame,
+    one: str,
+    other: str,
+    by: list[str] = DRAW,
+    column: str = "accuracy",
+    among: str = "method",
+) -> pd.Series:
+    """What one method (or setting) has more than another, for each draw that has both; indexed by `by`."""
+    wide = rows.pivot_table(index=by, columns=among, values=column)
+    wide = wide.reindex(columns=[one, other]).dropna()
+    return wide[one] - wide[other]
 
 
 def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the gap closed, (method - selected) / (full - selected), in the worse of two directions.
 
-    Besides the `gain`, method - selected, which needs no gap. Repetitions are paired. The standard error is
-    that of the ratio, by linearisation. Rules without a learner ("plug-in") are set beside the linear
-    baselines. `own` is the part that the instrument adds to our learners, with the no-instrument control in
-    place of the selected sample: (method - no-instrument) / (full - selected).
+    Besides the `gap` itself, full - selected, the `gain`, method - selected, and what goes `beyond` the
+    no-instrument control, method - no-instrument; `own` is its share of the gap. The latter two are of our
+    learners only: others differ from the control by more than the instrument. Repetitions are paired. The
+    standard error of a ratio is by linearisation. Rules without a learner ("plug-in") are set beside the
+    linear baselines.
 
     Parameters
     ----------
@@ -120,9 +67,8 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        cell, classifier, method, repetitions, and for both directions and the worse one the gain, the share
-        closed, the instrument's own part and their errors; shares are not a number where there is no clear
-        gap to close.
+        cell, classifier, method, repetitions, and for both directions and the worse one these measures and
+        their errors; shares are not a number where there is no clear gap to close.
     """
     rows = rows.assign(value=measured(rows))
     wide = rows.pivot_table(index=DRAW, columns=["classifier", "method"], values="value")
@@ -135,29 +81,83 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
             if method in ("selected", "full") or not set(columns) <= set(pairs):
                 continue
             values, selected, full, control = group[columns].dropna().to_numpy().T
-            gain, gap = values - selected, full - selected
-            # Other learners differ from the control by more than the instrument.
-            own = values - (control if method in OURS else np.nan)
-            measures = (*mean_and_error(gain), *_ratio(gain, gap), *_ratio(own, gap))
-            out.append((cell, classifier, method, mirrored, len(values), *measures))
+            gap, gain = full - selected, values - selected
+            beyond = values - (control if method in OURS else np.nan)
+            means = (*_mean(gap), *_mean(gain), *_mean(beyond))
+            shares = (*_ratio(gain, gap), *_ratio(beyond, gap))
+            out.append((cell, classifier, method, mirrored, len(values), *means, *shares))
     named = [name for measure in MEASURES for name in (measure, f"{measure}_error")]
     return _worse(
         pd.DataFrame(out, columns=["cell", "classifier", "method", "mirrored", "repetitions", *named])
     )
 
 
+def worst_cases(rows: pd.DataFrame) -> pd.DataFrame:
+    """Excess worst-case risk, max_k l_k - l_t, of each design: what partial learning makes small.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of one experiment whose law is known.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by cell, direction and classifier: the mean of each method, and partial less no-instrument
+        (`less`) with its margin.
+    """
+    column = "excess_worst_case_risk"
+    rows = rows.dropna(subset=column)
+    means = rows.pivot_table(index=DESIGN, columns="method", values=column)
+    less = paired(rows, "partial", CONTROL, [*DESIGN, "repetition"], column).groupby(level=DESIGN)
+    margins = margin(less.sem().to_numpy(), less.size().to_numpy() - 1)
+    return means.join(pd.DataFrame({"less": less.mean(), "margin": margins}))
+
+
+def room(rows: pd.DataFrame) -> pd.Series:
+    """Share of the gap between selected-sample limit and Bayes rule that the minimax rule closes.
+
+    For each cell and direction whose law is known.
+    """
+    designs = rows.dropna(subset="minimax_accuracy").drop_duplicates(["cell", "mirrored"])
+    designs = designs.set_index(["cell", "mirrored"])
+    selected = designs["selected_accuracy"]
+    return (designs["minimax_accuracy"] - selected) / (designs["bayes_accuracy"] - selected)
+
+
+def clearly(gaps: pd.DataFrame, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in which a measure is clearly above nothing, and in which it is clearly below."""
+    repetitions = gaps[["repetitions", "repetitions_mirrored"]].min(axis=1).to_numpy()
+    values = gaps[measure].to_numpy()
+    margins = margin(gaps[f"{measure}_error"].to_numpy(), repetitions - 1)
+    return values > margins, values < -margins
+
+
+def share_closed(gaps: pd.DataFrame) -> float:
+    """Median share of the gap closed in the worse direction, if at least half of the gaps are clear."""
+    shares = gaps["worse_closed"]
+    return float(shares.median()) if 2 * shares.notna().sum() >= len(shares) else float("nan")
+
+
+def by_selection(gaps: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Name and rows of each model of selection: point learning, for one, is claimed for NUCEM only."""
+    kinds = gaps["cell"].str.extract("^(nucem|uc)-", expand=False).fillna("")
+    for kind, here in gaps.groupby(kinds):
+        yield str(kind).upper(), here
+
+
+def _mean(values: np.ndarray) -> tuple[float, float]:
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    return float(values.mean()), float(values.std(ddof=1)) / np.sqrt(len(values))
+
+
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
-    gap, error = mean_and_error(denominator)
+    gap, error = _mean(denominator)
     if not gap >= DIVISIBLE * error:
         return float("nan"), float("nan")
     ratio = float(numerator.mean()) / gap
-    return ratio, mean_and_error(numerator - ratio * denominator)[1] / gap
-
-
-def clearly(gaps: pd.DataFrame, measure: str) -> tuple[int, int]:
-    """In how many rows a measure is clearly above nothing, and below."""
-    values, errors = gaps[measure], CLEAR * gaps[f"{measure}_error"]
-    return int((values > errors).sum()), int((values < -errors).sum())
+    return ratio, _mean(numerator - ratio * denominator)[1] / gap
 
 
 def _worse(gaps: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,8 @@ INTRODUCTION = flowing("""
     Chen, Li and Mao (ICML 2025) learn from labels that exist only where a decision-maker decided in favour,
     with the decision-maker as an instrument. Their theory is the basis of this package. This page repeats
     their experiments twice: by the released code's own choices (published), and by the paper's text with
-    converged learners, means instead of best splits, and controls (honest).""")
+    converged learners, means instead of best splits, and controls (honest). Honest is the name of a protocol
+    and no reproach: whoever publishes code lets others look for what nobody saw.""")
 CONTROLS = flowing("""
     Every claim has its control. The no-instrument control is the same learner with bounds that do not know
     the decision-maker: a gain that it shares is not due to the instrument. The mirrored design turns the
@@ -27,54 +28,131 @@ CONTROLS = flowing("""
     instrument's own part has the no-instrument control in place of the selected sample on the left: learning
     from smooth estimates instead of labels can help by itself. The worse of two noisy numbers is a little too
     low: where nothing is gained in either direction, it shows a small loss.""")
+METHODS = (
+    "selected: train on the labeled cases as if they were everybody.",
+    "ipw: the same, each case weighted by the inverse of its chance of a label.",
+    "full: train on the labels of everybody, which nobody has; what could be reached.",
+    flowing("""
+    partial: unified cost-sensitive learning from bounds on the class probabilities, which hold if the
+    decision-maker is an instrument."""),
+    flowing("""
+    point: the same from point estimates, which hold under NUCEM (no unmeasured common effect modifier:
+    nothing unseen changes both how decision-makers differ and the outcome). The released code takes ratios of
+    covariances with the number of the decision-maker; the honest protocol the library's slope of labels on
+    leniency, which does not depend on the numbering (correction E4)."""),
+    "no-instrument: partial learning with one decision-maker for everybody; the control.",
+)
+DESIGN_COLUMNS = ("experiment", "cells", "what is drawn")
+DESIGNS = (
+    (
+        "synthetic",
+        "nucem or uc, y and d: .3, .5 or .7",
+        flowing("""
+        10,000 cases, three classes, five decision-makers. A hidden variable moves the outcome with strength y
+        and the decision with strength d; nucem: so that NUCEM holds, uc (unmeasured confounding): so that it
+        fails. Mirrored: the hidden variable moves decisions the other way."""),
+    ),
+    (
+        "fico",
+        "nucem or uc, a: .5, .7 or .9",
+        flowing("""
+        Real loans of the HELOC data, two classes, made-up decisions by ten decision-makers (released: five)
+        that weigh a risk score and a hidden variable with strength a. The hidden variable is how far the
+        outcome is from the forecast of a random forest fitted to the same loans; released: five times the
+        residual of boosting."""),
+    ),
+    (
+        "strong",
+        "additive, not-additive",
+        flowing("""
+        15,000 cases, three classes, decision-makers who differ much in leniency; additive: NUCEM holds."""),
+    ),
+    ("rate", "additive-n500 to n32000", "The additive design at growing numbers of training cases."),
+    (
+        "sensitivity",
+        "nucem or uc, y and d: .5 and .7, .7 and .5",
+        "The synthetic design, with noise in the estimated probabilities.",
+    ),
+    (
+        "artefact",
+        "nucem or uc, y and d: .3 and .3, .5 and .5",
+        "The released synthetic design and network, stopped early and trained on, one random split.",
+    ),
+)
+DESIGNS_TABLE = (
+    "Names of cells, such as uc-y0.3-d0.5; mirrored means that selection favours the other classes."
+)
 COUNTS_TABLE = flowing("""
     Repetitions behind this page, and the processor time of one core that they took, the choice of settings
-    included.""")
+    included. Fits that did not converge were not counted everywhere (a dash).""")
 CLAIMS_TABLE = flowing("""
-    Each claim with what was measured, its control, and what follows; clear means more than two standard
-    errors.""")
+    Each claim with what was measured, its control, and what follows. ± is one standard error over
+    repetitions; clear is what a two-sided t test at 5 % calls different from nothing. Pairs are cells with a
+    classifier, in both directions.""")
+NEARER_TO_MEANS = flowing("""
+    So the stored means are nearer to our means of six splits than to our best of six: that the best was
+    reported is not seen in these numbers.""")
 PUBLISHED_TABLE = flowing("""
     Accuracy, the best of six test splits as published; differences with standard errors of both sides.""")
+PUBLISHED_PICTURE = flowing("""
+    Published protocol: our boxes beside the published means, with the limits. The best of six splits can lie
+    above the Bayes accuracy.""")
 FICO_STORED = flowing("""
     On FICO, training on all labels meets no random number but the split, so with the released splits every
-    repetition gives the same best accuracy. Where the stored mean is another, the stored results were made
-    with other splits or settings than the released ones:""")
+    repetition gives the same best accuracy, here and in the stored results. Where these differ, the stored
+    results were made with other splits, settings or versions of libraries:""")
 MISSES = flowing("""
     Likely causes of such misses: it is not recorded which constants and splits made the stored results,
     networks stopped early and ratios of covariances depend on their seeds, and versions of libraries
-    differ.""")
+    differ (scikit-learn's AdaBoost has another default since).""")
 STEPS_TABLE = flowing("""
     Released weights and network: accuracy after 200 steps (as published) and after 5,000, with the instrument
     and without.""")
 STEPS = flowing("""
     Where partial and no-instrument agree at 200 steps, the published level is reached without any instrument;
-    where accuracy falls from 200 to 5,000 steps, it was early stopping that had lifted it. Stopped early, the
-    network has learned the direction of the features but hardly moved its intercept, and in this design that
-    is where the bias of selection sits.""")
-SPLITS_TABLE = "What reporting the best of six test splits adds (published protocol)."
+    where accuracy falls from 200 to 5,000 steps, it was early stopping that had lifted it. Our reading:
+    stopped early, the network has learned the direction of the features but hardly moved its intercept, and
+    in this design that is where the bias of selection sits. The released networks learn from labels at twice
+    the rate at which they learn from costs; the selected sample at the lower rate is a control for that.""")
+SPLITS_TABLE = flowing("""
+    What reporting the best of six test splits adds (published protocol); each split has a network of its own,
+    so this is the choice of a start, too.""")
 FICO_TABLE = flowing("""
     FICO, released weights: partial learning minus selected sample, as published and mirrored, means of six
     splits. A real gain has the same sign in both columns.""")
 FICO_LIMITS = flowing("""
-    The law of real loans is not known, so there are no limits to draw; the mark is training on all
-    labels.""")
+    The law of real loans is not known, so there are no limits to draw; the mark is training on all labels.
+    By the paper's text the hidden variable is the residual of a forest on its own training cases, which is
+    small; there is little for it to confound, and little to gain.""")
 CROSSES = flowing("""
     Left of each cell, the published means and standard deviations: they come from other constants and the
     best of six splits, so levels cannot be compared, only the order and the distance of methods.""")
 GAPS_PICTURE = flowing("""
     gain in accuracy over the selected sample, and share of the gap closed where there is a clear one, in the
     worse of two mirrored designs, with two standard errors.""")
+SUMMARY_TABLE = flowing("""
+    Medians over pairs (a cell with a classifier, in both directions) of the gap, full - selected, and of the
+    gain, method - selected, and the share of the gap closed in the worse direction (where at least half of
+    the gaps are clear). Then, in the worse direction of each pair: how many are clearly better than
+    selected, clearly worse, worse by an amount that one would notice, and clearly above and below the
+    no-instrument control.""")
 MEANS_TABLE = "Mean accuracy with standard error (by the true class probabilities where they are known)."
 GAPS_TABLE = flowing("""
-    Gain in accuracy over the selected sample, and share of the gap closed. A dash: too few repetitions, or no
-    clear gap between full and selected sample.""")
+    The gap between full and selected sample, the gain in accuracy over the selected sample, and the share of
+    the gap closed. A dash: too few repetitions, or no clear gap.""")
+WORST_CASE_TABLE = flowing("""
+    Excess worst-case risk by the true bounds (mean of max_k l_k - l_t): what partial learning makes small,
+    whatever its accuracy; the difference with the margin of a 95 % interval.""")
 RATE_PICTURE = flowing("""
-    Additive design, plug-in rules, both directions together: excess risk over the Bayes rule, and excess
-    worst-case risk over the minimax rule.""")
+    Additive design, both directions together: excess risk over the Bayes rule, and excess worst-case risk
+    over the minimax rule. Partial and point are plug-in rules with one family of nuisance models at all
+    sizes, selected is logistic regression.""")
 SENSITIVITY = flowing("""
-    The paper multiplies estimated probabilities by noise. Its text, its table and the released code disagree
-    about the level and the cell (correction E16). Here every probability of every row and decision-maker gets
-    noise of its own, of the levels that the table prints, in both cells and both directions.""")
+    The paper multiplies the estimated class probabilities or bounds by noise. Its text, its table and the
+    released code disagree about the level and the cell (correction E16). Here the probabilities of decision
+    and label get the noise, one number for every row and decision-maker, of the levels that the table prints,
+    and sum to one again; all four cells that text and code may mean are run, in both directions. The library
+    sees how noisy its estimates are and shrinks, so less of the noise arrives than in the paper's table.""")
 METHOD = (
     flowing("""
     Honest: constants of the paper's text, five-fold cross-fitting, realizable bounds, converged learners, one
@@ -84,7 +162,10 @@ METHOD = (
     Settings of classifiers (at most six each) are chosen by five-fold cross-validation on the labeled rows of
     a separate draw, once for each cell, direction and classifier; all methods share them. The nuisance model
     is chosen on the same draw by held-out log-loss. No unseen label is read. What was chosen is in
-    study-settings.csv."""),
+    study-settings.csv. On FICO the separate draw has decisions of its own but the same loans."""),
+    flowing("""
+    FICO has one table of loans: standard errors tell how decisions and splits vary, not how other loans would
+    do; by the published protocol all repetitions share six splits."""),
     flowing("""
     Linear is logistic regression for the baselines and for two classes, and the paper's softmax of costs,
     trained until it has converged, for three. Plug-in rules take the cheapest class without a learner; their

@@ -65,6 +65,15 @@ def beside(rows: pd.DataFrame, published: pd.DataFrame, experiment: str) -> pd.D
     return both
 
 
+def gains_beside(both: pd.DataFrame) -> pd.DataFrame:
+    """Partial minus selected, published and ours, from the table of :func:`beside`."""
+    names = {"published": "published", "mean": "ours"}
+    wide = both.pivot_table(index=["cell", "classifier"], columns="method", values=list(names))
+    wide = wide.reindex(columns=[(column, method) for column in names for method in ("partial", "selected")])
+    gains = {name: wide[column, "partial"] - wide[column, "selected"] for column, name in names.items()}
+    return pd.DataFrame(gains).dropna()
+
+
 def _synthetic(frame: pd.DataFrame) -> pd.DataFrame:
     cells = [f"{row.selection}-y{row.alpha_y}-d{row.alpha_d}" for row in frame.itertuples()]
     return _named(frame.assign(cell=cells, classifier="network", setting=BEST))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from selective_labels.experiments.published.splits import BEST, MEAN
@@ -21,17 +20,20 @@ from selective_labels.experiments.study.document import (
     Points,
     Table,
 )
+from selective_labels.experiments.study.estimates import over_cells
 from selective_labels.experiments.study.figures import draw_cells, draw_gaps, draw_rates
 from selective_labels.experiments.study.numbers import (
     CONTROL,
-    OURS,
-    clearly,
+    by_selection,
     gaps_closed,
-    mean_and_error,
+    measured,
     of,
     paired,
+    room,
+    worst_cases,
 )
 from selective_labels.experiments.study.published import beside, published_with
+from selective_labels.experiments.study.trends import noise_sentences, rate_sentences
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ def all_sections(study: Study) -> Iterator[Block]:
     """The whole page."""
     yield from introduction(study)
     yield from claims_section(study)
+    yield from words(study)
     yield from replication(study)
     yield from artefacts(study)
     yield from comparison(study, "synthetic", "The synthetic experiment, honestly", 3)
@@ -76,6 +79,13 @@ def introduction(study: Study) -> Iterator[Block]:
     yield Heading(prose.TITLE, 1)
     yield Paragraph(prose.INTRODUCTION)
     yield Paragraph(prose.CONTROLS)
+
+
+def words(study: Study) -> Iterator[Block]:
+    """What the names of methods and cells mean."""
+    yield Heading("Methods and designs")
+    yield Points(prose.METHODS)
+    yield Table(pd.DataFrame(prose.DESIGNS, columns=prose.DESIGN_COLUMNS), prose.DESIGNS_TABLE, wordy=True)
 
 
 def claims_section(study: Study) -> Iterator[Block]:
@@ -99,7 +109,7 @@ def replication(study: Study) -> Iterator[Block]:
         if both.empty:
             continue
         yield Heading(f"{experiment}, published protocol", 3)
-        yield Paragraph(_distances(both))
+        yield Paragraph(_distances(both, int((study.published["experiment"] == experiment).sum())))
         yield from _misses(both)
         yield Table(
             tables.published_table(both),
@@ -110,16 +120,17 @@ def replication(study: Study) -> Iterator[Block]:
     if not rows.empty:
         theirs = published_with(study.published, "synthetic", "network")
         path = draw_cells(rows, theirs, "network", 3, study.picture("published-synthetic"))
-        yield Picture(path, "Published protocol: our boxes beside the published means, with the limits.")
+        yield Picture(path, prose.PUBLISHED_PICTURE)
 
 
-def _distances(both: pd.DataFrame) -> str:
+def _distances(both: pd.DataFrame, n_published: int) -> str:
     best, mean = both["difference"].abs(), (both["mean_of_splits"] - both["published"]).abs()
     return (
-        f"{int((best <= CLOSE).sum())} of {len(both)} means are within {CLOSE} of the published ones; the "
+        f"Of {n_published} published means, {len(both)} were repeated; {int((best <= CLOSE).sum())} of these "
+        f"are within {CLOSE}; the "
         f"largest difference is {best.max():.3f}, the median {best.median():.3f}. With the mean of the six "
         f"splits in place of the best, {int((mean <= CLOSE).sum())} would be, with a median of "
-        f"{mean.median():.3f}."
+        f"{mean.median():.3f}." + (f" {prose.NEARER_TO_MEANS}" if mean.median() < best.median() else "")
     )
 
 
@@ -137,7 +148,8 @@ def _misses(both: pd.DataFrame) -> Iterator[Block]:
 
 def _without_chance(both: pd.DataFrame) -> Iterator[Block]:
     """Set means that every repetition repeats beside the stored ones: these differ by no chance of ours."""
-    same = both[(both["method"] == "full") & (both["std"] == 0)].drop_duplicates("classifier")
+    same = both[(both["method"] == "full") & (both["std"] == 0) & (both["published_std"] == 0)]
+    same = same.drop_duplicates("classifier")
     if same.empty:
         return
     yield Paragraph(prose.FICO_STORED)
@@ -177,9 +189,10 @@ def _steps(rows: pd.DataFrame) -> Iterator[Block]:
     sentences = []
     for setting in dict.fromkeys(rows["setting"]):
         gain = paired(of(rows, setting=setting), "partial", CONTROL)
+        added = over_cells(gain)
         sentences.append(
             f"With {setting.replace('=', ' ')}, knowing the decision-maker adds "
-            f"{tables.pm(*mean_and_error(gain))} to the accuracy of the same network "
+            f"{tables.pm(added.mean, added.error, sign='+')} to the accuracy of the same network "
             f"(mean over {len(gain)} paired runs)."
         )
     yield Points(tuple(sentences))
@@ -196,7 +209,8 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
         yield Paragraph(prose.FICO_LIMITS)
     gaps = gaps_closed(rows)
     yield from _room(rows)
-    yield from _verdicts(gaps)
+    if gaps["worse_gain"].notna().any():
+        yield Table(tables.gains_summary(gaps), prose.SUMMARY_TABLE)
     for classifier in (name for name in dict.fromkeys(rows["classifier"]) if name != "plug-in"):
         theirs = published_with(study.published, experiment, classifier)
         caption = f"{experiment}, {classifier}: accuracy of every repetition."
@@ -214,46 +228,33 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
         tables.means_table(rows, ["cell", "mirrored", "classifier"], "method"),
         prose.MEANS_TABLE,
     )
-    yield Table(
-        tables.gaps_table(gaps),
-        prose.GAPS_TABLE,
-    )
+    yield Table(tables.gaps_table(gaps), prose.GAPS_TABLE)
+    worst = worst_cases(rows)
+    if not worst.empty:
+        yield Table(tables.worst_case_table(worst), prose.WORST_CASE_TABLE)
 
 
 def _room(rows: pd.DataFrame) -> Iterator[Block]:
-    """How much of the gap there is to close by bounds, where the law is known."""
-    designs = rows.dropna(subset="minimax_accuracy").drop_duplicates(["cell", "mirrored"])
-    if designs.empty:
+    """How much of the gap there is to close by bounds, and by better learning, where the law is known."""
+    share = room(rows)
+    if share.empty:
         return
-    gap = designs["bayes_accuracy"] - designs["selected_accuracy"]
-    share = (designs["minimax_accuracy"] - designs["selected_accuracy"]) / gap
+    kinds = [
+        f"{kind} {'mirrored' if mirrored else 'as designed'} {here['share'].median():.2f}".strip()
+        for kind, pair in by_selection(share.rename("share").reset_index())
+        for mirrored, here in pair.groupby("mirrored")
+    ]
+    selected = of(rows, method="selected").assign(value=measured)
+    short = (selected["selected_accuracy"] - selected["value"]).groupby(
+        [selected[name] for name in ("cell", "mirrored", "classifier")]
+    )
     yield Paragraph(
         f"With perfect knowledge of the bounds, the rule at which partial learning aims closes "
         f"{share.median():.2f} of the gap between the selected-sample limit and the Bayes rule (median over "
-        f"{len(share)} designs, from {share.min():.2f} to {share.max():.2f}): so much room there is."
+        f"{len(share)} designs, from {share.min():.2f} to {share.max():.2f}): so much room there is, "
+        f"{'; '.join(kinds)}. The fitted selected-sample learners lie {short.mean().median():.3f} below "
+        "their own limit (median): so much of a gain may be better learning rather than less bias."
     )
-
-
-def _verdicts(gaps: pd.DataFrame) -> Iterator[Block]:
-    sentences = []
-    for method in OURS:
-        here = gaps[gaps["method"] == method].dropna(subset="worse_gain")
-        if here.empty:
-            continue
-        better, worse = clearly(here, "worse_gain")
-        shares = here["worse_closed"].dropna()
-        closed = (
-            f", {shares.median():+.2f} of the gap in the {len(shares)} where it is clear"
-            if len(shares)
-            else ""
-        )
-        sentences.append(
-            f"{method}: in the worse direction it gains {here['worse_gain'].median():+.3f} over the selected "
-            f"sample (median over {len(here)} pairs of cells and classifiers){closed}; clearly better in "
-            f"{better}, clearly worse in {worse}."
-        )
-    if sentences:
-        yield Points(tuple(sentences))
 
 
 def rates(study: Study) -> Iterator[Block]:
@@ -266,19 +267,7 @@ def rates(study: Study) -> Iterator[Block]:
         draw_rates(rows, study.picture("rate")),
         prose.RATE_PICTURE,
     )
-    sizes = rows["setting"].str.removeprefix("n=").astype(int)
-    sentences = []
-    for method, column in (
-        ("point", "excess_risk"),
-        ("partial", "excess_worst_case_risk"),
-        ("selected", "excess_risk"),
-    ):
-        here = rows[rows["method"] == method]
-        means = here[column].groupby(sizes[here.index]).mean()
-        if len(means) > 1 and (means > 0).all():
-            slope = np.polyfit(np.log(means.index.to_numpy(dtype=float)), np.log(means.to_numpy()), 1)[0]
-            sentences.append(f"{method}: {column.replace('_', ' ')} falls like n to the power {slope:.2f}.")
-    yield Points(tuple(sentences))
+    yield Points(tuple(rate_sentences(rows)))
 
 
 def sensitivity(study: Study) -> Iterator[Block]:
@@ -288,6 +277,7 @@ def sensitivity(study: Study) -> Iterator[Block]:
         return
     yield Heading("Noise in the nuisances")
     yield Paragraph(prose.SENSITIVITY)
+    yield Points(tuple(noise_sentences(rows)))
     yield Table(
         tables.means_table(rows, ["cell", "mirrored", "method"], "setting"),
         "Mean accuracy with standard error, linear learner.",

@@ -4,7 +4,17 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.experiments.study.figures import METHODS
-from selective_labels.experiments.study.numbers import paired, summary
+from selective_labels.experiments.study.numbers import (
+    OURS,
+    by_selection,
+    clearly,
+    paired,
+    share_closed,
+    summary,
+)
+
+# A change of accuracy that people would notice.
+NOTICED = 0.005
 
 
 def pm(mean: float, error: float, digits: int = 3, sign: str = "-") -> str:
@@ -28,20 +38,28 @@ def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     each = tasks.groupby([*index, "cell", "mirrored"]).size().rename("count").reset_index()
     out = each.groupby(index)["count"].agg(["size", "min", "max"]).reset_index()
     out.columns = [*index, "cells and directions", "fewest repetitions", "most repetitions"]
-    minutes = times.groupby(index)["processor_seconds"].sum().rename("processor minutes") / 60
-    out = out.merge(minutes.reset_index(), on=index, how="left")
-    out["processor minutes"] = ["–" if each != each else f"{each:.0f}" for each in out["processor minutes"]]
+    kept = times.groupby(index)
+    took = pd.DataFrame(
+        {
+            "processor minutes": kept["processor_seconds"].sum() / 60,
+            "fits that did not converge": kept["unconverged"].sum(min_count=1),
+        }
+    )
+    out = out.merge(took.reset_index(), on=index, how="left")
+    for name in took:
+        out[name] = ["–" if each != each else f"{each:.0f}" for each in out[name].astype(float)]
     return out
 
 
 def published_table(both: pd.DataFrame) -> pd.DataFrame:
     """Published means beside ours."""
+    varied = {} if both["setting"].nunique() == 1 else {"setting": both["setting"]}
     return pd.DataFrame(
         {
             "cell": both["cell"],
             "classifier": both["classifier"],
             "method": both["method"],
-            "setting": both["setting"],
+            **varied,
             "published": [f"{value:.3f}" for value in both["published"]],
             "ours": [pm(*pair) for pair in zip(both["mean"], both["error"], strict=True)],
             "ours, mean of splits": [f"{value:.3f}" for value in both["mean_of_splits"]],
@@ -63,7 +81,7 @@ def means_table(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFr
 
 
 def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
-    """Gain over the selected sample and share of the gap closed, in both directions."""
+    """Gap, gain over the selected sample and share of the gap closed, in both directions."""
 
     def text(name: str, digits: int = 2) -> list[str]:
         errors = gaps[f"{name.removesuffix('_mirrored')}_error{'_mirrored' * name.endswith('_mirrored')}"]
@@ -74,6 +92,8 @@ def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
             "cell": gaps["cell"],
             "classifier": gaps["classifier"],
             "method": gaps["method"],
+            "gap as designed": text("gap", 3),
+            "gap mirrored": text("gap_mirrored", 3),
             "gain as designed": text("gain", 3),
             "gain mirrored": text("gain_mirrored", 3),
             "closed as designed": text("closed"),
@@ -83,6 +103,48 @@ def gaps_table(gaps: pd.DataFrame) -> pd.DataFrame:
             "repetitions": np.minimum(gaps["repetitions"], gaps["repetitions_mirrored"]),
         }
     )
+
+
+def gains_summary(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Medians over cells and classifiers, and how many are clear, for each model of selection."""
+    lines = []
+    for kind, here in by_selection(gaps.dropna(subset="worse_gain")):
+        for method in (name for name in METHODS if name in set(here["method"])):
+            ours = here[here["method"] == method]
+            better, worse = clearly(ours, "worse_gain")
+            noticed = worse & (ours["worse_gain"] < -NOTICED)
+            above, below = clearly(ours, "worse_beyond")
+            lines.append(
+                {
+                    "selection": kind or "–",
+                    "method": method,
+                    "pairs": len(ours),
+                    **{
+                        title: f"{ours[name].median():+.3f}"
+                        for title, name in (
+                            ("gap", "gap"),
+                            ("gap mirrored", "gap_mirrored"),
+                            ("gain", "gain"),
+                            ("gain mirrored", "gain_mirrored"),
+                            ("gain, the worse", "worse_gain"),
+                        )
+                    },
+                    "share closed, the worse": pm(share_closed(ours), float("nan"), 2, "+"),
+                    "clearly better": better.sum(),
+                    "clearly worse": worse.sum(),
+                    f"by {NOTICED} or more": noticed.sum(),
+                    "above no-instrument": above.sum() if method in OURS else "–",
+                    "below it": below.sum() if method in OURS else "–",
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def worst_case_table(each: pd.DataFrame) -> pd.DataFrame:
+    """Excess worst-case risks, of :func:`worst_cases`."""
+    less = [pm(*pair, digits=4, sign="+") for pair in zip(each["less"], each["margin"], strict=True)]
+    methods = [name for name in METHODS if name in each]
+    return each[methods].map("{:.4f}".format).assign(**{"partial - no-instrument": less}).reset_index()
 
 
 def gains_table(rows: pd.DataFrame) -> pd.DataFrame:
