@@ -107,7 +107,7 @@ def test_labels_that_nobody_saw_change_nothing_but_the_full_sample():
 def test_limits_stand_in_their_order(tmp_path):
     experiment = find_experiment("strong", "honest")
     rows = reproduce(
-        experiment, experiment.tasks(["additive"], ["plug-in"], 1), Setup(n_samples=N_SAMPLES), tmp_path
+        experiment, experiment.tasks(["additive"], ["main"], 1), Setup(n_samples=N_SAMPLES), tmp_path
     )
     frame = rows.read()
     assert (frame["bayes_accuracy"] > frame["minimax_accuracy"]).all(), "no rule beats the Bayes rule"

@@ -13,13 +13,13 @@ from selective_labels.experiments.honest.designs import (
     draw_strong,
     draw_synthetic,
 )
-from selective_labels.experiments.honest.methods import PLUG_IN, choose_for_cell, compare_methods
+from selective_labels.experiments.honest.methods import choose_for_cell, compare_methods
 from selective_labels.experiments.tasks import Setup, Task
 
 PROTOCOL = "honest"
 # Classifiers of each part, and how often it is repeated.
 MAIN, MORE = ("linear", "boosting"), ("adaboost", "forest", "svm")
-PARTS = {"main": (MAIN, 20), "more": (MORE, 5), PLUG_IN: ((PLUG_IN,), 20)}
+PARTS = {"main": (MAIN, 20), "more": (MORE, 5)}
 
 
 def _run(task: Task, setup: Setup, draw: Draw) -> Rows:
@@ -45,9 +45,9 @@ def _comparison(
 
 
 EXPERIMENTS = (
-    _comparison("synthetic", tuple(SYNTHETIC_CELLS), ("main", PLUG_IN), draw_synthetic),
-    _comparison("fico", tuple(FICO_CELLS), ("main", "more", PLUG_IN), draw_fico, needs_data=True),
-    _comparison("strong", tuple(STRONG_CELLS), ("main", PLUG_IN), draw_strong),
+    _comparison("synthetic", tuple(SYNTHETIC_CELLS), ("main",), draw_synthetic),
+    _comparison("fico", tuple(FICO_CELLS), ("main", "more"), draw_fico, needs_data=True),
+    _comparison("strong", tuple(STRONG_CELLS), ("main",), draw_strong),
     Experiment("sensitivity", PROTOCOL, sensitivity.CELLS, {"all": 20}, sensitivity.run_sensitivity),
     Experiment("rate", PROTOCOL, rate.CELLS, {"all": 20}, rate.run_rate),
 )

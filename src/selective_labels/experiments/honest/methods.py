@@ -15,7 +15,6 @@ from selective_labels.experiments.task_memory import TaskMemory
 from selective_labels.experiments.tasks import Setup, Task, whole_number
 
 NUISANCE = "nuisance"
-PLUG_IN = "plug-in"
 # None: the library compares its families of models by held-out log-loss.
 NUISANCE_CANDIDATES = None
 
@@ -29,7 +28,7 @@ def compare_methods(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     setup : Setup
     draw : callable (Task, Setup, seed) -> SelectiveSample
     classifiers : tuple of str
-        Names in `GRIDS`, or "plug-in".
+        Names in `GRIDS`.
 
     Returns
     -------
@@ -57,11 +56,9 @@ def choose_for_cell(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     split = split_rows(draw(task, setup, seeds[0]), whole_number(seeds[1]))
     seed, labeled = whole_number(seeds[2]), split.y >= 0
     choices: dict[str, Any] = {
-        name: choose_settings(name, split.features[labeled], split.y[labeled], seed)
-        for name in classifiers
-        if name != PLUG_IN
+        name: choose_settings(name, split.features[labeled], split.y[labeled], seed) for name in classifiers
     }
-    learner = sl.UCLClassifier("partial", PLUG_IN, nuisance=NUISANCE_CANDIDATES, random_state=seed)
+    learner = sl.UCLClassifier("partial", "plug-in", nuisance=NUISANCE_CANDIDATES, random_state=seed)
     learner.fit(split.features, split.y, decision_maker=split.decision_maker)
     choices[NUISANCE] = learner.nuisance_report_.chosen
     return [{"name": name, "value": json.dumps(value)} for name, value in choices.items()]
@@ -72,15 +69,16 @@ def _fitted(
 ) -> Iterator[tuple[str, Any]]:
     """Every method, fitted to the training rows, one after the other."""
     makers = split.decision_maker
-    if name != PLUG_IN:
-        # The decision-maker is a feature of the baselines, as the paper's text has it.
-        classifier = make_classifier(name, chosen[name], seed)
-        selected = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
-        weighted = sl.IPWClassifier(classifier, use_decision_maker=True, random_state=seed)
-        full = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
-        yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
-        yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
-        yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
+    # The decision-maker is a feature of the baselines, as the paper's text has it.
+    classifier = make_classifier(name, chosen[name], seed)
+    selected = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+    weighted = sl.IPWClassifier(classifier, use_decision_maker=True, random_state=seed)
+    full = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+    yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
+    yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
+    yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
+    # For several classes the paper's own learner, its softmax of costs, trained until it has converged.
+    estimator = "linear" if name == "linear" and split.y.max() > 1 else classifier
     # One decision-maker for everybody: the same learner, and bounds that know nothing of the instrument.
     nobody = np.zeros(len(makers), dtype=int)
     for method, mode, ids in (
@@ -89,19 +87,6 @@ def _fitted(
         ("no-instrument", "partial", nobody),
     ):
         learner = sl.UCLClassifier(
-            mode,
-            _estimator(split, name, chosen, seed),
-            nuisance=chosen[NUISANCE],
-            random_state=seed,
-            memory=memory,
+            mode, estimator, nuisance=chosen[NUISANCE], random_state=seed, memory=memory
         )
         yield method, learner.fit(split.features, split.y, decision_maker=ids)
-
-
-def _estimator(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Any:
-    if name == PLUG_IN:
-        return PLUG_IN
-    if name == "linear" and split.y.max() > 1:
-        # The paper's own learner for several classes, its softmax of costs, trained until it has converged.
-        return "linear"
-    return make_classifier(name, chosen[name], seed)

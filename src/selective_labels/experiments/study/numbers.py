@@ -56,8 +56,7 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     Besides the `gap` itself, full - selected, the `gain`, method - selected, and what goes `beyond` the
     no-instrument control, method - no-instrument; `own` is its share of the gap. The latter two are of our
     learners only: others differ from the control by more than the instrument. Repetitions are paired. The
-    standard error of a ratio is by linearisation. Rules without a learner ("plug-in") are set beside the
-    linear baselines.
+    standard error of a ratio is by linearisation.
 
     Parameters
     ----------
@@ -76,8 +75,7 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     out = []
     for (cell, mirrored), group in wide.groupby(level=["cell", "mirrored"]):
         for classifier, method in pairs:
-            base = "linear" if classifier == "plug-in" else classifier
-            columns = [(classifier, method), (base, "selected"), (base, "full"), (classifier, CONTROL)]
+            columns = [(classifier, name) for name in (method, "selected", "full", CONTROL)]
             if method in ("selected", "full") or not set(columns) <= set(pairs):
                 continue
             values, selected, full, control = group[columns].dropna().to_numpy().T

@@ -168,8 +168,7 @@ METHOD = (
     do; by the published protocol all repetitions share six splits."""),
     flowing("""
     Linear is logistic regression for the baselines and for two classes, and the paper's softmax of costs,
-    trained until it has converged, for three. Plug-in rules take the cheapest class without a learner; their
-    gap is measured against the linear baselines."""),
+    trained until it has converged, for three."""),
     flowing("""
     Published: 500 iterations of boosting without regularisation, quantiles .8 and .2 over decision-makers,
     raw bounds, a linear layer with a rectifier stopped after 200 steps of Adam, weights clipped at their .9

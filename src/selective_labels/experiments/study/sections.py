@@ -211,7 +211,7 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
     yield from _room(rows)
     if gaps["worse_gain"].notna().any():
         yield Table(tables.gains_summary(gaps), prose.SUMMARY_TABLE)
-    for classifier in (name for name in dict.fromkeys(rows["classifier"]) if name != "plug-in"):
+    for classifier in dict.fromkeys(rows["classifier"]):
         theirs = published_with(study.published, experiment, classifier)
         caption = f"{experiment}, {classifier}: accuracy of every repetition."
         path = study.picture(f"{experiment}-{classifier}")
