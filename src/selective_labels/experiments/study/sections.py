@@ -111,10 +111,7 @@ def replication(study: Study) -> Iterator[Block]:
         yield Heading(f"{experiment}, published protocol", 3)
         yield Paragraph(_distances(both, int((study.published["experiment"] == experiment).sum())))
         yield from _misses(both)
-        yield Table(
-            tables.published_table(both),
-            prose.PUBLISHED_TABLE,
-        )
+        yield Table(tables.published_table(both), prose.PUBLISHED_TABLE)
         yield from _without_chance(both)
     rows = of(study.as_published("synthetic"), setting=BEST)
     if not rows.empty:
@@ -127,10 +124,10 @@ def _distances(both: pd.DataFrame, n_published: int) -> str:
     best, mean = both["difference"].abs(), (both["mean_of_splits"] - both["published"]).abs()
     return (
         f"Of {n_published} published means, {len(both)} were repeated; {int((best <= CLOSE).sum())} of these "
-        f"are within {CLOSE}; the "
-        f"largest difference is {best.max():.3f}, the median {best.median():.3f}. With the mean of the six "
-        f"splits in place of the best, {int((mean <= CLOSE).sum())} would be, with a median of "
-        f"{mean.median():.3f}." + (f" {prose.NEARER_TO_MEANS}" if mean.median() < best.median() else "")
+        f"are within {CLOSE}. The largest difference is {best.max():.3f}, the median {best.median():.3f}. "
+        f"With the mean of the six splits in place of the best, {int((mean <= CLOSE).sum())} would be, with a "
+        f"median of {mean.median():.3f}."
+        + (f" {prose.NEARER_TO_MEANS}" if mean.median() < best.median() else "")
     )
 
 
@@ -173,19 +170,13 @@ def artefacts(study: Study) -> Iterator[Block]:
         yield from _steps(rows)
     both = splits[splits["setting"].isin((BEST, MEAN))]
     if not both.empty:
-        yield Table(
-            tables.means_table(both, ["cell", "method"], "setting"),
-            prose.SPLITS_TABLE,
-        )
+        yield Table(tables.means_table(both, ["cell", "method"], "setting"), prose.SPLITS_TABLE)
     if not fico.empty:
         yield Table(tables.gains_table(fico), prose.FICO_TABLE)
 
 
 def _steps(rows: pd.DataFrame) -> Iterator[Block]:
-    yield Table(
-        tables.means_table(rows, ["cell", "mirrored", "method"], "setting"),
-        prose.STEPS_TABLE,
-    )
+    yield Table(tables.means_table(rows, ["cell", "mirrored", "method"], "setting"), prose.STEPS_TABLE)
     sentences = []
     for setting in dict.fromkeys(rows["setting"]):
         gain = paired(of(rows, setting=setting), "partial", CONTROL)
@@ -221,13 +212,9 @@ def comparison(study: Study, experiment: str, title: str, columns: int) -> Itera
         )
     if gaps["worse_gain"].notna().any():
         yield Picture(
-            draw_gaps(gaps, study.picture(f"{experiment}-gaps")),
-            f"{experiment}: {prose.GAPS_PICTURE}",
+            draw_gaps(gaps, study.picture(f"{experiment}-gaps")), f"{experiment}: {prose.GAPS_PICTURE}"
         )
-    yield Table(
-        tables.means_table(rows, ["cell", "mirrored", "classifier"], "method"),
-        prose.MEANS_TABLE,
-    )
+    yield Table(tables.means_table(rows, ["cell", "mirrored", "classifier"], "method"), prose.MEANS_TABLE)
     yield Table(tables.gaps_table(gaps), prose.GAPS_TABLE)
     worst = worst_cases(rows)
     if not worst.empty:
@@ -263,10 +250,7 @@ def rates(study: Study) -> Iterator[Block]:
     if rows.empty:
         return
     yield Heading("How fast the excess risk falls")
-    yield Picture(
-        draw_rates(rows, study.picture("rate")),
-        prose.RATE_PICTURE,
-    )
+    yield Picture(draw_rates(rows, study.picture("rate")), prose.RATE_PICTURE)
     yield Points(tuple(rate_sentences(rows)))
 
 

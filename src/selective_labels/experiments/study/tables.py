@@ -73,7 +73,8 @@ def published_table(both: pd.DataFrame) -> pd.DataFrame:
 
 def means_table(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
     """Mean accuracies with standard errors, one column for each value of `columns`."""
-    each = summary(rows, [*index, columns])
+    each = _with_direction(summary(rows, [*index, columns]))
+    index = ["direction" if name == "mirrored" else name for name in index]
     each["text"] = [pm(*pair) for pair in zip(each["mean"], each["error"], strict=True)]
     wide = each.pivot(index=index, columns=columns, values="text").fillna("–")
     order = sorted(wide.columns, key=lambda name: METHODS.index(name) if name in METHODS else len(METHODS))
@@ -144,7 +145,8 @@ def worst_case_table(each: pd.DataFrame) -> pd.DataFrame:
     """Excess worst-case risks, of :func:`worst_cases`."""
     less = [pm(*pair, digits=4, sign="+") for pair in zip(each["less"], each["margin"], strict=True)]
     methods = [name for name in METHODS if name in each]
-    return each[methods].map("{:.4f}".format).assign(**{"partial - no-instrument": less}).reset_index()
+    texts = each[methods].map("{:.4f}".format).assign(**{"partial - no-instrument": less})
+    return _with_direction(texts.reset_index())
 
 
 def gains_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -153,6 +155,17 @@ def gains_table(rows: pd.DataFrame) -> pd.DataFrame:
     gain = paired(rows, "partial", "selected", [*names, "repetition"]).groupby(level=names)
     each = gain.agg(["mean", "sem"]).reset_index()
     each["text"] = [pm(*pair, sign="+") for pair in zip(each["mean"], each["sem"], strict=True)]
-    each["direction"] = np.where(each["mirrored"].astype(bool), "mirrored", "as published")
-    table = each.pivot(index=["cell", "classifier"], columns="direction", values="text").fillna("–")
+    table = (
+        _with_direction(each)
+        .pivot(index=["cell", "classifier"], columns="direction", values="text")
+        .fillna("–")
+    )
     return table.reset_index().rename_axis(columns=None)
+
+
+def _with_direction(frame: pd.DataFrame) -> pd.DataFrame:
+    """The direction of selection in words."""
+    if "mirrored" not in frame:
+        return frame
+    direction = np.where(frame["mirrored"].astype(bool), "mirrored", "as designed")
+    return frame.assign(mirrored=direction).rename(columns={"mirrored": "direction"})
