@@ -125,8 +125,8 @@ def _distances(both: pd.DataFrame, n_published: int) -> str:
     return (
         f"Of {n_published} published means, {len(both)} were repeated; {int((best <= CLOSE).sum())} of these "
         f"are within {CLOSE}. The largest difference is {best.max():.3f}, the median {best.median():.3f}. "
-        f"With the mean of the six splits in place of the best, {int((mean <= CLOSE).sum())} would be, with a "
-        f"median of {mean.median():.3f}."
+        f"With the mean of the six splits in place of the best, {int((mean <= CLOSE).sum())} would be, with "
+        f"a median of {mean.median():.3f}."
         + (f" {prose.NEARER_TO_MEANS}" if mean.median() < best.median() else "")
     )
 
