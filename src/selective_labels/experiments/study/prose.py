@@ -153,6 +153,9 @@ SENSITIVITY = flowing("""
     and label get the noise, one number for every row and decision-maker, of the levels that the table prints,
     and sum to one again; all four cells that text and code may mean are run, in both directions. The library
     sees how noisy its estimates are and shrinks, so less of the noise arrives than in the paper's table.""")
+COMMANDS = flowing("""
+    All of it is made again by these commands; each can be stopped and resumed. With --cells, --parts and
+    --repetition, any single row of the CSV files beside this page is made again alone, to the last digit.""")
 METHOD = (
     flowing("""
     Honest: constants of the paper's text, five-fold cross-fitting, realizable bounds, converged learners, one

@@ -273,5 +273,5 @@ def method(study: Study) -> Iterator[Block]:
     yield Heading("How it was done")
     yield Points(prose.METHOD)
     yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
-    yield Paragraph("All of it is made again by these commands; each can be stopped and resumed.")
+    yield Paragraph(prose.COMMANDS)
     yield Code(commands(study.rows, study.run))
