@@ -155,7 +155,7 @@ SENSITIVITY = flowing("""
     sees how noisy its estimates are and shrinks, so less of the noise arrives than in the paper's table.""")
 COMMANDS = flowing("""
     All of it is made again by these commands; each can be stopped and resumed. With --cells, --parts and
-    --repetition, any single row of the CSV files beside this page is made again alone, to the last digit.""")
+    --repetition, any single row of the CSV files beside this page is made again alone.""")
 METHOD = (
     flowing("""
     Honest: constants of the paper's text, five-fold cross-fitting, realizable bounds, converged learners, one
