@@ -107,17 +107,21 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[Claim]:
         return
     instrument = over_cells(paired(few, "partial", CONTROL))
     left = over_cells(paired(many, "partial", "selected"))
-    slowly = paired(few, "partial", SELECTED_SLOWLY)
-    control = f"partial - no-instrument {_text(instrument)}"
-    if len(slowly):
-        control += f"; partial - selected at the same learning rate {_text(over_cells(slowly))}"
+    same_rate = over_cells(paired(few, "partial", SELECTED_SLOWLY))
     few_steps, many_steps = ARTEFACT_STEPS
     yield (
         f"Partial learning gains by its instrument (released network, {few_steps} steps, both directions)",
         f"partial - selected {_text(gain)}",
-        control,
+        f"partial - no-instrument {_text(instrument)}",
         _part_of(gain, instrument, "the instrument's"),
     )
+    if same_rate.is_known:
+        yield (
+            f"That gain is there at equal learning rates ({few_steps} steps, both directions)",
+            f"partial - selected at partial's rate {_text(same_rate)}",
+            f"at the released rates {_text(gain)}",
+            _part_of(gain, same_rate, "left"),
+        )
     yield (
         f"That gain is there once the network is trained ({many_steps:,} steps, both directions)",
         f"partial - selected {_text(left)}",

@@ -136,7 +136,8 @@ def _misses(both: pd.DataFrame) -> Iterator[Block]:
     if far.empty:
         return
     named = [
-        f"{row['cell']}, {row['method']} ({row['classifier']}): {row['difference']:+.3f}"
+        f"{row['cell']}, {row['method']} ({row['classifier']}, {row['setting']}): "
+        f"{tables.pm(row['difference'], row['difference_error'], sign='+')}"
         for row in far.to_dict("records")
     ]
     yield Points(tuple(named))
