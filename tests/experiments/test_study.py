@@ -177,10 +177,11 @@ def test_the_page_says_what_it_took(tmp_path):
     times = TaskTable(tmp_path / "honest" / "times.csv", TIME_COLUMNS)
     for repetition in (-1, 0, 1):
         task = Task("strong", "honest", "additive", False, "main", repetition)
-        times.append(task, [{"seconds": 200.0, "processor_seconds": 100.0}])
+        counted = {} if repetition < 0 else {"unconverged": repetition}
+        times.append(task, [{"seconds": 200.0, "processor_seconds": 100.0, **counted}])
     write_study([tmp_path / "honest"], tmp_path / "docs")
     page = (tmp_path / "docs" / "study.md").read_text()
-    assert "| honest | strong | main | 2 | 2 | 2 | 5 |" in page, "the choice of settings counts"
+    assert "| honest | strong | main | 2 | 2 | 2 | 5 | 1 |" in page, "the choice of settings takes time, too"
 
 
 def test_means_that_no_chance_touches_are_named(tmp_path):

@@ -84,7 +84,7 @@ DESIGNS_TABLE = (
 )
 COUNTS_TABLE = flowing("""
     Repetitions behind this page, and the processor time of one core that they took, the choice of settings
-    included. Fits that did not converge were not counted everywhere (a dash).""")
+    included. Fits that did not converge: in the repetitions alone; a dash where not every task counted.""")
 CLAIMS_TABLE = flowing("""
     Each claim with what was measured, its control, and what follows. ± is one standard error over
     repetitions; clear is what a two-sided t test at 5 % calls different from nothing. Pairs are cells with a

@@ -12,6 +12,7 @@ from selective_labels.experiments.study.numbers import (
     share_closed,
     summary,
 )
+from selective_labels.experiments.tasks import TUNING
 
 # A change of accuracy that people would notice.
 NOTICED = 0.005
@@ -38,11 +39,12 @@ def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     each = tasks.groupby([*index, "cell", "mirrored"]).size().rename("count").reset_index()
     out = each.groupby(index)["count"].agg(["size", "min", "max"]).reset_index()
     out.columns = [*index, "cells and directions", "fewest repetitions", "most repetitions"]
-    kept = times.groupby(index)
+    repetitions = times[times["repetition"] != TUNING].groupby(index)["unconverged"]
     took = pd.DataFrame(
         {
-            "processor minutes": kept["processor_seconds"].sum() / 60,
-            "fits that did not converge": kept["unconverged"].sum(min_count=1),
+            "processor minutes": times.groupby(index)["processor_seconds"].sum() / 60,
+            # Unknown as soon as one task did not count.
+            "fits that did not converge": repetitions.agg(lambda counts: counts.sum(skipna=False)),
         }
     )
     out = out.merge(took.reset_index(), on=index, how="left")
