@@ -52,9 +52,13 @@ def test_one_repetition_is_run_again_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["--scheduler", "tcp://here"], "needs --backend"), (["--backend", "dask", "--jobs", "2"], "--jobs")],
+    [
+        (["--scheduler", "tcp://here"], "needs --backend"),
+        (["--backend", "dask", "--jobs", "2"], "--jobs"),
+        (["--jobs", "0"], "--jobs 0"),
+    ],
 )
-def test_options_of_clusters_and_processes_do_not_mix(tmp_path, words, sentence):
+def test_workers_that_cannot_be_are_refused(tmp_path, words, sentence):
     ran = typed("reproduce", *TINY, *words, "--out", tmp_path / "run")
     assert ran.exit_code == 1
     assert sentence in ran.output

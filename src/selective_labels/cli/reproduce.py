@@ -85,6 +85,8 @@ def reproduce(
 
     if reps is not None and repetition:
         raise ValueError("--repetition names single repetitions, --reps how many: give one of them.")
+    if jobs == 0:
+        raise ValueError("--jobs 0: give a number of processes, or -1 for one on each core.")
     if backend is None and scheduler is not None:
         raise ValueError("--scheduler needs --backend dask.")
     if backend is not None and jobs is not None:
@@ -92,7 +94,9 @@ def reproduce(
     chosen = find_experiment(experiment.value, protocol.value)
     tasks = chosen.tasks(_listed(cells), _listed(parts), reps, repetition or ())
     setup = Setup(ENTROPY if seed is None else seed, samples, data)
-    workers = Workers(-1 if backend else jobs or 1, None if backend is None else backend.value, scheduler)
+    if jobs is None:
+        jobs = 1 if backend is None else -1
+    workers = Workers(jobs, None if backend is None else backend.value, scheduler)
     advise(f"Finished tasks are kept in {out}; add --resume to go on.")
     with _told():
         table = run(chosen, tasks, setup, out, resume=resume, workers=workers)

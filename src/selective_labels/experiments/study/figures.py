@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.experiments.study.numbers import measured
+from selective_labels.experiments.study.numbers import by_size, measured, share_closed
 
 METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "full")
 PLAIN, MIRRORED, PUBLISHED = "#2b6ca3", "#d98a29", "#777777"
 # Inches.
 WIDEST, INCHES_PER_MARK = 13.0, 1.6
-HALF = 0.5
 LIMITS: dict[str, tuple[str, Any]] = {
     "bayes_accuracy": ("Bayes", "-"),
     "minimax_accuracy": ("minimax limit", "--"),
@@ -76,7 +75,7 @@ def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
     names = list(dict.fromkeys(gaps["name"]))
     figure = _figure(10.0, 1.2 + 0.2 * len(names))
     titles = {"worse_gain": "gain in accuracy, worse direction", "worse_closed": "share of the gap closed"}
-    if gaps["worse_closed"].notna().mean() < HALF:
+    if np.isnan(share_closed(gaps)):
         del titles["worse_closed"]
     panels = np.atleast_1d(figure.subplots(1, len(titles), sharey=True))
     for axes, (measure, title) in zip(panels, titles.items(), strict=True):
@@ -104,13 +103,13 @@ def draw_rates(rows: pd.DataFrame, path: Path) -> Path:
     """Excess risks against the number of cases, both axes logarithmic, with standard errors."""
     figure = _figure(9.0, 3.6)
     titles = {"excess_risk": "excess risk", "excess_worst_case_risk": "excess worst-case risk"}
-    sizes = rows["setting"].str.removeprefix("n=").astype(int)
     for number, (column, title) in enumerate(titles.items(), start=1):
         axes = figure.add_subplot(1, 2, number)
-        for method, here in rows.groupby("method", sort=False):
-            values = here[column].groupby(sizes[here.index])
-            mean = values.mean()
-            axes.errorbar(mean.index, mean, yerr=values.sem(), marker="o", markersize=3, label=method)
+        for method in dict.fromkeys(rows["method"]):
+            risks = by_size(rows, method, column)
+            axes.errorbar(
+                risks.index, risks["mean"], yerr=risks["sem"], marker="o", markersize=3, label=method
+            )
         axes.set(xscale="log", yscale="log", xlabel="cases", title=title)
         axes.legend(fontsize=7)
     return _save(figure, path)

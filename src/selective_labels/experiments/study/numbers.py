@@ -50,6 +50,13 @@ def paired(
     return wide[one] - wide[other]
 
 
+def by_size(rows: pd.DataFrame, method: str, column: str) -> pd.DataFrame:
+    """Mean and standard error of a method's column at each number of cases of the rate study."""
+    here = of(rows, method=method)
+    sizes = here["setting"].str.removeprefix("n=").astype(int)
+    return here[column].groupby(sizes).agg(["mean", "sem"]).dropna(subset="mean")
+
+
 def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the gap closed, (method - selected) / (full - selected), in the worse of two directions.
 

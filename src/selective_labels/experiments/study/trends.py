@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.experiments.study.estimates import over_cells
-from selective_labels.experiments.study.numbers import of, paired
+from selective_labels.experiments.study.numbers import by_size, of, paired
 from selective_labels.experiments.study.tables import pm
 
 RISK, WORST_CASE = "excess_risk", "excess_worst_case_risk"
@@ -15,17 +15,17 @@ RISK, WORST_CASE = "excess_risk", "excess_worst_case_risk"
 def rate_sentences(rows: pd.DataFrame) -> Iterator[str]:
     """Say the powers of n by which excess risks fall, and what training on labeled cases is left with."""
     for method, column in (("point", RISK), ("partial", WORST_CASE)):
-        risks = _by_size(rows, method, column)
+        risks = by_size(rows, method, column)
         if len(risks) > 2 and (risks["mean"] > 0).all():
             slope, error = log_slope(risks)
             yield f"{method}: {_words(column)} falls like n to the power {pm(slope, error, 2)}."
-    selected = _by_size(rows, "selected", RISK)
+    selected = by_size(rows, "selected", RISK)
     if len(selected) > 1:
         ends = [
             f"{pm(*selected.loc[size, ['mean', 'sem']])} at n={size:,}" for size in selected.index[[0, -1]]
         ]
         yield f"selected: {_words(RISK)} is {' and '.join(ends)}."
-    theirs, ours = (_by_size(rows, method, WORST_CASE)["mean"] for method in ("selected", "partial"))
+    theirs, ours = (by_size(rows, method, WORST_CASE)["mean"] for method in ("selected", "partial"))
     behind = theirs.index[theirs < ours.reindex(theirs.index)]
     if len(behind):
         sizes = ", ".join(f"{size:,}" for size in behind)
@@ -58,12 +58,6 @@ def noise_sentences(rows: pd.DataFrame) -> Iterator[str]:
             f"{method}: {settings[-1].replace('=', ' ')} changes accuracy by "
             f"{pm(effect.mean, effect.error, sign='+')} (mean over all cells and both directions)."
         )
-
-
-def _by_size(rows: pd.DataFrame, method: str, column: str) -> pd.DataFrame:
-    here = of(rows, method=method)
-    sizes = here["setting"].str.removeprefix("n=").astype(int)
-    return here[column].groupby(sizes).agg(["mean", "sem"]).dropna(subset="mean")
 
 
 def _words(column: str) -> str:
