@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import datasets
     from selective_labels.assessment import TableDescription, assess
-    from selective_labels.baselines import (
+    from selective_labels.data import SelectiveLabels
+    from selective_labels.diagnostics import Diagnosis, diagnose
+    from selective_labels.estimators.baselines import (
         DoublyRobustClassifier,
         ExpertConsistencyClassifier,
         IPWClassifier,
         SelectedSampleClassifier,
     )
-    from selective_labels.data import SelectiveLabels
-    from selective_labels.diagnostics import Diagnosis, diagnose
+    from selective_labels.estimators.learners import UCLClassifier
     from selective_labels.evaluation import (
         Comparison,
         Evaluation,
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
         calibration_bins,
         compare,
         conditional_rate,
-        contraction,
         evaluate,
-        extrapolate,
         lower_bound_scorer,
         policy_value,
-        quintile_contraction,
-        sensitivity_curve,
         threshold_curve,
     )
     from selective_labels.identification import Bounds
-    from selective_labels.learners import UCLClassifier
+    from selective_labels.literature import (
+        contraction,
+        extrapolate,
+        quintile_contraction,
+        sensitivity_curve,
+    )
     from selective_labels.saving import load_model, save_model
 
 __all__ = [
@@ -66,28 +68,48 @@ __all__ = [
     "sensitivity_curve",
     "threshold_curve",
 ]
-# Where names live. A part is imported when one of its names is asked for, so the command line starts fast.
-_PARTS = (
-    "learners",
-    "evaluation",
-    "diagnostics",
-    "baselines",
-    "data",
-    "identification",
-    "assessment",
-    "saving",
-)
+# Which room has which name. A room is imported when one of its names is asked for: the first use loads what
+# it needs and no more.
+_ROOM = {
+    "Bounds": "identification",
+    "Comparison": "evaluation",
+    "Diagnosis": "diagnostics",
+    "DoublyRobustClassifier": "estimators.baselines",
+    "Evaluation": "evaluation",
+    "Evaluations": "evaluation",
+    "ExpertConsistencyClassifier": "estimators.baselines",
+    "IPWClassifier": "estimators.baselines",
+    "Metric": "evaluation",
+    "SelectedSampleClassifier": "estimators.baselines",
+    "SelectiveLabels": "data",
+    "TableDescription": "assessment",
+    "UCLClassifier": "estimators.learners",
+    "assess": "assessment",
+    "calibration_bins": "evaluation",
+    "compare": "evaluation",
+    "conditional_rate": "evaluation",
+    "contraction": "literature",
+    "diagnose": "diagnostics",
+    "evaluate": "evaluation",
+    "extrapolate": "literature",
+    "load_model": "saving",
+    "lower_bound_scorer": "evaluation",
+    "policy_value": "evaluation",
+    "quintile_contraction": "literature",
+    "save_model": "saving",
+    "sensitivity_curve": "literature",
+    "threshold_curve": "evaluation",
+}
+_ROOMS = ("datasets", "estimators", *sorted({room.split(".")[0] for room in _ROOM.values()}))
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets" or name in _PARTS:
+    if name in _ROOM:
+        found = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _ROOMS:
         return import_module(f"{__name__}.{name}")
-    if name in __all__:
-        for part in _PARTS:
-            found = getattr(import_module(f"{__name__}.{part}"), name, None)
-            if found is not None:
-                globals()[name] = found
-                return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
-from selective_labels.feature_table import refuse_repeated_names
-from selective_labels.leakage import leaking_columns
+from selective_labels.features.coding import refuse_repeated_names
+from selective_labels.features.leaks import leaking_columns
 
 HOLE = -1
 

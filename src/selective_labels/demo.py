@@ -10,9 +10,9 @@ from rich.table import Table
 
 from selective_labels import datasets
 from selective_labels.assessment import TableDescription, assess
-from selective_labels.baselines import IPWClassifier, SelectedSampleClassifier
 from selective_labels.diagnostics import diagnose
-from selective_labels.learners import UCLClassifier
+from selective_labels.estimators.baselines import IPWClassifier, SelectedSampleClassifier
+from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.report import render
 from selective_labels.saving.atomic import write_whole
 

@@ -7,7 +7,7 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.assessment import cases as cases_module
-from selective_labels.progress import listening
+from selective_labels.support.progress import listening
 from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
 from tests.diagnostics import designs
 

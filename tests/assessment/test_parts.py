@@ -14,7 +14,7 @@ from selective_labels.assessment.sections import Part, compute_part
 from selective_labels.assessment.thresholds import own_threshold
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.sample import score_sample
+from selective_labels.inference.sample import score_sample
 from tests.assessment.samples import Store
 from tests.evaluation.samples import fully_labeled
 

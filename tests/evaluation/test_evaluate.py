@@ -5,9 +5,9 @@ import pytest
 
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
-from selective_labels.evaluation.ends import Evidence
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.subject import ArraySubject
+from selective_labels.inference.ends import Evidence
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 
 ALL = ["accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "log_loss", "brier", "regret"]

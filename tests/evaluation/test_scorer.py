@@ -6,8 +6,8 @@ import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
-from selective_labels.baselines import SelectedSampleClassifier
 from selective_labels.datasets import make_decision_makers
+from selective_labels.estimators.baselines import SelectedSampleClassifier
 from selective_labels.evaluation import evaluate, lower_bound_scorer
 
 

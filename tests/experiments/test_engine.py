@@ -16,7 +16,7 @@ from selective_labels.experiments.engine import RESULT_COLUMNS, TIME_COLUMNS, Ex
 from selective_labels.experiments.honest.designs import draw_strong
 from selective_labels.experiments.table import TaskTable
 from selective_labels.experiments.tasks import Setup
-from selective_labels.progress import listening
+from selective_labels.support.progress import listening
 
 N_KILLS = 20
 REAL = find_experiment("rate", "honest")

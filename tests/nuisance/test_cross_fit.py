@@ -22,7 +22,7 @@ from selective_labels.nuisance.coding import outcome_codes, spread_columns
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.selection import log_losses
 from selective_labels.nuisance.slopes import slope_moments
-from selective_labels.progress import listening
+from selective_labels.support.progress import listening
 
 FAMILIES = [
     "logistic",

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
-from selective_labels.feature_table import coded_features
+from selective_labels.features.coding import coded_features
 from selective_labels.nuisance import cross_fit, logistic, selection
 from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
 from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic

@@ -147,7 +147,7 @@ def test_what_our_modules_import_cannot_be_smuggled_in_under_their_name(model, t
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    assert "selective_labels.learners.ucl.BaseEstimator" in refused(path)
+    assert "selective_labels.estimators.learners.ucl.BaseEstimator" in refused(path)
 
 
 def test_a_skops_file_of_someone_else_is_refused(tmp_path):

@@ -26,8 +26,8 @@ from selective_labels.assessment.table import table_section
 from selective_labels.assessment.thresholds import thresholds_part
 from selective_labels.data import as_series
 from selective_labels.evaluation.metrics import code_of
-from selective_labels.progress import followed
-from selective_labels.seeding import as_seed
+from selective_labels.support.progress import followed
+from selective_labels.support.seeding import as_seed
 
 SCHEMA_VERSION = 1
 

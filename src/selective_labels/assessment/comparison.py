@@ -8,7 +8,7 @@ from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.sample import ScoredSample
+from selective_labels.inference.sample import ScoredSample
 
 
 def comparison_part(sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column]) -> Part:

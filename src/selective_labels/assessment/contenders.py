@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assessment.cases import Cases
-from selective_labels.baselines import SelectedSampleClassifier
+from selective_labels.estimators.baselines import SelectedSampleClassifier
+from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation.subject import ArraySubject, ClassifierSubject, read_subject
-from selective_labels.learners import UCLClassifier
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
 

@@ -11,8 +11,8 @@ from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Auc
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.sample import ScoredSample
 from selective_labels.evaluation.subject import ArraySubject
+from selective_labels.inference.sample import ScoredSample
 
 
 def models_part(

@@ -8,7 +8,7 @@ from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.results import plain
-from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_curve
+from selective_labels.literature.sensitivity import SensitivityCurve, sensitivity_curve
 
 
 def sensitivity_part(cases: Cases, contender: Contender, limit: str, **settings: Any) -> Part:

@@ -14,7 +14,7 @@ from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_par
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.wording import full_sentence
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.sample import ScoredSample, score_sample
+from selective_labels.inference.sample import ScoredSample, score_sample
 
 WITHOUT_INSTRUMENT = ("none", "unconfounded")
 SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity")

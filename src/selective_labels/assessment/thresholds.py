@@ -8,13 +8,13 @@ import numpy as np
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.results import plain
-from selective_labels.evaluation.sample import ScoredSample
 from selective_labels.evaluation.thresholds import (
     ENDS,
     ThresholdCurve,
     default_thresholds,
     threshold_curve_of_sample,
 )
+from selective_labels.inference.sample import ScoredSample
 
 
 def thresholds_part(

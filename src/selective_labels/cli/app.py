@@ -127,7 +127,7 @@ def fit(
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.views import fit_view
-    from selective_labels.learners import UCLClassifier
+    from selective_labels.estimators.learners import UCLClassifier
     from selective_labels.saving import save_model
     from selective_labels.saving.atomic import require_writable
     from selective_labels.saving.schema import describe

@@ -102,7 +102,7 @@ def working() -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from selective_labels.progress import listening
+    from selective_labels.support.progress import listening
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     clocks = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())

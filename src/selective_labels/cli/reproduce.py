@@ -130,7 +130,7 @@ def _told() -> Iterator[None]:
         with working():
             yield
         return
-    from selective_labels.progress import listening
+    from selective_labels.support.progress import listening
 
     start, last = {}, {}
 

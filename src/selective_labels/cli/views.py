@@ -12,10 +12,10 @@ from selective_labels.cli.inputs import Loaded
 from selective_labels.cli.output import View, number, table
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import QUESTIONS
+from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.display import ASSUMPTION_TEXTS
 from selective_labels.evaluation.results import plain
-from selective_labels.learners import UCLClassifier
 from selective_labels.tables import PreparedTable
 from selective_labels.tables.errors import several
 

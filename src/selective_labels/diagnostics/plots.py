@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selective_labels.drawing import new_axes
+from selective_labels.support.drawing import new_axes
 
 if TYPE_CHECKING:
     from selective_labels.diagnostics.diagnosis import Figures

@@ -30,9 +30,9 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
-from selective_labels.feature_table import coded_features
-from selective_labels.progress import followed
-from selective_labels.seeding import as_seed
+from selective_labels.features.coding import coded_features
+from selective_labels.support.progress import followed
+from selective_labels.support.seeding import as_seed
 
 CHECKS = (
     conditional_strength.CHECK,

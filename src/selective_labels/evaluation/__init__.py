@@ -1,13 +1,10 @@
 """How good is a classifier on everybody: bounds, confidence intervals, comparison."""
 
 from selective_labels.evaluation.compare import compare
-from selective_labels.evaluation.contraction import contraction, quintile_contraction
 from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.evaluation.extrapolation import extrapolate
 from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scorer import lower_bound_scorer
-from selective_labels.evaluation.sensitivity import sensitivity_curve
 from selective_labels.evaluation.thresholds import threshold_curve
 
 __all__ = [
@@ -18,12 +15,8 @@ __all__ = [
     "calibration_bins",
     "compare",
     "conditional_rate",
-    "contraction",
     "evaluate",
-    "extrapolate",
     "lower_bound_scorer",
     "policy_value",
-    "quintile_contraction",
-    "sensitivity_curve",
     "threshold_curve",
 ]

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.evaluation.ends import Ends, Evidence, outer_difference
-from selective_labels.evaluation.estimates import Estimate, mean_estimate
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric, code_of
 from selective_labels.evaluation.results import Comparison, estimated
-from selective_labels.evaluation.sample import ScoredSample, score_sample
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.ends import Ends, Evidence, outer_difference
+from selective_labels.inference.estimates import Estimate, mean_estimate
+from selective_labels.inference.sample import ScoredSample, score_sample
 
 HUMAN = "human"
 FAILURES = "failures"

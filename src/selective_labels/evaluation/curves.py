@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.drawing import new_axes
+from selective_labels.support.drawing import new_axes
 
 # A printed table shows this many rows at most; the frame has them all.
 PRINTED_ROWS = 12

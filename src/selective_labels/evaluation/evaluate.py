@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.data import as_series
-from selective_labels.evaluation.ends import Ends, Functional, outer_difference
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation, Evaluations, estimated
-from selective_labels.evaluation.sample import ScoredSample, score_sample
 from selective_labels.evaluation.subject import Subject, read_subject
+from selective_labels.inference.ends import Ends, Functional, outer_difference
+from selective_labels.inference.sample import ScoredSample, score_sample
 
 
 def evaluate(

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.evaluation.ends import (
+from selective_labels.evaluation.subject import Subject
+from selective_labels.identification.bounds import Array
+from selective_labels.identification.functionals import class_coefficients
+from selective_labels.inference.ends import (
     Functional,
     KnownRatioDifference,
     RankSeparation,
@@ -16,9 +19,6 @@ from selective_labels.evaluation.ends import (
     Regret,
     Separation,
 )
-from selective_labels.evaluation.subject import Subject
-from selective_labels.identification.bounds import Array
-from selective_labels.identification.functionals import class_coefficients
 
 Range = tuple[float, float]
 
@@ -147,7 +147,7 @@ class ProbabilityMetric(AnyMetric):
 
 @dataclass(frozen=True)
 class RegretMetric(AnyMetric):
-    """How much more often the Bayes rule is right: :class:`selective_labels.evaluation.ends.Regret`.
+    """How much more often the Bayes rule is right: :class:`selective_labels.inference.ends.Regret`.
 
     The upper end needs the margin condition stated there. The difference of two regrets is that of two
     errors.

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.evaluation import display
-from selective_labels.evaluation.intervals import (
+from selective_labels.inference.intervals import (
     Interval,
     few_clusters_factor,
     parameter_interval,
     set_interval,
 )
-from selective_labels.evaluation.sample import ScoredSample, Spread
+from selective_labels.inference.sample import ScoredSample, Spread
 
 INTERVALS = ("parameter", "set")
 

@@ -14,9 +14,9 @@ from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Metric, code_of
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.sample import ScoredSample, score_sample
 from selective_labels.evaluation.subject import ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.sample import ScoredSample, score_sample
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.

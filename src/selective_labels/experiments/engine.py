@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from selective_labels.experiments.table import TaskTable
 from selective_labels.experiments.tasks import TUNING, Setup, Task
-from selective_labels.progress import followed, listening
 from selective_labels.saving.atomic import whole_file
+from selective_labels.support.progress import followed, listening
 
 RESULT_COLUMNS = (
     "method",

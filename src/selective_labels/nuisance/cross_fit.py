@@ -26,7 +26,7 @@ from selective_labels.nuisance.selection import (
     candidates,
     log_losses,
 )
-from selective_labels.progress import followed
+from selective_labels.support.progress import followed
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
 CHUNK_NUMBERS = 8_000_000

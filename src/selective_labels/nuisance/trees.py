@@ -6,7 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from selective_labels.nuisance.coding import spread_columns
 from selective_labels.nuisance.features import TreeColumns, one_hot_columns
-from selective_labels.weighting import fit_weighted
+from selective_labels.support.weighting import fit_weighted
 
 # Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
 BOOSTING = {"learning_rate": 0.1, "max_leaf_nodes": 6, "min_samples_leaf": 20, "l2_regularization": 10.0}

@@ -133,7 +133,7 @@ def refuse_functions(model: Any) -> None:
 
     Examples
     --------
-    >>> from selective_labels.learners import UCLClassifier
+    >>> from selective_labels.estimators.learners import UCLClassifier
     >>> refuse_functions(UCLClassifier(label_range=(lambda X: 0.1, 0.9)))
     Traceback (most recent call last):
     ...

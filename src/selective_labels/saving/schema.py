@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.feature_table import TableCoding
+from selective_labels.features.coding import TableCoding
 from selective_labels.tables.errors import TableError, several
 from selective_labels.tables.kinds import CATEGORY, NUMBER, as_kind
 

@@ -8,10 +8,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 # Our own: anything defined (not merely imported) in these modules; none of them opens files or runs programs.
 OWN_MODULES = (
-    "selective_labels.baselines.",
-    "selective_labels.feature_table.",
+    "selective_labels.estimators.baselines.",
+    "selective_labels.features.coding.",
     "selective_labels.identification.",
-    "selective_labels.learners.",
+    "selective_labels.estimators.learners.",
     "selective_labels.nuisance.",
 )
 # Of others, what skops does not trust by itself and our fitted models need.
@@ -35,13 +35,13 @@ def untrusted(names: list[str]) -> list[str]:
 
     Examples
     --------
-    >>> untrusted(["numpy.dtype", "posix.system", "selective_labels.learners.ucl.UCLClassifier"])
+    >>> untrusted(["numpy.dtype", "posix.system", "selective_labels.estimators.learners.ucl.UCLClassifier"])
     ['posix.system']
 
     What a module of ours imports is not ours:
 
-    >>> untrusted(["selective_labels.learners.ucl.BaseEstimator"])
-    ['selective_labels.learners.ucl.BaseEstimator']
+    >>> untrusted(["selective_labels.estimators.learners.ucl.BaseEstimator"])
+    ['selective_labels.estimators.learners.ucl.BaseEstimator']
     """
     return [name for name in names if name not in OTHER_TYPES and not _is_own(name)]
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pandas as pd
 
-from selective_labels.leakage import leaking_columns
+from selective_labels.features.leaks import leaking_columns
 from selective_labels.tables.errors import TableError, several, shown
 from selective_labels.tables.kinds import CATEGORY, NUMBER
 from selective_labels.tables.roles import require_column

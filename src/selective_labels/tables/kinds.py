@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from selective_labels.feature_table import CATEGORY, DATE, NUMBER
+from selective_labels.features.coding import CATEGORY, DATE, NUMBER
 from selective_labels.tables.errors import TableError, shown
 
 # A column of numbers with fewer other values than this share has typing errors, not categories.

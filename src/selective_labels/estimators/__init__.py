@@ -1,0 +1,1 @@
+"""Classifiers: the base that reads tables and roles, our learners, and what people do today."""

@@ -1,0 +1,211 @@
+"""What every classifier of the package does with its input, and asks of scikit-learn's routing."""
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.features.coding import TableCoding, as_table, not_numbers, refuse_repeated_names
+
+# Requested at class level, so that users of meta-estimators need no set_fit_request.
+FIT_METADATA = {
+    "decision_maker": True,
+    "decision": True,
+    "sample_weight": True,
+    "groups": True,
+    "strata": True,
+    "assignment": True,
+}
+SCORE_METADATA = {"decision_maker": True, "decision": True, "sample_weight": True}
+
+
+class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """A classifier of cases whose labels are seen only where someone decided in favour.
+
+    Reads a table and its roles, for all classifiers of the package; each says in `_learn` what it does with
+    them.
+    """
+
+    __metadata_request__fit = FIT_METADATA
+    __metadata_request__score = SCORE_METADATA
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        decision_maker: Any = None,
+        decision: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        assignment: Any = None,
+    ) -> Self:
+        """Learn from the seen labels and from who decided.
+
+        All that is given is checked; the class says what it does not use.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of numbers, or table of numbers, text, categories and dates
+            Missing values are allowed. Categories are encoded by each model, from the rows that it is fitted
+            on; callables of X (`nuisance`, `label_range`) get an array with their codes, in order of first
+            appearance.
+        y : (n_samples,) labels of any type, with holes
+            -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
+        decision_maker : (n_samples,) ids
+            May be left out if every label is seen, or where the class does not need it.
+        decision : (n_samples,) of 0 and 1, optional
+            Says which labels count; -1 may then be a class.
+        sample_weight : (n_samples,) array, optional
+        groups : (n_samples,) array, optional
+            Repeated cases, kept together in folds.
+        strata : (n_samples,) array, optional
+            Cells within which assignment is random; leniency is measured within them.
+        assignment : (n_samples, n_decision_makers) array or callable of X, optional
+            Known probabilities of decision-makers.
+
+        Returns
+        -------
+        self
+        """
+        data = read_training_data(
+            self,
+            X,
+            y,
+            decision_maker=decision_maker,
+            decision=decision,
+            sample_weight=sample_weight,
+            groups=groups,
+            strata=strata,
+            assignment=assignment,
+        )
+        reason = self._why_decision_makers(data)
+        if decision_maker is None and reason is not None:
+            raise ValueError(f"decision_maker is missing: {reason}.")
+        self.classes_ = data.classes
+        self.n_ignored_labels_ = data.n_ignored_labels
+        self._learn(data)
+        return self
+
+    def score(
+        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
+        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        models = (getattr(self, name, None) for name in ("estimator", "nuisance", "propensity"))
+        tags.input_tags.allow_nan = all(
+            get_tags(model).input_tags.allow_nan for model in models if hasattr(model, "fit")
+        )
+        return tags
+
+    @abstractmethod
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+
+    @abstractmethod
+    def _learn(self, data: SelectiveLabels) -> None:
+        """Set the fitted attributes; `classes_` and `n_ignored_labels_` are set already."""
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        """Why these data cannot be learned from without decision-makers; None if they can."""
+        return None
+
+
+def read_training_data(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    *,
+    decision_maker: Any = None,
+    assignment: Any = None,
+    **roles: Any,
+) -> SelectiveLabels:
+    """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
+
+    Features become a float array in which NaN is allowed and categories are codes; the estimator remembers
+    which, and :func:`read_features` codes other tables alike. Without decision-makers, all rows belong to
+    one. Other roles go to :meth:`SelectiveLabels.from_arrays` as they are.
+
+    Returns
+    -------
+    SelectiveLabels
+        With two or more classes.
+    """
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    original = X
+    refuse_repeated_names(X)
+    coding = TableCoding.of(X)
+    X = X if coding is None else coding.code(X)
+    X = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
+    estimator._coding = coding
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    makers = np.zeros(len(X), dtype=int) if decision_maker is None else decision_maker
+    data = SelectiveLabels.from_arrays(
+        X.astype(float, copy=False),
+        y,
+        decision_maker=makers,
+        assignment=assignment(original) if callable(assignment) else assignment,
+        categorical=() if coding is None else coding.categorical,
+        **roles,
+    )
+    if len(data.classes) < 2:
+        raise ValueError(
+            f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed to learn from."
+        )
+    return data
+
+
+def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
+    """Check features at prediction time against those of ``fit``, and code categories as there."""
+    refuse_repeated_names(X)
+    coding = estimator._coding
+    if coding is not None:
+        if as_table(X) is not None:  # first of all the names, which codes go by
+            validate_data(estimator, X, skip_check_array=True, reset=False)
+        X = coding.code(X)
+    elif named := not_numbers(X):
+        raise ValueError(
+            f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit."
+        )
+    checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+    return checked.astype(float, copy=False)
+
+
+def check_cost(cost: Any, classes: np.ndarray) -> None:
+    """Refuse a cost matrix that does not fit the classes, before time is spent on fitting."""
+    expected = (len(classes), len(classes))
+    if cost is not None and np.shape(cost) != expected:
+        raise ValueError(f"cost has shape {np.shape(cost)}; it must be {expected}, C[true, predicted].")
+
+
+def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
+    """Share of right predictions, refused where a label is missing.
+
+    Rows with labels are a chosen sample: their accuracy says little about everybody.
+    """
+    data = SelectiveLabels.from_arrays(
+        predicted,
+        y,
+        decision_maker=np.zeros(len(predicted)),
+        decision=decision,
+        sample_weight=sample_weight,
+    )
+    n_holes = int(np.sum(data.y == HOLE))
+    if n_holes:
+        raise ValueError(
+            f"{n_holes} of {len(data)} labels are missing; accuracy on the others is not accuracy on all: "
+            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search."
+        )
+    return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))

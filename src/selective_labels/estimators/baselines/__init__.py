@@ -1,0 +1,13 @@
+"""What people do today, as easy to call as our own."""
+
+from selective_labels.estimators.baselines.doubly_robust import DoublyRobustClassifier
+from selective_labels.estimators.baselines.expert_consistency import ExpertConsistencyClassifier
+from selective_labels.estimators.baselines.ipw import IPWClassifier
+from selective_labels.estimators.baselines.selected_sample import SelectedSampleClassifier
+
+__all__ = [
+    "DoublyRobustClassifier",
+    "ExpertConsistencyClassifier",
+    "IPWClassifier",
+    "SelectedSampleClassifier",
+]

@@ -1,0 +1,141 @@
+"""A linear score function, trained until it has converged."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from selective_labels.estimators.learners.problem import CostSensitiveProblem
+from selective_labels.estimators.learners.surrogates import (
+    MARGIN_LOSSES,
+    cross_entropy,
+    margin_loss,
+    softmax_cost,
+)
+from selective_labels.nuisance.features import standardised
+
+# A whisper of ridge: without it a softmax of linear scores has its minimum at infinity.
+RIDGE = 1e-4
+MAX_ITERATIONS = 2000
+# The softmax risk is not convex: multiples of the cross-entropy solution and random starts are tried.
+START_SCALES = (1.0, 4.0)
+N_RANDOM_STARTS = 2
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """Scores that are linear in the standardised features.
+
+    Attributes
+    ----------
+    scale : fitted Pipeline
+    coefficients : (n_features + 1, n_classes) array
+        The last row is the intercept.
+    """
+
+    scale: Pipeline
+    coefficients: np.ndarray
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Score of every class, (n_samples, n_classes)."""
+        return _with_intercept(self.scale.transform(X)) @ self.coefficients
+
+
+def fit_linear(problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None) -> LinearScore:
+    """Minimise the mean surrogate over linear scores by L-BFGS.
+
+    Parameters
+    ----------
+    problem : CostSensitiveProblem
+    surrogate : "softmax", "cross-entropy", "logistic", "hinge" or "exponential"
+        The last three for two classes.
+    random_state : int, optional
+        Of the random starts, for the softmax.
+
+    Returns
+    -------
+    LinearScore
+    """
+    scale = standardised(problem.categorical).fit(problem.X)
+    design = _with_intercept(scale.transform(problem.X))
+    weight = problem.sample_weight / problem.sample_weight.sum()
+    if surrogate in MARGIN_LOSSES:
+        contrast = _minimise(_margin_objective(design, problem, weight, surrogate), np.zeros(design.shape[1]))
+        coefficients = np.column_stack([-contrast / 2, contrast / 2])
+        return LinearScore(scale, coefficients)
+    shape = (design.shape[1], problem.n_classes)
+    convex = _score_objective(design, problem.gains, weight, cross_entropy)
+    start = _minimise(convex, np.zeros(shape[0] * shape[1]))
+    if surrogate == "cross-entropy":
+        return LinearScore(scale, start.reshape(shape))
+    objective = _score_objective(design, problem.costs, weight, softmax_cost)
+    solutions = [_minimise(objective, each) for each in _starts(start, random_state)]
+    best = min(solutions, key=lambda solution: objective(solution)[0])
+    return LinearScore(scale, best.reshape(shape))
+
+
+def _with_intercept(features: np.ndarray) -> np.ndarray:
+    return np.column_stack([features, np.ones(len(features))])
+
+
+def _starts(solution: np.ndarray, random_state: int | None) -> list[np.ndarray]:
+    rng = np.random.default_rng(random_state)
+    spread = max(float(solution.std()), 0.1)
+    random = [rng.normal(scale=spread, size=solution.shape) for _ in range(N_RANDOM_STARTS)]
+    return [scale * solution for scale in START_SCALES] + random
+
+
+def _score_objective(
+    design: np.ndarray,
+    targets: np.ndarray,
+    weight: np.ndarray,
+    loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> Objective:
+    """Mean loss of linear scores plus ridge; targets at unit scale, so that ridge means the same."""
+    scale = float(weight @ np.ptp(targets, axis=1)) or 1.0
+    shape = (design.shape[1], targets.shape[1])
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        coefficients = flat.reshape(shape)
+        values, gradient = loss(design @ coefficients, targets / scale)
+        slope = design.T @ (weight[:, None] * gradient)
+        return _ridged(float(weight @ values), slope, coefficients)
+
+    return objective
+
+
+def _margin_objective(
+    design: np.ndarray, problem: CostSensitiveProblem, weight: np.ndarray, surrogate: str
+) -> Objective:
+    signed = problem.signed_weight
+    sign = np.where(signed >= 0, 1.0, -1.0)
+    size = weight * np.abs(signed)
+    size = size / max(float(size.sum()), np.finfo(float).tiny)
+    loss = margin_loss(surrogate)
+
+    def objective(coefficients: np.ndarray) -> tuple[float, np.ndarray]:
+        values, gradient = loss(sign * (design @ coefficients))
+        return _ridged(float(size @ values), design.T @ (size * sign * gradient), coefficients)
+
+    return objective
+
+
+def _ridged(value: float, gradient: np.ndarray, coefficients: np.ndarray) -> tuple[float, np.ndarray]:
+    penalised = coefficients.copy()
+    penalised[-1] = 0.0  # the intercept is free
+    return value + RIDGE / 2 * float(np.sum(penalised**2)), (gradient + RIDGE * penalised).ravel()
+
+
+def _minimise(objective: Objective, start: np.ndarray) -> np.ndarray:
+    options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS}
+    result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    if result.status == 1:  # the limit was reached
+        message = f"The linear score did not converge in {MAX_ITERATIONS} steps; the best found is used."
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return result.x

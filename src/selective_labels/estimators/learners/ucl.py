@@ -1,0 +1,324 @@
+"""Unified cost-sensitive learning: Algorithm 1 of Chen, Li and Mao (2025) as a scikit-learn classifier."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.estimators.base import SelectiveClassifier, check_cost, read_features
+from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
+from selective_labels.estimators.learners.linear import fit_linear
+from selective_labels.estimators.learners.neural import fit_neural
+from selective_labels.estimators.learners.problem import CostSensitiveProblem
+from selective_labels.estimators.learners.remembered import identify_once
+from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
+from selective_labels.estimators.learners.weighted import fit_classifier
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.costs import worst_case_costs
+from selective_labels.identification.rules import decided, possible_classes
+from selective_labels.nuisance.features import boosting, one_hot_before
+from selective_labels.nuisance.scores import cross_fit_scores
+
+
+def _in_point_mode(classifier: "UCLClassifier") -> bool:
+    if classifier.mode != "point":
+        raise AttributeError(
+            "predict_proba exists in mode='point' only; in mode='partial' use predict_bounds."
+        )
+    return True
+
+
+class UCLClassifier(SelectiveClassifier):
+    r"""Learn a classifier for everybody from labels that exist only where someone decided in favour.
+
+    min_t E[Σ_k w_k(X) 1{t(X) = k}],
+
+    with w_k the worst-case regret of predicting k over everything the instrument allows (``mode="partial"``,
+    Theorem 5.3) or the regret under NUCEM (``mode="point"``, Theorem 4.4), estimated by cross-fitting.
+
+    Parameters
+    ----------
+    mode : "partial" or "point"
+        partial assumes only that decision-makers are assigned as if at random given X and do not themselves
+        act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
+    estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
+        Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
+        at each point, without a learner.
+    surrogate : str
+        For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy", and for two classes
+        also "logistic", "hinge", "exponential". Others have their own loss.
+    nuisance : None, "logistic", "quadratic", "boosting", scikit-learn classifier, or callable
+        Model of decision and label given features and decision-maker. None compares the three by held-out
+        log-loss. A callable X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
+    instrument : "leniency" or "numeric"
+        Point mode: slope on leniency (nominal ids), or the paper's covariance ratio with numeric ids.
+    label_range : pair
+        Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
+    cost : (n_classes, n_classes) array or None
+        C[true, predicted] over the sorted classes; None is 0-1.
+    cv : int, splitter or iterable of folds
+    n_jobs : int or None
+    random_state : int, RandomState or None
+    memory : None, path or joblib.Memory
+        Where to keep what was identified, so that learners of the same data, mode and seed (another
+        `estimator` or `surrogate`) need not fit the nuisance model again.
+
+    Attributes
+    ----------
+    classes_, decision_makers_ : arrays, sorted
+    nuisance_report_ : NuisanceReport
+        The models compared, their held-out losses, the one used.
+    worst_case_regret_ : float
+        Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
+    crossed_share_ : float
+        Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
+    n_ignored_labels_ : int
+        Labels given where the decision was 0; never read.
+    shrinkage_ : float
+        Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
+        the instrument is too weak to improve on that answer, which is then what point mode returns.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, random_state=0)
+    >>> clf = sl.UCLClassifier(estimator="plug-in", nuisance="logistic", random_state=0)
+    >>> clf = clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> clf.predict(sample.X[:3]).shape, clf.predict_bounds(sample.X[:3]).lower.shape
+    ((3,), (3, 3))
+    """
+
+    def __init__(
+        self,
+        mode: str = "partial",
+        estimator: Any = None,
+        surrogate: str = "auto",
+        nuisance: Any = None,
+        instrument: str = "leniency",
+        label_range: Any = NO_RANGE,
+        cost: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        memory: Any = None,
+    ):
+        self.mode = mode
+        self.estimator = estimator
+        self.surrogate = surrogate
+        self.nuisance = nuisance
+        self.instrument = instrument
+        self.label_range = label_range
+        self.cost = cost
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.memory = memory
+
+    def _learn(self, data: SelectiveLabels) -> None:
+        surrogate = self._check_parameters(data)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        self.decision_makers_ = data.decision_makers
+        self._identified, rows = identify_once(
+            self.memory,
+            data,
+            mode=self.mode,
+            instrument=self.instrument,
+            nuisance=self.nuisance,
+            label_range=self.label_range,
+            cost=None if self.cost is None else np.asarray(self.cost, dtype=float),
+            cv=self.cv,
+            n_jobs=self.n_jobs,
+            random_state=int(seeds[0]),
+        )
+        self.nuisance_report_ = self._identified.joint.report
+        if self._identified.slope is not None:
+            self.shrinkage_ = self._identified.slope.shrinkage
+        weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
+        costs, gains = self._identified.costs_and_gains(rows.known)
+        problem = CostSensitiveProblem(data.X, costs, gains, weight, data.categorical)
+        self._score = self._fit_score(problem, surrogate, int(seeds[1]))
+        plug_in = isinstance(self._score, PlugIn)
+        chosen = (-problem.costs if plug_in else self._score.scores(data.X)).argmax(axis=1)
+        regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
+        self.worst_case_regret_ = float(np.average(regrets, weights=weight))
+        self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        if (data.y == HOLE).any():
+            return "y has holes, and who decided each case is what identifies the rest"
+        return None
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class with the highest score; never takes a decision-maker.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or frame
+
+        Returns
+        -------
+        (n_samples,) array of classes
+        """
+        chosen = self._checked_scores(X).argmax(axis=1)  # first of all, as it checks that this was fitted
+        return self.classes_[chosen]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
+        scores = self._checked_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @available_if(_in_point_mode)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of everybody under NUCEM, (n_samples, n_classes). Point mode only."""
+        check_is_fitted(self)
+        return self._identified.probabilities(read_features(self, X))
+
+    def predict_bounds(self, X: Any) -> Bounds:
+        """Bounds on the class probabilities that hold without NUCEM, in both modes.
+
+        Joint probabilities are averaged over the folds' models, shrunk across decision-makers, and the
+        maximum taken; crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
+
+        Returns
+        -------
+        Bounds
+            ``lower`` and ``upper``, each (n_samples, n_classes).
+        """
+        check_is_fitted(self)
+        return self._identified.bounds(read_features(self, X))
+
+    def predict_set(self, X: Any) -> np.ndarray:
+        """Classes that can still be best, (n_samples, n_classes) bool."""
+        return possible_classes(self.predict_bounds(X), self._identified.cost)
+
+    def decided(self, X: Any) -> np.ndarray:
+        """Rows at which only one class can be best, (n_samples,) bool."""
+        return decided(self.predict_bounds(X), self._identified.cost)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        decision_maker: Any = None,
+        decision: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """Estimated lower bound of accuracy on everybody; plain accuracy only if every label is seen.
+
+        Parameters
+        ----------
+        X, y, decision_maker, decision, sample_weight : as in ``fit``
+
+        Returns
+        -------
+        float
+        """
+        prediction = self.predict(X)
+        makers = np.zeros(len(prediction), dtype=int) if decision_maker is None else decision_maker
+        data = SelectiveLabels.from_arrays(
+            read_features(self, X), y, decision_maker=makers, decision=decision, sample_weight=sample_weight
+        )
+        if (data.y != HOLE).all():
+            return float(accuracy_score(data.classes[data.y], prediction, sample_weight=data.sample_weight))
+        if decision_maker is None:
+            raise ValueError(
+                "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy."
+            )
+        chosen = np.searchsorted(self.classes_, prediction)
+        return _accuracy_lower_bound(data, chosen, self)
+
+    def _check_parameters(self, data: SelectiveLabels) -> str:
+        """Refuse what does not fit together; return the surrogate to use."""
+        for name, allowed in (("mode", ("partial", "point")), ("instrument", ("leniency", "numeric"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}."
+                )
+        check_cost(self.cost, data.classes)
+        if data.n_decision_makers == 1 and (data.y == HOLE).any():
+            if self.mode == "point":
+                raise ValueError("decision_maker has one value only; point mode needs two or more.")
+            warnings.warn(
+                "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if (
+            self.mode == "point"
+            and self.instrument == "numeric"
+            and data.decision_makers.dtype.kind not in "iufb"
+        ):
+            raise ValueError(
+                "instrument='numeric' needs a decision_maker of numbers; use 'leniency' for names."
+            )
+        return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
+
+    def _fit_score(self, problem: CostSensitiveProblem, surrogate: str, seed: int) -> Any:
+        if isinstance(self.estimator, str) and self.estimator == "plug-in":
+            return PlugIn(self._identified)
+        if isinstance(self.estimator, str):
+            return {"linear": fit_linear, "neural": fit_neural}[self.estimator](problem, surrogate, seed)
+        if self.estimator is None:
+            boosted = HistGradientBoostingClassifier(random_state=seed)
+            return fit_classifier(problem, boosting(boosted, problem.categorical))
+        return fit_classifier(problem, one_hot_before(self.estimator, problem.categorical))
+
+    def _checked_scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self._score.scores(read_features(self, X))
+
+
+def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
+    """Mean envelope score of the chosen classes, by the classifier's own nuisance model."""
+    coded = data.coded_like(classifier.classes_, classifier.decision_makers_)
+    known = np.flatnonzero(coded.decision_maker_codes >= 0)
+    if not len(known):
+        raise ValueError(
+            "decision_maker holds no id that fit has seen; score cases of the same decision-makers."
+        )
+    if len(known) < len(coded):
+        warnings.warn(
+            f"decision_maker: {len(coded) - len(known)} rows have ids that fit has not seen; left out.",
+            UserWarning,
+            stacklevel=3,
+        )
+    coded = coded.take(known)
+    scores = cross_fit_scores(classifier._identified.joint, coded, ["instrument"], held_out=False)[
+        "instrument"
+    ]
+    lower = scores.values[np.arange(len(known)), chosen[known]]
+    return float(np.average(lower, weights=coded.sample_weight))
+
+
+def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
+    """Refuse invalid pairs of estimator and surrogate with the valid ones; resolve "auto"."""
+    names = ("linear", "plug-in", "neural")
+    if isinstance(estimator, str) and estimator not in names:
+        raise ValueError(
+            f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
+        )
+    classifier = hasattr(estimator, "fit") and is_classifier(estimator)
+    if not (estimator is None or isinstance(estimator, str) or classifier):
+        raise ValueError(f"estimator={estimator!r} is not a scikit-learn classifier.")
+    valid: tuple[str, ...] = ()
+    if isinstance(estimator, str) and estimator != "plug-in":
+        valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())
+    if surrogate == "auto":
+        return valid[0] if valid else "own"
+    if surrogate not in valid:
+        allowed = ", ".join(map(repr, ("auto", *valid)))
+        known = estimator is None or isinstance(estimator, str)
+        name = repr(estimator) if known else type(estimator).__name__
+        raise ValueError(
+            f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
+            f"valid: {allowed}."
+        )
+    return surrogate

@@ -1,0 +1,1 @@
+"""From scores to estimates: ends of functionals, influences, intervals, the scored sample."""

@@ -1,5 +1,0 @@
-"""Learners of the cost-sensitive problem that selective labels pose."""
-
-from selective_labels.learners.ucl import UCLClassifier
-
-__all__ = ["UCLClassifier"]

@@ -1,0 +1,1 @@
+"""Small helpers that know nobody: progress, seeds, drawing, weights, errors."""

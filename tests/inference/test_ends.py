@@ -1,0 +1,241 @@
+"""Ends of functionals against the closed forms of the identified set, and their influences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.functionals import event_range, mean_extremes, regret_extremes
+from selective_labels.identification.ranking import (
+    auc_extremes,
+    balanced_accuracy_extremes,
+    f1_extremes,
+    predictive_value_extremes,
+    rate_extremes,
+)
+from selective_labels.inference.ends import (
+    Evidence,
+    KnownRatioDifference,
+    RankSeparation,
+    Ratio,
+    Regret,
+    Separation,
+    best_lottery,
+)
+from selective_labels.inference.estimates import bootstrap_covariance, covariance
+from tests.reference.functionals import fractional_program, random_population
+
+SEEDS = st.integers(0, 10_000)
+
+
+def exact(bounds):
+    """Evidence without noise: the scores are the bounds themselves."""
+    return Evidence(bounds.lower, bounds.slack, bounds.lower)
+
+
+def case(seed, n_classes=3, hard=False):
+    generator = np.random.default_rng(seed)
+    n_samples = 7
+    raw = generator.dirichlet(np.ones(n_classes + 1), n_samples)
+    lower = raw[:, 1:]
+    bounds = Bounds(lower, lower + raw[:, :1])
+    prediction = generator.dirichlet(np.ones(n_classes), n_samples)
+    if hard:
+        prediction = np.eye(n_classes)[generator.integers(n_classes, size=n_samples)]
+        prediction[:n_classes] = np.eye(n_classes)
+    return prediction, bounds, generator.uniform(0.2, 1.0, n_samples)
+
+
+def values(functional, bounds, weights):
+    return [end.value for end in functional.ends(exact(bounds), weights)]
+
+
+def rate(prediction, a, k):
+    """P(t=a | Y=k) as a ratio."""
+    event = np.eye(prediction.shape[1])[k]
+    return Ratio(prediction[:, [a]] * event, np.ones((len(prediction), 1)) * event)
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, n_classes=st.integers(2, 4))
+def test_ratio_of_known_condition_is_linear(hard, seed, n_classes):
+    prediction, bounds, weights = case(seed, n_classes, hard)
+    ends = values(Ratio(prediction, np.ones_like(prediction)), bounds, weights)
+    np.testing.assert_allclose(ends, mean_extremes(prediction, bounds, weights), atol=1e-12)
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=15)
+@given(seed=SEEDS, n_classes=st.integers(2, 4))
+def test_any_ratio_is_that_of_the_linear_program(hard, seed, n_classes):
+    """Any occurrence and any condition that a user may define, against the transformed linear program."""
+    population = random_population(seed, n_classes=n_classes, hard=hard)
+    generator = np.random.default_rng(seed)
+    below = generator.uniform(0, 1, (n_classes, n_classes))
+    above = below * generator.uniform(-1, 2, (n_classes, n_classes))
+    ratio = Ratio(population.prediction @ above.T, population.prediction @ below.T)
+    ends = values(ratio, Bounds(population.lower, population.upper), population.weights)
+    program = fractional_program(ratio.numerator, ratio.denominator, 0.0, population)
+    np.testing.assert_allclose(ends, program, atol=1e-8)
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, n_classes=st.integers(2, 4))
+def test_rate_is_that_of_the_sort(hard, seed, n_classes):
+    prediction, bounds, weights = case(seed, n_classes, hard)
+    sorted_ends = rate_extremes(prediction[:, 0], *event_range(bounds, 1), weights)
+    ends = values(rate(prediction, 0, 1), bounds, weights)
+    np.testing.assert_allclose(ends, [sorted_ends.minimum, sorted_ends.maximum], atol=1e-10)
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS)
+def test_f1_is_that_of_the_sort(hard, seed):
+    prediction, bounds, weights = case(seed, 3, hard)
+    event = np.eye(3)[2]
+    f1 = Ratio(2 * prediction[:, [2]] * event, prediction[:, [2]] + event)
+    sorted_ends = f1_extremes(prediction[:, 2], *event_range(bounds, 2), weights)
+    np.testing.assert_allclose(
+        values(f1, bounds, weights), [sorted_ends.minimum, sorted_ends.maximum], atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, n_classes=st.integers(2, 4))
+def test_regret_is_exact(hard, seed, n_classes):
+    prediction, bounds, weights = case(seed, n_classes, hard)
+    ends = values(Regret(prediction), bounds, weights)
+    np.testing.assert_allclose(ends, regret_extremes(prediction, bounds, weights), atol=1e-10)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS)
+def test_regret_lower_end_is_valid_with_wrong_rivals(seed):
+    """Any lottery of rivals gives a value below the smallest regret: weak duality."""
+    prediction, bounds, weights = case(seed)
+    wrong = case(seed + 1)[1]
+    lottery = best_lottery(prediction, wrong)
+    np.testing.assert_allclose(lottery.sum(axis=1), 1.0)
+    end = Regret(prediction).ends(Evidence(bounds.lower, bounds.slack, wrong.lower), weights)[0].value
+    assert end <= regret_extremes(prediction, bounds, weights)[0] + 1e-12
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS)
+def test_balanced_accuracy_is_exact(hard, seed):
+    prediction, bounds, weights = case(seed, 2, hard)
+    closed = balanced_accuracy_extremes(prediction[:, 1], *event_range(bounds, 1), weights)
+    ends = values(Separation(prediction[:, 1], event=1, scale=0.5), bounds, weights)
+    np.testing.assert_allclose(ends, [closed.minimum, closed.maximum], atol=1e-10)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, n_classes=st.integers(2, 3))
+def test_auc_is_exact(seed, n_classes):
+    _, bounds, weights = case(seed, n_classes)
+    score = np.random.default_rng(seed).integers(0, 4, len(weights))  # with ties
+    closed = auc_extremes(score, *event_range(bounds, 1), weights)
+    level = np.unique(score, return_inverse=True)[1]
+    ends = values(RankSeparation(level[None], event=1, scale=1.0), bounds, weights)
+    np.testing.assert_allclose(ends, [closed.minimum, closed.maximum], atol=1e-10)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS)
+def test_predictive_values_differ_within_sharp_ends(seed):
+    """Ends of a difference of predictive values lie within the difference of ends, and are attained."""
+    one, bounds, weights = case(seed, 3, hard=True)
+    other = np.roll(one, 1, axis=0)
+    event = np.eye(3)[0]
+    ratios = [Ratio(each[:, [0]] * event, np.repeat(each[:, [0]], 3, axis=1)) for each in (one, other)]
+    low, high = values(KnownRatioDifference(*ratios), bounds, weights)
+    separate = [predictive_value_extremes(e[:, 0], *event_range(bounds, 0), weights) for e in (one, other)]
+    assert low >= separate[0].minimum - separate[1].maximum - 1e-12
+    assert high <= separate[0].maximum - separate[1].minimum + 1e-12
+    scale = [np.average(each[:, 0], weights=weights) for each in (one, other)]
+    linear = one[:, [0]] * event / scale[0] - other[:, [0]] * event / scale[1]
+    np.testing.assert_allclose([low, high], mean_extremes(linear, bounds, weights), atol=1e-12)
+
+
+def noisy(n_samples=600, seed=0):
+    """Scores with noise around bounds, weights, a lottery and a score with ties."""
+    generator = np.random.default_rng(seed)
+    raw = generator.dirichlet([2.0, 1.0, 1.0], n_samples)
+    model = raw[:, 1:]
+    scores = model + generator.normal(0, 0.4, model.shape)
+    evidence = Evidence(scores, 1.0 - scores.sum(axis=1), model)
+    prediction = generator.dirichlet([1.0, 1.0], n_samples)
+    level = np.unique(generator.integers(0, 30, n_samples), return_inverse=True)[1]
+    return evidence, generator.uniform(0.5, 1.5, n_samples), prediction, level
+
+
+FUNCTIONALS = ["rate", "f1", "balanced accuracy", "auc", "auc difference", "regret"]
+
+
+def functional_of(name, prediction, level):
+    event = np.array([0.0, 1.0])
+    levels = np.stack([level, level[::-1]])
+    return {
+        "rate": rate(prediction, 1, 1),
+        "f1": Ratio(2 * prediction[:, [1]] * event, prediction[:, [1]] + event),
+        "balanced accuracy": Separation(prediction[:, 1], event=1, scale=0.5),
+        "auc": RankSeparation(level[None], event=1, scale=1.0),
+        "auc difference": RankSeparation(levels, event=1, scale=1.0, centre=0.0, signs=(1.0, -1.0)),
+        "regret": Regret(prediction),
+    }[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONALS)
+def test_influence_is_the_derivative_in_the_weights(name):
+    """influence_i = n w_i ∂θ/∂w_i, by central differences: what a row adds if it counts a little more."""
+    evidence, weights, prediction, level = noisy(n_samples=300)
+    functional = functional_of(name, prediction, level)
+    ends = functional.ends(evidence, weights)
+    step = 1e-5
+    for row in range(0, 300, 37):
+        up, down = (
+            functional.ends(evidence, weights + sign * step * (np.arange(300) == row)) for sign in (1, -1)
+        )
+        slopes = [(high.value - low.value) / (2 * step) for high, low in zip(up, down, strict=True)]
+        influence = [end.influence[row] / (300 * weights[row]) for end in ends]
+        np.testing.assert_allclose(influence, slopes, atol=1e-8)
+
+
+def test_influence_of_auc_is_that_of_the_bootstrap():
+    """A multiplier bootstrap of the scores gives the standard error that the influence gives.
+
+    With 400 draws a standard deviation is known to 3.5 %; five of these have a false alarm of 6e-7.
+    """
+    evidence, weights, prediction, level = noisy()
+    functional = functional_of("auc", prediction, level)
+    by_draws = bootstrap_covariance(
+        lambda drawn: [end.value for end in functional.ends(evidence, drawn)],
+        len(weights),
+        weights=weights,
+        n_draws=400,
+        random_state=1,
+    )
+    by_influence = covariance([end.influence for end in functional.ends(evidence, weights)])
+    np.testing.assert_allclose(np.sqrt(np.diag(by_influence)), np.sqrt(np.diag(by_draws)), rtol=0.175)
+
+
+def test_rows_of_weight_zero_are_outside():
+    """Influences of a subgroup vanish outside it, so that gaps between groups add up."""
+    evidence, weights, prediction, level = noisy()
+    inside = np.arange(len(weights)) % 3 == 0
+    for functional in (rate(prediction, 1, 1), RankSeparation(level[None], event=1, scale=1.0)):
+        for end in functional.ends(evidence, weights * inside):
+            assert not end.influence[~inside].any()
+
+
+def test_condition_without_probability_is_refused():
+    prediction, bounds, weights = case(0, 2, hard=True)
+    never = Ratio(np.zeros_like(prediction), np.zeros_like(prediction))
+    with pytest.raises(ValueError, match="no probability"):
+        never.ends(exact(bounds), weights)
