@@ -1,0 +1,87 @@
+"""What goes wrong by what was given, and what a check found: typed, so that nobody has to parse a sentence."""
+
+from typing import Self
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the text says in one sentence what is wrong and what to do.
+
+    Only this error is ever shown as a problem of the data: any other is a mistake in a program.
+
+    Parameters
+    ----------
+    message : str
+    argument : str, optional
+        The role or argument that it is about, as the library calls it.
+
+    Attributes
+    ----------
+    argument : str or None
+    predicate : str or None
+        The message without the argument at its beginning, where it begins with one.
+
+    Examples
+    --------
+    >>> error = InputError.about("y", "has no label at all.")
+    >>> str(error), error.argument, error.said_of("The label 'failed'")
+    ('y has no label at all.', 'y', "The label 'failed' has no label at all.")
+    """
+
+    def __init__(self, message: str, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
+        self.predicate: str | None = None
+
+    @classmethod
+    def about(cls, argument: str, predicate: str) -> Self:
+        """Begin the sentence with the argument that it is about."""
+        error = cls(f"{argument} {predicate}", argument)
+        error.predicate = predicate
+        return error
+
+    def said_of(self, name: str) -> str:
+        """The sentence with another name for the argument, such as that of the user's column."""
+        return str(self) if self.predicate is None else f"{name} {self.predicate}"
+
+
+class UndefinedError(InputError):
+    """A number that does not exist for these data, such as a rate among nobody."""
+
+
+class DiagnosticWarning(UserWarning):
+    """A check found that an assumption in use does not fit the data.
+
+    Attributes
+    ----------
+    code : str
+        Of the check, such as "SL601".
+
+    Examples
+    --------
+    >>> warning = DiagnosticWarning("SL101", "decision-makers hardly differ.")
+    >>> warning.code, str(warning)
+    ('SL101', 'SL101 decision-makers hardly differ.')
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.text}"
+
+
+def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Refuse a value that is not one of those allowed.
+
+    Examples
+    --------
+    >>> require_choice("mode", "both", ("partial", "point"))
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: mode='both' is not one of 'partial', 'point'.
+    """
+    if value not in allowed:
+        words = ", ".join(map(repr, allowed))
+        raise InputError(f"{argument}={value!r} is not one of {words}.", argument)
