@@ -174,7 +174,7 @@ def test_it_says_what_it_identifies_and_draws_itself():
         ({"score": np.full(400, np.nan)}, "score must be one column of finite numbers"),
         ({"score": np.zeros((400, 2))}, "score must be one column of finite numbers"),
         ({"score": np.zeros(399)}, "equal length"),
-        ({"pos_label": 7}, "pos_label=7 is not among the labels 0, 1"),
+        ({"pos_label": 7}, "pos_label=7 is not among the labels '0', '1'"),
         ({"pool": 1.5}, "pool=1.5 must lie between 0 and 1"),
         ({"y": np.full(400, -1)}, "no label at all"),
         ({"decision_maker": [None] * 400}, "decision_maker is missing"),

@@ -242,7 +242,7 @@ def test_a_decision_maker_who_accepted_nobody_is_left_out():
             "prediction: 9 is predicted in 300 rows and is not one of the classes",
         ),
         ({"prediction": np.full((300, 2), 0.6)}, "sum to one"),
-        ({"pos_label": "x"}, "pos_label='x' is not among the labels seen"),
+        ({"pos_label": "x"}, "pos_label='x' is not among the labels"),
         ({"y": np.full(300, -1)}, "no label at all"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from selective_labels.tables import FeatureRules, Roles, TableError, as_kind, prepare_table
 from selective_labels.tables.features import chosen_columns
-from selective_labels.tables.kinds import kind_of
+from selective_labels.features.kinds import kind_by_content
 from selective_labels.tables.prepare import label_values
 
 ROLES = Roles(label="failed", decision_maker="officer", decision="released")
@@ -106,14 +106,14 @@ def test_a_decision_that_is_left_among_features_is_recognised(frame):
     ],
 )
 def test_kinds_are_read_from_values(values, kind):
-    assert kind_of(pd.Series(values, dtype=object)) == kind
+    assert kind_by_content(pd.Series(values, dtype=object)) == kind
 
 
 def test_a_few_words_among_numbers_stop_with_column_value_and_row():
     column = pd.Series([str(number) for number in range(300)], name="age")
     column[41] = "forty"
     with pytest.raises(TableError, match=r"Column 'age' holds numbers, but row 42 holds 'forty' \(1 such"):
-        kind_of(column)
+        kind_by_content(column)
 
 
 def test_a_category_of_numbers_is_text_without_decimals():
@@ -124,7 +124,7 @@ def test_a_category_of_numbers_is_text_without_decimals():
 
 def test_lists_are_no_features():
     with pytest.raises(TableError, match="Column 'tags' holds values of type list"):
-        kind_of(pd.Series([["a"], ["b"]], name="tags"))
+        kind_by_content(pd.Series([["a"], ["b"]], name="tags"))
 
 
 @pytest.mark.parametrize(

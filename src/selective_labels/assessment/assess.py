@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.assessment.cases import Cases, read_cases, rows_to_judge
-from selective_labels.assessment.columns import Column, read_columns
+from selective_labels.assessment.cases import Cases, read_subgroups, rows_to_judge
+from selective_labels.assessment.columns import Column, feature_columns
 from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
@@ -24,8 +24,8 @@ from selective_labels.assessment.study import Settings, Study, spawn_seeds
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
 from selective_labels.assessment.thresholds import thresholds_part
-from selective_labels.data import as_series
-from selective_labels.evaluation.metrics import code_of
+from selective_labels.data import as_series, class_code, read_data
+from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
@@ -34,9 +34,9 @@ SCHEMA_VERSION = 1
 
 def assess(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
-    decision_maker: Any,
+    decision_maker: Any = None,
     decision: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
@@ -45,7 +45,7 @@ def assess(
     model: Any = None,
     trained_elsewhere: bool = False,
     by: Any = None,
-    metrics: Any = None,
+    metric: Any = None,
     pos_label: Any = None,
     nuisance: Any = None,
     cv: int = 5,
@@ -53,6 +53,7 @@ def assess(
     random_state: Any = None,
     description: TableDescription | None = None,
     sections: SectionStore | None = None,
+    assignment: Any = None,
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
@@ -73,8 +74,8 @@ def assess(
 
     Parameters
     ----------
-    X, y, decision_maker, decision, sample_weight, groups, strata
-        As in :func:`selective_labels.evaluate`.
+    X, y, decision_maker, decision, sample_weight, groups, strata, assignment
+        As in :func:`selective_labels.evaluate`: roles one by one, or a SelectiveLabels alone.
     predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
         Of two classes also (n_samples,) probabilities of the event. The most probable class is predicted.
     model : fitted classifier, optional
@@ -83,7 +84,7 @@ def assess(
         Whether `model` was trained on other cases than these; if not, the document says what that means.
     by : column or frame of columns, optional
         Subgroups: values of categories (the commonest six, and the others), quartiles of numbers.
-    metrics : list of names or metric objects, optional
+    metric : name, metric object, or list of these, optional
         As in `evaluate`. Default: accuracy, true and false positive rate, share and predictive value of the
         event; with more than two classes accuracy, and share and recognition rate of each class.
     pos_label : class label, optional
@@ -112,16 +113,27 @@ def assess(
     (600, ['yours', 'ours'])
     """
     description = TableDescription() if description is None else description
-    roles = {"decision_maker": decision_maker, "decision": decision, "sample_weight": sample_weight}
-    kinds = dict(description.features)
-    cases = read_cases(X, y, by, kinds, **roles, groups=groups, strata=strata)
-    columns = read_columns(X, kinds)
+    data = read_data(
+        X,
+        y,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
+    if not data.decision_makers_given:
+        raise InputError("decision_maker is missing: a report is about who decided.", "decision_maker")
+    columns = feature_columns(data)
+    kinds = {column.name: column.kind for column in columns}
+    cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere)
-    study = _open_study(cases, columns, rule, metrics, pos_label, settings, sections)
+    study = _open_study(cases, columns, rule, metric, pos_label, settings, sections)
     parts = _compute(study)
     notes = [*study.notes, *(note for part in parts.values() for note in part.notes)]
-    data = table_section(study.everybody, columns, description, notes)
+    facts = table_section(study.everybody, columns, description, notes)
     contents = {name: part.content for name, part in parts.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -129,8 +141,8 @@ def assess(
         "title": description.title,
         "created": date.today().isoformat(),
         "command": description.command,
-        "data": data,
-        "summary": summarise(data, contents, study.basis),
+        "data": facts,
+        "summary": summarise(facts, contents, study.basis),
         **contents,
     }
 
@@ -145,7 +157,7 @@ class _UserRule:
 
     def __post_init__(self) -> None:
         if self.predictions is not None and self.model is not None:
-            raise ValueError("predictions and model are both given; give one of them.")
+            raise InputError("predictions and model are both given; give one of them.", "predictions")
 
     @property
     def classifiers(self) -> list[Any]:
@@ -161,7 +173,7 @@ class _UserRule:
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
         if len(values) != n_samples:
-            raise ValueError(f"predictions has {len(values)} rows and X has {n_samples}.")
+            raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
         return given_predictions(np.asarray(values)[rows], cases, event)
 
 
@@ -169,7 +181,7 @@ def _open_study(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
-    metrics: Any,
+    metric: Any,
     pos_label: Any,
     settings: Settings,
     store: SectionStore | None,
@@ -178,9 +190,10 @@ def _open_study(
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
-    event = len(classes) - 1 if pos_label is None else code_of(pos_label, classes)
-    objects, notes = chosen_metrics(metrics, classes, event)
+    event = class_code(pos_label, classes)
+    objects, notes = chosen_metrics(metric, classes, event)
     return Study(
+        table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
         cases=cases,
         columns=[column.take(rows) for column in columns],
@@ -201,7 +214,7 @@ def _notes_about_rows(everybody: Cases, cases: Cases) -> list[str]:
             f"Rules were learned and judged on a random {len(cases):,} of the {len(everybody):,} cases; "
             "counts, leniency and the checks use all."
         )
-    if cases.cluster is not None:
+    if cases.data.groups is not None:
         notes.append("Standard errors take each group of repeated cases as one unit.")
     return notes
 
@@ -218,12 +231,12 @@ def _steps(study: Study) -> dict[str, Callable[[], Part]]:
     def sensitivity() -> Part:
         # Its scores take decision-makers to be dealt out within strata.
         limit = "instrument" if study.basis.given == "strata" else "none"
-        settings = study.settings.fitting | {"random_state": study.settings.seeds["sensitivity"]}
-        return sensitivity_part(study.cases, study.yours, limit, **settings)
+        settings = study.settings.keywords | {"random_state": study.settings.seeds["sensitivity"]}
+        return sensitivity_part(study.cases.data, study.yours, limit, **settings)
 
     def groups() -> Part:
         if not study.cases.by:
-            raise ValueError("No column of groups was named.")
+            raise InputError("No column of groups was named.", "by")
         names = list(dict.fromkeys(["none", study.assumption]))
         return groups_part(study.sample, study.contenders, study.metrics, study.cases.by, names)
 

@@ -1,7 +1,7 @@
 """Columns of a table, and a few bins of each that a person can read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +9,9 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-NUMBER, CATEGORY, DATE = "number", "category", "date"
+from selective_labels.data import SelectiveLabels
+from selective_labels.features.kinds import CATEGORY, DATE, NUMBER, kind_by_type
+
 MOST_BINS = 6
 MISSING = "missing"
 QUARTILES = (0.25, 0.5, 0.75)
@@ -49,7 +51,9 @@ class Bins:
     codes: np.ndarray
 
 
-def read_columns(table: Any, kinds: Mapping[str, str] | None = None) -> list[Column]:
+def read_columns(
+    table: Any, kinds: Mapping[str, str] | None = None, default: str | None = None
+) -> list[Column]:
     """Columns of a frame or an array; those of an array are called x0, x1, ...
 
     Parameters
@@ -57,6 +61,8 @@ def read_columns(table: Any, kinds: Mapping[str, str] | None = None) -> list[Col
     table : frame (pandas, polars, pyarrow) or (n_samples, n_columns) array
     kinds : dict, optional
         Kinds by name, where they are known better than by the type of the values.
+    default : str, optional
+        Kind of the others; if not given, the type of their values decides.
 
     Examples
     --------
@@ -72,7 +78,15 @@ def read_columns(table: Any, kinds: Mapping[str, str] | None = None) -> list[Col
         else:
             series = {f"x{place}": pd.Series(each) for place, each in enumerate(np.asarray(table).T)}
     known = kinds or {}
-    return [Column(name, known.get(name, _kind(values)), values) for name, values in series.items()]
+    return [
+        Column(name, known.get(name) or default or _kind(values), values) for name, values in series.items()
+    ]
+
+
+def feature_columns(data: SelectiveLabels) -> list[Column]:
+    """Features of a table as they were given, of the kinds that were read there."""
+    columns = read_columns(data.X, {}, default=NUMBER)
+    return [replace(column, kind=kind) for column, kind in zip(columns, data.kinds, strict=True)]
 
 
 def binned(column: Column) -> Bins:
@@ -148,6 +162,4 @@ def _as_pandas(values: nw.Series) -> pd.Series:
 
 
 def _kind(values: pd.Series) -> str:
-    if pd.api.types.is_datetime64_any_dtype(values):
-        return DATE
-    return NUMBER if pd.api.types.is_numeric_dtype(values) else CATEGORY
+    return kind_by_type(nw.from_native(values, series_only=True))

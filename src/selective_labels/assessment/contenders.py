@@ -67,7 +67,7 @@ class Contender:
 
 def given_model(model: Any, cases: Cases, event: int, trained_elsewhere: bool) -> Contender:
     """The user's fitted classifier, called on the features."""
-    subject = read_subject(model, cases.X, cases.data, "model")
+    subject = read_subject(model, cases.data, "model")
     codes = subject.chosen.argmax(axis=1)
     scores = None
     if hasattr(model, "predict_proba"):
@@ -89,7 +89,7 @@ def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender
     if values.ndim == 1 and _are_chances(values, data.classes):
         chance = values.astype(float)
         values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
-    subject = read_subject(values, cases.X, data, "predictions")
+    subject = read_subject(values, data, "predictions")
     if values.ndim == 1 or values.shape[1] == 1:
         description = "The predicted classes that were given."
         return Contender("yours", "Your rule", description, subject.chosen.argmax(axis=1))
@@ -148,9 +148,9 @@ class _Half:
 def _predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[_Half]:
     """Each half of the cases, predicted by a classifier that was fitted to the other."""
     for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
-        part, rest = cases.take(train), cases.take(test)
-        classifier = make(random_state=int(seeds[number + 1])).fit(part.X, part.y, **part.roles)
-        yield _Half(test, ClassifierSubject(classifier, rest.X, cases.data.classes, "the classifier"))
+        classifier = make(random_state=int(seeds[number + 1])).fit(cases.data.take(train))
+        rest = cases.data.take(test)
+        yield _Half(test, ClassifierSubject(classifier, rest, cases.data.classes, "the classifier"))
 
 
 def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -3,20 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.sections import Part
+from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import Diagnosis, diagnose
 from selective_labels.diagnostics.display import QUESTIONS
 from selective_labels.diagnostics.results import FAMILIES
 from selective_labels.evaluation.results import plain
 
 
-def diagnosis_part(cases: Cases, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
+def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
     """Run all checks; the fast model serves if none was chosen."""
     diagnosis = diagnose(
-        cases.X,
-        cases.y,
-        **cases.roles,
+        data,
         nuisance="logistic" if nuisance is None else nuisance,
         cv=cv,
         n_jobs=n_jobs,

@@ -4,33 +4,30 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
+from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.results import plain
 from selective_labels.literature.sensitivity import SensitivityCurve, sensitivity_curve
+from selective_labels.support.errors import InputError
 
 
-def sensitivity_part(cases: Cases, contender: Contender, limit: str, **settings: Any) -> Part:
+def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **settings: Any) -> Part:
     """Curve of accuracy over gamma: how many times likelier a class may be among unlabeled cases.
 
     The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
     the rule of any use? A rule that always predicts that class is compared with nothing.
     """
-    data = cases.data
     if data.decision.all():
-        raise ValueError("Every label is seen, so there is nothing to be sensitive to.")
+        raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
     commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
     constant = bool((contender.codes == commonest).all())
     label = data.classes.tolist()[commonest]
     curve = sensitivity_curve(
         data.classes[contender.codes],
-        cases.X,
-        cases.y,
-        **cases.roles,
+        data,
         compare_to=None if constant else label,
         limit=limit,
-        cluster=cases.cluster,
         **settings,
     )
     what = f"Accuracy of “{contender.name}”"

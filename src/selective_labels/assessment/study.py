@@ -13,8 +13,11 @@ from selective_labels.assessment.contenders import Contender, robust_classifier,
 from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.wording import full_sentence
+from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError
 
 WITHOUT_INSTRUMENT = ("none", "unconfounded")
 SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity")
@@ -38,7 +41,7 @@ class Settings:
     seeds: dict[str, int]
 
     @property
-    def fitting(self) -> dict[str, Any]:
+    def keywords(self) -> dict[str, Any]:
         """Keywords of everything that fits nuisance models."""
         return {"nuisance": self.nuisance, "cv": self.cv, "n_jobs": self.n_jobs}
 
@@ -61,8 +64,10 @@ class Study:
 
     Attributes
     ----------
+    table : SelectiveLabels
+        All rows as they were given, for the checks.
     everybody : Cases
-        All rows, for counts, leniency and the checks.
+        All rows, with the classes that the user's model knows, for counts and leniency.
     cases : Cases
         The rows on which rules are learned and judged.
     columns : list of Column
@@ -80,6 +85,7 @@ class Study:
         What should be said about how the rules were learned and the sample scored.
     """
 
+    table: SelectiveLabels
     everybody: Cases
     cases: Cases
     columns: list[Column]
@@ -97,7 +103,7 @@ class Study:
         settings = self.settings
         seed = settings.seeds["diagnosis"]
         return compute_part(
-            "diagnosis", lambda: diagnosis_part(self.everybody, seed=seed, **settings.fitting), self.store
+            "diagnosis", lambda: diagnosis_part(self.table, seed=seed, **settings.keywords), self.store
         )
 
     @cached_property
@@ -128,7 +134,7 @@ class Study:
         """Scores under all assumptions that the input allows."""
         try:
             return self._score("all")
-        except ValueError as error:
+        except InputError as error:
             sample = self._score(WITHOUT_INSTRUMENT)
             self.notes.append(
                 f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
@@ -148,9 +154,9 @@ class Study:
 
     @cached_property
     def _ours(self) -> Contender | str:
-        fitting = self.settings.fitting
+        keywords = self.settings.keywords
         return self._learned(
-            "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **fitting)
+            "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **keywords)
         )
 
     def _learned(self, key: str, learn: Callable[[np.ndarray], Contender]) -> Contender | str:
@@ -162,20 +168,13 @@ class Study:
         return part.content.get("missing") or Contender.from_dict(part.content)
 
     def _score(self, assumption: Any) -> ScoredSample:
-        return score_sample(
-            self.cases.X,
-            self.cases.y,
-            classifiers=self.classifiers,
-            assumption=assumption,
-            **self.cases.roles,
-            cluster=self.cases.cluster,
-            propensity=self.basis.propensity,
-            random_state=self.settings.seeds["scores"],
-            **self.settings.fitting,
+        fitting = FittingSettings(
+            **self.settings.keywords, seed=self.settings.seeds["scores"], propensity=self.basis.propensity
         )
+        return score_sample(self.cases.data, self.classifiers, assumption, fitting=fitting)
 
 
 def _or_raise(contender: Contender | str) -> Contender:
     if isinstance(contender, str):
-        raise ValueError(contender)
+        raise InputError(contender)
     return contender

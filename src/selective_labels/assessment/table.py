@@ -7,8 +7,11 @@ import numpy as np
 from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.columns import Column
 from selective_labels.assessment.description import ROLES, TableDescription
+from selective_labels.data import SelectiveLabels
 
-GIVEN_AS = {"label": "y", "weight": "sample_weight"}
+# The library's keyword where it is not the name of the role, and what a column without a name is called.
+KEYWORDS = {"weight": "sample_weight"}
+ARGUMENTS = KEYWORDS | {"label": "y"}
 
 
 def table_section(
@@ -26,7 +29,7 @@ def table_section(
         "n_decision_makers": data.n_decision_makers,
         "classes": [str(label) for label in data.classes.tolist()],
         "class_shares_labeled": shares.tolist(),
-        "roles": {role: _role(role, cases, description) for role in ROLES},
+        "roles": {role: _role(role, data, description) for role in ROLES},
         "features": [
             {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
             for each in columns
@@ -36,12 +39,18 @@ def table_section(
     }
 
 
-def _role(role: str, cases: Cases, description: TableDescription) -> str | None:
+def _role(role: str, data: SelectiveLabels, description: TableDescription) -> str | None:
     if description.roles.get(role) is not None:
         return description.roles[role]
-    argument = GIVEN_AS.get(role, role)
-    values = cases.y if role == "label" else cases.roles.get(argument)
-    return None if values is None else str(values.name if values.name is not None else argument)
+    given = {
+        "decision": data.decision_given or None,
+        "strata": data.strata,
+        "groups": data.groups,
+        "weight": data.sample_weight,
+    }
+    if role in given and given[role] is None:
+        return None
+    return data.names.get(KEYWORDS.get(role, role), ARGUMENTS.get(role, role))
 
 
 def _ignored(n_labels: int) -> list[str]:

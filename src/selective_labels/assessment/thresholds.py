@@ -32,7 +32,7 @@ def thresholds_part(
         models.append(
             {
                 "key": contender.key,
-                "event": str(curve.event),
+                "event": str(curve.pos_label),
                 "assumption": assumption,
                 "start": int(np.argmin(differ)),
                 "points": _points(curve),

@@ -103,7 +103,7 @@ def check(
     loaded = Source(context, data, file, table, output).load()
     prepared = loaded.prepared
     with working():
-        diagnosis = diagnose(prepared.X, prepared.y, **prepared.keywords, **fitting.keywords)
+        diagnosis = diagnose(prepared.data, **fitting.keywords)
     show(check_view(loaded, diagnosis), output.format)
 
 
@@ -138,11 +138,10 @@ def fit(
     learner = None if estimator == Estimator.BOOSTING else estimator.value
     classifier = UCLClassifier(mode.value, learner, **fitting.keywords)
     with working():
-        classifier.fit(prepared.X, prepared.y, **prepared.keywords)
+        classifier.fit(prepared.data)
     options = {"mode": mode.value, "estimator": estimator.value, **fitting.keywords}
-    who = [prepared.y, prepared.keywords["decision_maker"]]
     roles = prepared.roles.to_dict()
-    schema = describe(prepared.X, prepared.kinds, classifier.classes_, who, roles, options)
+    schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)
     show(fit_view(loaded, classifier, model), output.format)
 

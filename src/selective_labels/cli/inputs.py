@@ -11,8 +11,10 @@ import typer
 
 from selective_labels.cli.config import save_config
 from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
+from selective_labels.features.kinds import CATEGORY
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.saving.atomic import require_writable
+from selective_labels.support.words import several, shown
 from selective_labels.tables import (
     FeatureRules,
     PreparedTable,
@@ -21,8 +23,6 @@ from selective_labels.tables import (
     prepare_table,
     read_table,
 )
-from selective_labels.tables.errors import several, shown
-from selective_labels.tables.kinds import CATEGORY
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
 HUMAN = "human"

@@ -11,8 +11,8 @@ from selective_labels.cli.output import View
 from selective_labels.cli.views import compare_view, evaluate_view
 from selective_labels.evaluation import Evaluations, compare, evaluate
 from selective_labels.saving import SavedModel, load_model
+from selective_labels.support.words import shown
 from selective_labels.tables import PreparedTable, TableError
-from selective_labels.tables.errors import shown
 from selective_labels.tables.roles import require_column
 
 # More subgroups than this are no subgroups.
@@ -36,13 +36,11 @@ def judge(
     with working():
         results = evaluate(
             judged,
-            prepared.X,
-            prepared.y,
-            **prepared.keywords,
+            prepared.data,
             metric=list(numbers.metric or ["accuracy"]),
             assumption=assumptions,
             by=groups,
-            pos_label=event_of(numbers.event, prepared.labels.classes),
+            pos_label=event_of(numbers.event, prepared.data.classes),
             **numbers.keywords,
             **fitting.keywords,
         )
@@ -73,19 +71,17 @@ def set_against(
     models = models_among(names)
     loaded = source.load(list(models.values()), names)
     prepared = loaded.prepared
-    classes = prepared.labels.classes
+    classes = prepared.data.classes
     first = contestant(names[0], "--a", loaded.frame, classes, models)
     second = contestant(names[1], "--b", loaded.frame, classes, models)
     metrics = numbers.metric or []
     if len(metrics) > 1:
-        raise ValueError("compare takes one --metric.")
+        raise TableError("compare takes one --metric.")
     with working():
         result = compare(
             first,
             second,
-            prepared.X,
-            prepared.y,
-            **prepared.keywords,
+            prepared.data,
             metric=metrics[0] if metrics else None,
             assumption=assumption,
             pos_label=event_of(numbers.event, classes),
@@ -110,4 +106,4 @@ def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> lis
 def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
     """Share of a model's training rows that are in a table."""
     features = saved.schema.read(prepared.X)
-    return saved.schema.share_of_training_rows(features, [prepared.y, prepared.keywords["decision_maker"]])
+    return saved.schema.share_of_training_rows(features, prepared.recognised_by)

@@ -44,8 +44,8 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
     settings: dict[str, Any] = {
         **fitting.keywords,
-        "metrics": page.metrics,
-        "pos_label": event_of(page.event, prepared.labels.classes),
+        "metric": page.metrics,
+        "pos_label": event_of(page.event, prepared.data.classes),
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))
@@ -53,9 +53,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         say("Resuming", f"{len(store.names)} finished sections of an interrupted run are used again.")
     with working():
         document = assess(
-            prepared.X,
-            prepared.y,
-            **prepared.keywords,
+            prepared.data,
             **columns,
             **settings,
             model=saved,

@@ -16,8 +16,8 @@ from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.display import ASSUMPTION_TEXTS
 from selective_labels.evaluation.results import plain
+from selective_labels.support.words import several
 from selective_labels.tables import PreparedTable
-from selective_labels.tables.errors import several
 
 SCHEMA_VERSION = 1
 INTERVAL = ("lower", "upper", "ci_lower", "ci_upper")
@@ -33,7 +33,7 @@ def _document(command: str, **contents: Any) -> dict[str, Any]:
 
 
 def _data(loaded: Loaded) -> dict[str, Any]:
-    prepared, labels = loaded.prepared, loaded.prepared.labels
+    prepared, labels = loaded.prepared, loaded.prepared.data
     return {
         "source": loaded.name,
         "n_cases": len(labels),
@@ -49,7 +49,7 @@ def _data(loaded: Loaded) -> dict[str, Any]:
 
 def _data_parts(prepared: PreparedTable) -> list[Any]:
     """Sentences about the table that belong above every result."""
-    labels = prepared.labels
+    labels = prepared.data
     share = labels.decision.mean()
     kinds = list(prepared.kinds.values())
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))

@@ -64,9 +64,9 @@ def assignment_model(
         Stratum of all rows of `data`.
     generator : Generator
     """
-    need(data.X.shape[1], "there is no feature that varies.")
+    need(data.features.shape[1], "there is no feature that varies.")
     need(len(rows) >= FEWEST_ROWS, f"fewer than {FEWEST_ROWS} cases can be compared.")
-    X = centred(standardised(data.categorical).fit_transform(data.X[rows]), cell[rows])
+    X = centred(standardised(data.categorical).fit_transform(data.features[rows]), cell[rows])
     in_training = generator.permutation(len(rows)) < len(rows) // 2
     train = np.flatnonzero(in_training)
     lookup, grouped = _arms(data, rows[train], int(generator.integers(2**31)))
@@ -93,7 +93,7 @@ def _arms(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarr
     if data.n_decision_makers <= MOST_CLASSES:
         return np.arange(data.n_decision_makers), False
     groups = leniency_groups(
-        data.X[train],
+        data.features[train],
         data.decision[train],
         data.decision_maker_codes[train],
         data.n_decision_makers,

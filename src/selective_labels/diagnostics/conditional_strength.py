@@ -70,7 +70,7 @@ def _find(context: Context) -> Finding:
     context.need_rejected()
     need(len(rows) > context.n_decision_makers, "hardly any decision-maker has two cases.")
     residual = context.data.decision[rows] - context.case_model.decision
-    along = directions(context.data.X[rows], context.data.categorical)
+    along = directions(context.data.features[rows], context.data.categorical)
     columns = centred(residual[:, None] * along, context.cell[rows])
     totals = units.total(columns)
     with_sizes = np.column_stack([totals, np.sum(totals**2, axis=1), units.size, units.size**2])

@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
@@ -15,15 +14,18 @@ from selective_labels.diagnostics.permutation import Units, assignment_units
 from selective_labels.diagnostics.predictions import CaseModel, RowModel, case_model, row_model
 from selective_labels.diagnostics.results import Check, CheckResult, NotApplicableError, need
 from selective_labels.identification.bounds import Bounds
-from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError
 
 # Models are fitted on this many rows at most; counts and permutations use all.
 MODEL_ROWS = 50_000
 # Up to this many strata, models know each stratum by an indicator.
 FEW_STRATA = 20
+FAST_MODEL = FittingSettings("logistic")
 
 
 class Context:
@@ -33,12 +35,11 @@ class Context:
     ----------
     data : SelectiveLabels
         With a float array of features, which may have no column.
-    nuisance, cv, n_jobs
-        Of :func:`selective_labels.nuisance.cross_fit.cross_fit`.
+    fitting : FittingSettings
+        Its seed is that of permutations too.
     level : float
         Of every test.
     n_permutations : int
-    random_state : int, optional
     fit : CrossFit, optional
         Models fitted in halves on all rows of `data`, to be used instead of new ones.
 
@@ -48,19 +49,16 @@ class Context:
     def __init__(
         self,
         data: SelectiveLabels,
+        fitting: FittingSettings = FAST_MODEL,
         *,
-        nuisance: Any = "logistic",
-        cv: Any = 5,
         level: float = 0.05,
         n_permutations: int = 199,
-        n_jobs: int | None = None,
-        random_state: int | None = None,
         fit: CrossFit | None = None,
     ) -> None:
         self.level = level
         self.n_permutations = n_permutations
-        self._settings = {"nuisance": nuisance, "cv": cv, "n_jobs": n_jobs}
-        self._seeds = SeedSequence(random_state).generate_state(4)
+        self._fitting = fitting
+        self._seeds = SeedSequence(fitting.seed).generate_state(4)
         self._given_fit = fit
         self._results: dict[str, CheckResult] = {}
         self.data = data if fit is not None else _varying(data)
@@ -85,12 +83,12 @@ class Context:
     @property
     def has_features(self) -> bool:
         """Whether any feature varies."""
-        return bool(self.data.X.shape[1])
+        return bool(self.data.features.shape[1])
 
     @cached_property
     def cell(self) -> np.ndarray:
         """Stratum of each row, zeros without strata."""
-        return np.zeros(len(self.data), dtype=int) if self.data.strata is None else self.data.strata
+        return self.data.cells
 
     @property
     def place(self) -> str:
@@ -131,7 +129,7 @@ class Context:
     @cached_property
     def model_features(self) -> np.ndarray:
         """What models see of all rows: the features and, up to 20 strata, indicators of the stratum."""
-        X = self.data.X
+        X = self.data.features
         n_strata = int(self.cell.max()) + 1
         if self._given_fit is None and 1 < n_strata <= FEW_STRATA:
             X = np.column_stack([X, self.cell[:, None] == np.arange(1, n_strata)])
@@ -148,7 +146,7 @@ class Context:
     @cached_property
     def model_data(self) -> SelectiveLabels:
         """The rows that models are fitted on, with the features that they see."""
-        whole = replace(self.data, X=self.model_features)
+        whole = replace(self.data.bare(), features=self.model_features)
         return whole if len(self.model_rows) == len(whole) else whole.take(self.model_rows)
 
     @cached_property
@@ -162,10 +160,8 @@ class Context:
             # What a rare class costs shows in the checks; the user did not choose these folds.
             warnings.simplefilter("ignore", UserWarning)
             try:
-                return cross_fit(
-                    self.model_data, in_halves=True, random_state=int(self._seeds[1]), **self._settings
-                )
-            except ValueError as error:
+                return self._fitting.cross_fit(self.model_data, seed=int(self._seeds[1]), in_halves=True)
+            except InputError as error:
                 raise NotApplicableError(f"the models could not be fitted ({error})") from None
 
     @cached_property
@@ -197,16 +193,16 @@ class Context:
     @cached_property
     def bounds(self) -> tuple[Bounds, np.ndarray]:
         """Bounds of the model rows, and which of them crossed."""
-        return identified_bounds(self.fit, self.model_data.X, self.n_classes, held_out=True)
+        return identified_bounds(self.fit, self.model_data.features, self.n_classes, held_out=True)
 
 
 def _varying(data: SelectiveLabels) -> SelectiveLabels:
     """Keep the columns that tell cases apart: more than one value, holes counted as one."""
-    kept = [number for number, column in enumerate(data.X.T) if _varies(column)]
-    if len(kept) == data.X.shape[1]:
+    kept = [number for number, column in enumerate(data.features.T) if _varies(column)]
+    if len(kept) == data.features.shape[1]:
         return data
     categorical = tuple(place for place, number in enumerate(kept) if number in data.categorical)
-    return replace(data, X=data.X[:, kept], categorical=categorical)
+    return replace(data.bare(), features=data.features[:, kept], categorical=categorical)
 
 
 def _varies(column: np.ndarray) -> bool:

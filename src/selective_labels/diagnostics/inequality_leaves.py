@@ -28,7 +28,7 @@ def _find(context: Context) -> Finding:
     # Leaves follow what the models expect, not the scores: a kind of case is not chosen for its luck.
     expected = context.scores["instrument"].plug_in.sum(axis=1)
     tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=smallest, random_state=0)
-    features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.X)
+    features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.features)
     leaf = tree.fit(features, expected).apply(features)
     leaves = np.unique(leaf)
     tests = np.array([one_sided(values[leaf == each]) for each in leaves])

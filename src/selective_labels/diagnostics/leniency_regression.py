@@ -50,7 +50,7 @@ def _find(context: Context) -> Finding:
     leniency = leave_out_means(
         units.total(surplus[:, None])[:, 0], units.size, units.decision_maker, context.n_decision_makers
     )
-    along = directions(context.data.X[rows], context.data.categorical)[:, 1:]
+    along = directions(context.data.features[rows], context.data.categorical)[:, 1:]
     features = units.total(along) / units.size[:, None]
     known = ~np.isnan(leniency)
     n_cells = len(np.unique(units.cell))

@@ -99,7 +99,7 @@ def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
     for number, fold in enumerate(fit.folds):
         propensity = arm_propensity(data, fold.lookup, fit.n_arms)
         for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
-            pair = [model.joint(data.X[here]) for model in fold.models]
+            pair = [model.joint(data.features[here]) for model in fold.models]
             first, second = pair[0], pair[-1]
             share = propensity(here)
             moments = two_fold_moments(first, second, share.T)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import read_data
 from selective_labels.diagnostics import (
     balance,
     classifier,
@@ -30,9 +30,9 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
-from selective_labels.features.coding import coded_features
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
-from selective_labels.support.seeding import as_seed
 
 CHECKS = (
     conditional_strength.CHECK,
@@ -57,9 +57,9 @@ CHECKS = (
 
 def diagnose(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
-    decision_maker: Any,
+    decision_maker: Any = None,
     decision: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
@@ -70,7 +70,7 @@ def diagnose(
     level: float = 0.05,
     n_permutations: int = 199,
     n_jobs: int | None = None,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Diagnosis:
     """Check whether decision-makers differ, get like cases, and fit what assumptions say.
 
@@ -78,8 +78,9 @@ def diagnose(
 
     Parameters
     ----------
-    X : (n_samples, n_features) array of numbers, table of numbers, text, categories and dates, or None
-        What was known of the case before the decision; holes are allowed.
+    X : SelectiveLabels, array of numbers, table of numbers, text, categories and dates, or None
+        What was known of the case before the decision; holes are allowed. A SelectiveLabels has labels and
+        roles in it: then no other role is given.
     y : (n_samples,) labels with holes (-1, NaN, None, NA)
     decision_maker : (n_samples,) ids
     decision : (n_samples,) of 0 and 1, optional
@@ -105,45 +106,35 @@ def diagnose(
 
     Examples
     --------
+    >>> from selective_labels import SelectiveLabels
     >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(2000, random_state=0)
-    >>> diagnosis = diagnose(sample.X, sample.y, decision_maker=sample.decision_maker, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> diagnosis = diagnose(data, random_state=0)
     >>> diagnosis.status("relevance"), bool(diagnosis.allows("instrument"))
     ('ok', True)
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level} must lie between 0 and 1, both excluded.")
+        raise InputError(f"level={level} must lie between 0 and 1, both excluded.", "level")
     if n_permutations < 1:
-        raise ValueError(f"n_permutations={n_permutations} must be one or more.")
-    features, categorical = _features(X, y)
-    data = SelectiveLabels.from_arrays(
-        features,
+        raise InputError(f"n_permutations={n_permutations} must be one or more.", "n_permutations")
+    data = read_data(
+        X,
         y,
+        need_features=False,
         decision_maker=decision_maker,
         decision=decision,
         sample_weight=sample_weight,
         groups=groups,
         strata=strata,
-        assignment=assignment(X) if callable(assignment) else assignment,
-        categorical=categorical,
+        assignment=assignment,
     )
-    context = Context(
-        data,
-        nuisance=nuisance,
-        cv=cv,
-        level=level,
-        n_permutations=n_permutations,
-        n_jobs=n_jobs,
-        random_state=as_seed(random_state),
-    )
+    if not data.decision_makers_given:
+        raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
+    fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
+    context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
-
-
-def _features(X: Any, y: Any) -> tuple[np.ndarray, tuple[int, ...]]:
-    if X is None or (np.ndim(X) == 2 and np.shape(X)[1] == 0):
-        return np.zeros((len(y), 0)), ()
-    return coded_features(X)
 
 
 def _figures(context: Context) -> Figures:

@@ -7,6 +7,7 @@ from selective_labels.diagnostics import conditional_strength, overidentificatio
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import OK
 from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.settings import FittingSettings
 
 # Enough to tell a p-value from one in twenty.
 FEW_PERMUTATIONS = 99
@@ -41,7 +42,8 @@ def warn_if_not_allowed(
     bool
         Whether NUCEM may be used.
     """
-    context = Context(data, level=level, n_permutations=FEW_PERMUTATIONS, random_state=random_state, fit=fit)
+    fitting = FittingSettings(seed=random_state)
+    context = Context(data, fitting, level=level, n_permutations=FEW_PERMUTATIONS, fit=fit)
     for check in (conditional_strength.CHECK, overidentification.CHECK):
         result = context.result_of(check)
         if result.status != OK:

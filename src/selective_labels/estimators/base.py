@@ -9,19 +9,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.features.coding import TableCoding, as_table, not_numbers, refuse_repeated_names
+from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data
+from selective_labels.features.coding import as_table, not_numbers, refuse_repeated_names
+from selective_labels.support.errors import InputError
 
-# Requested at class level, so that users of meta-estimators need no set_fit_request.
-FIT_METADATA = {
-    "decision_maker": True,
-    "decision": True,
-    "sample_weight": True,
-    "groups": True,
-    "strata": True,
-    "assignment": True,
-}
-SCORE_METADATA = {"decision_maker": True, "decision": True, "sample_weight": True}
+# Requested at class level, so that users of meta-estimators need no set_fit_request or set_score_request.
+METADATA = dict.fromkeys(ROLES, True)
 
 
 class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -31,13 +24,13 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     them.
     """
 
-    __metadata_request__fit = FIT_METADATA
-    __metadata_request__score = SCORE_METADATA
+    __metadata_request__fit = METADATA
+    __metadata_request__score = METADATA
 
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         decision_maker: Any = None,
         decision: Any = None,
@@ -52,10 +45,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : (n_samples, n_features) array of numbers, or table of numbers, text, categories and dates
-            Missing values are allowed. Categories are encoded by each model, from the rows that it is fitted
-            on; callables of X (`nuisance`, `label_range`) get an array with their codes, in order of first
-            appearance.
+        X : SelectiveLabels, array of numbers, or table of numbers, text, categories and dates
+            A SelectiveLabels has labels and roles in it: nothing else is given beside it. Missing values are
+            allowed. Categories are encoded by each model, from the rows that it is fitted on; callables of X
+            (`nuisance`, `label_range`) get an array with their codes, in order of first appearance.
         y : (n_samples,) labels of any type, with holes
             -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
         decision_maker : (n_samples,) ids
@@ -86,18 +79,52 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             assignment=assignment,
         )
         reason = self._why_decision_makers(data)
-        if decision_maker is None and reason is not None:
-            raise ValueError(f"decision_maker is missing: {reason}.")
+        if not data.decision_makers_given and reason is not None:
+            raise InputError(f"decision_maker is missing: {reason}.", "decision_maker")
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)
         return self
 
     def score(
-        self, X: Any, y: Any, *, decision_maker: Any = None, decision: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        decision_maker: Any = None,
+        decision: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        assignment: Any = None,
     ) -> float:
-        """Accuracy, if every label is seen; an error otherwise. `decision_maker` is not used."""
-        return full_label_accuracy(y, self.predict(X), decision, sample_weight)
+        """Accuracy, if every label is seen.
+
+        If not, accuracy on the labeled rows says little about everybody: an error, but for
+        :class:`~selective_labels.UCLClassifier`, which returns the estimated lower bound of the accuracy on
+        everybody.
+
+        Parameters
+        ----------
+        X, y, decision_maker, decision, sample_weight, groups, strata, assignment
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)  # first of all, as it checks that this was fitted
+        data = read_data(
+            X,
+            y,
+            decision_maker=decision_maker,
+            decision=decision,
+            sample_weight=sample_weight,
+            groups=groups,
+            strata=strata,
+            assignment=assignment,
+        )
+        return self._score(data, predicted)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -115,71 +142,67 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _learn(self, data: SelectiveLabels) -> None:
         """Set the fitted attributes; `classes_` and `n_ignored_labels_` are set already."""
 
+    def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
+        """Say how good predictions are for rows of which they are made; see :meth:`score`."""
+        return full_label_accuracy(data, predicted)
+
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         """Why these data cannot be learned from without decision-makers; None if they can."""
         return None
 
 
-def read_training_data(
-    estimator: BaseEstimator,
-    X: Any,
-    y: Any,
-    *,
-    decision_maker: Any = None,
-    assignment: Any = None,
-    **roles: Any,
-) -> SelectiveLabels:
+def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -> SelectiveLabels:
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
-    Features become a float array in which NaN is allowed and categories are codes; the estimator remembers
-    which, and :func:`read_features` codes other tables alike. Without decision-makers, all rows belong to
-    one. Other roles go to :meth:`SelectiveLabels.from_arrays` as they are.
+    The estimator remembers how categories are coded, and :func:`read_features` codes other tables alike.
+    Without decision-makers, all rows belong to one.
 
     Returns
     -------
     SelectiveLabels
         With two or more classes.
     """
-    if y is None:
+    if y is None and not isinstance(X, SelectiveLabels):
         name = type(estimator).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    original = X
-    refuse_repeated_names(X)
-    coding = TableCoding.of(X)
-    X = X if coding is None else coding.code(X)
-    X = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
-    estimator._coding = coding
+        raise InputError(
+            f"This {name} estimator requires y to be passed, but the target y is None.", "y"
+        )  # scikit-learn's own sentence
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    makers = np.zeros(len(X), dtype=int) if decision_maker is None else decision_maker
-    data = SelectiveLabels.from_arrays(
-        X.astype(float, copy=False),
-        y,
-        decision_maker=makers,
-        assignment=assignment(original) if callable(assignment) else assignment,
-        categorical=() if coding is None else coding.categorical,
-        **roles,
-    )
+    data = read_data(X, y, **roles)
+    validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
+    estimator._coding = data.coding
+    if len(data) < 2:
+        shape = data.features.shape
+        raise InputError(
+            f"Found array with 1 sample(s) (shape={shape}) while a minimum of 2 is required.", "X"
+        )
     if len(data.classes) < 2:
-        raise ValueError(
-            f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed to learn from."
+        raise InputError.about(
+            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed to learn from."
         )
     return data
 
 
 def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
     """Check features at prediction time against those of ``fit``, and code categories as there."""
+    kinds = None
+    if isinstance(X, SelectiveLabels):
+        X, kinds = X.X, None if X.coding is None else X.coding.kinds
     refuse_repeated_names(X)
     coding = estimator._coding
     if coding is not None:
         if as_table(X) is not None:  # first of all the names, which codes go by
             validate_data(estimator, X, skip_check_array=True, reset=False)
-        X = coding.code(X)
+        X = coding.code(X, kinds)
     elif named := not_numbers(X):
-        raise ValueError(
-            f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit."
+        raise InputError(
+            f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit.", "X"
         )
-    checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+    try:
+        checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+    except ValueError as error:
+        raise InputError(str(error), "X") from None
     return checked.astype(float, copy=False)
 
 
@@ -187,25 +210,21 @@ def check_cost(cost: Any, classes: np.ndarray) -> None:
     """Refuse a cost matrix that does not fit the classes, before time is spent on fitting."""
     expected = (len(classes), len(classes))
     if cost is not None and np.shape(cost) != expected:
-        raise ValueError(f"cost has shape {np.shape(cost)}; it must be {expected}, C[true, predicted].")
+        raise InputError(
+            f"cost has shape {np.shape(cost)}; it must be {expected}, C[true, predicted].", "cost"
+        )
 
 
-def full_label_accuracy(y: Any, predicted: np.ndarray, decision: Any, sample_weight: Any) -> float:
+def full_label_accuracy(data: SelectiveLabels, predicted: np.ndarray) -> float:
     """Share of right predictions, refused where a label is missing.
 
     Rows with labels are a chosen sample: their accuracy says little about everybody.
     """
-    data = SelectiveLabels.from_arrays(
-        predicted,
-        y,
-        decision_maker=np.zeros(len(predicted)),
-        decision=decision,
-        sample_weight=sample_weight,
-    )
     n_holes = int(np.sum(data.y == HOLE))
     if n_holes:
-        raise ValueError(
+        raise InputError(
             f"{n_holes} of {len(data)} labels are missing; accuracy on the others is not accuracy on all: "
-            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search."
+            "use selective_labels.evaluate for bounds, or scoring=lower_bound_scorer in a search.",
+            "y",
         )
     return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selective_labels.data import read_data
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric, code_of
 from selective_labels.evaluation.results import Comparison, estimated
@@ -15,6 +16,8 @@ from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends, Evidence, outer_difference
 from selective_labels.inference.estimates import Estimate, mean_estimate
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError, UndefinedError
 
 HUMAN = "human"
 FAILURES = "failures"
@@ -26,7 +29,7 @@ def compare(
     a: Any,
     b: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     decision_maker: Any = None,
     decision: Any = None,
@@ -46,7 +49,7 @@ def compare(
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Comparison:
     """Bound metric(a) - metric(b) on all cases, and say which is better if the data can tell.
 
@@ -89,46 +92,47 @@ def compare(
 
     Examples
     --------
+    >>> from selective_labels import SelectiveLabels
     >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(2000, n_classes=2, additive=False, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> good, bad = (sample.X[:, 0] < 0).astype(int), (sample.X[:, 0] > 0).astype(int)
-    >>> compare(good, bad, sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic",
-    ...         random_state=0).verdict
+    >>> compare(good, bad, data, nuisance="logistic", random_state=0).verdict
     'a'
     """
-    sample = score_sample(
+    data = read_data(
         X,
         y,
-        classifiers=[a, b],
-        assumption=assumption,
         decision_maker=decision_maker,
         decision=decision,
         sample_weight=sample_weight,
         groups=groups,
         strata=strata,
         assignment=assignment,
-        cluster=cluster,
-        nuisance=nuisance,
-        propensity=propensity,
+    )
+    fitting = FittingSettings.read(
+        nuisance,
         cv=cv,
         n_repeats=n_repeats,
         n_jobs=n_jobs,
         random_state=random_state,
+        propensity=propensity,
     )
+    sample = score_sample(data, [a, b], assumption, cluster, fitting)
     if len(sample.assumptions) != 1:
-        raise ValueError("compare takes one assumption.")
-    first = read_subject(a, X, sample.data, "a")
+        raise InputError("compare takes one assumption.", "assumption")
+    first = read_subject(a, sample.data, "a")
     if isinstance(b, str) and b == HUMAN:
         if metric is not None:
-            raise ValueError(
-                "b='human' is compared by failures among equally many accepted; leave metric out."
+            raise InputError(
+                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
             )
         contest = human_contest(sample, first, pos_label)
     else:
-        second = read_subject(b, X, sample.data, "b")
+        second = read_subject(b, sample.data, "b")
         metrics = read_metrics("accuracy" if metric is None else metric, first, pos_label, cost)
         if len(metrics) != 1:
-            raise ValueError("compare takes one metric.")
+            raise InputError("compare takes one metric.", "metric")
         contest = paired_contest(first, second, metrics[0])
     return compare_sample(
         sample, contest, sample.assumptions[0], interval, confidence_level, names=(_name(a), _name(b))
@@ -242,8 +246,8 @@ def compare_sample(
     """Bound a difference on rows that are scored already."""
     try:
         ends = [contest.ends(repeat[assumption], sample.weights) for repeat in sample.repeats]
-    except ValueError as error:
-        raise ValueError(f"metric {contest.metric!r} is not defined: {error}") from None
+    except UndefinedError as error:
+        raise UndefinedError(f"metric {contest.metric!r} is not defined: {error}", "metric") from None
     everybody = np.ones(len(sample.data), dtype=bool)
     spread = sample.spread(ends, everybody, confidence_level)
     shared = estimated(sample, spread, assumption, everybody, interval, confidence_level, contest.limits)
@@ -272,7 +276,7 @@ def _disagreement(first: Subject, second: Subject) -> Array:
     """½ Σ_k |π_k - π'_k|: 0 or 1 for hard predictions, NaN for scores of a ranking, which predict nothing."""
     try:
         return np.abs(first.chosen - second.chosen).sum(axis=1) / 2.0
-    except ValueError:
+    except InputError:
         return np.array(np.nan)
 
 

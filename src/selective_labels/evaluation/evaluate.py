@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.data import as_series
+from selective_labels.data import as_series, read_data
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation, Evaluations, estimated
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.ends import Ends, Functional, outer_difference
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError, UndefinedError
 
 
 def evaluate(
     classifier: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     decision_maker: Any = None,
     decision: Any = None,
@@ -41,7 +43,7 @@ def evaluate(
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Evaluation | Evaluations:
     """Bound a metric of a classifier on all cases, labels missing for those decided against.
 
@@ -59,7 +61,8 @@ def evaluate(
         Array of one dimension: predicted class labels (scores, for "auc"). Of shape (n_samples, n_classes),
         in the order of the sorted classes: probabilities; where a metric is about predictions, a class is
         then predicted with its probability. A fitted classifier predicts with ``predict``.
-    X : (n_samples, n_features) array or frame
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels has labels and roles in it: then no other role is given.
     y : (n_samples,) labels with holes (-1, NaN, None, NA)
     decision_maker : (n_samples,) ids, optional
         Who decided. Not needed for "none" and "unconfounded", nor if every label is seen.
@@ -86,8 +89,9 @@ def evaluate(
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional
         Known probabilities of decision-makers.
-    cluster : "groups", "decision_maker" or None
-        What standard errors take as independent units; few clusters widen the interval.
+    cluster : "groups", "decision_maker", "none" or None
+        What standard errors take as independent units: "none" is every row; None, the default, is groups if
+        they are given, else every row. Few clusters widen the interval.
     by : (n_samples,) array, optional
         Subgroups: one evaluation for each, and the sharp bounds of the gaps between them in ``.gaps``.
     pos_label : class label, optional
@@ -107,11 +111,12 @@ def evaluate(
 
     Examples
     --------
+    >>> from selective_labels import SelectiveLabels
     >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(2000, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> guess = np.where(sample.X[:, 0] > 0, 0, 2)
-    >>> evaluate(guess, sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic",
-    ...          random_state=0)
+    >>> evaluate(guess, data, nuisance="logistic", random_state=0)
     accuracy: between 0... and 0...
     95 % interval: [0..., 0...]; it covers the value, wherever it lies between the ends, with
     probability 0.95.
@@ -119,26 +124,26 @@ def evaluate(
     decides does not change the label.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
-    sample = score_sample(
+    data = read_data(
         X,
         y,
-        classifiers=[classifier],
-        assumption=assumption,
         decision_maker=decision_maker,
         decision=decision,
         sample_weight=sample_weight,
         groups=groups,
         strata=strata,
         assignment=assignment,
-        cluster=cluster,
-        nuisance=nuisance,
-        propensity=propensity,
+    )
+    fitting = FittingSettings.read(
+        nuisance,
         cv=cv,
         n_repeats=n_repeats,
         n_jobs=n_jobs,
         random_state=random_state,
+        propensity=propensity,
     )
-    subject = read_subject(classifier, X, sample.data)
+    sample = score_sample(data, [classifier], assumption, cluster, fitting)
+    subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
     cells = None if by is None else _read_groups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
@@ -195,14 +200,14 @@ def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike 
         elif isinstance(each, str):
             metrics += named_metrics(each, subject.classes, pos_label, cost)
         else:
-            raise ValueError(f"metric={each!r} is neither a name nor a metric object.")
+            raise InputError(f"metric={each!r} is neither a name nor a metric object.", "metric")
     return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
 
 
 def _read_groups(by: Any, n_samples: int) -> np.ndarray:
     column = as_series(by, "by", n_samples)
     if column.isna().any():
-        raise ValueError(f"by is missing in {column.isna().sum()} rows: give every case a group.")
+        raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
     return column.to_numpy()
 
 
@@ -219,9 +224,10 @@ class _Summary:
     def ends(self, functional: Functional, rows: np.ndarray) -> list[Ends]:
         try:
             return self.sample.ends(functional, self.assumption, rows)
-        except ValueError as error:
-            raise ValueError(
-                f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
+        except UndefinedError as error:
+            raise UndefinedError(
+                f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}",
+                "metric",
             ) from None
 
     def evaluation(self, ends: list[Ends], rows: np.ndarray, limits: Range, **roles: Any) -> Evaluation:

@@ -9,13 +9,9 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.evaluation import display
-from selective_labels.inference.intervals import (
-    Interval,
-    few_clusters_factor,
-    parameter_interval,
-    set_interval,
-)
-from selective_labels.inference.sample import ScoredSample, Spread
+from selective_labels.inference.intervals import Interval, few_clusters_factor
+from selective_labels.inference.sample import ScoredSample
+from selective_labels.inference.spread import Spread
 
 INTERVALS = ("parameter", "set")
 
@@ -332,17 +328,8 @@ def make_interval(
         raise ValueError(f"interval={interval!r} is not one of {', '.join(map(repr, INTERVALS))}.")
     if not 0.5 < confidence_level < 1.0:
         raise ValueError(f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.")
-    if interval == "set":
-        ends = set_interval(spread.lower, spread.upper, spread.errors, confidence_level)
-    else:
-        ends = parameter_interval(
-            spread.lower,
-            spread.upper,
-            spread.errors,
-            spread.correlation,
-            spread.n_clusters,
-            confidence_level,
-        )
+    wide = interval == "set"
+    ends = (spread.set_interval if wide else spread.parameter_interval)(confidence_level)
     return Interval(*(float(np.clip(end, *limits)) for end in ends))
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from selective_labels.data import ROLES
 from selective_labels.evaluation.evaluate import evaluate
-
-SCORE_METADATA = ("decision", "decision_maker", "groups", "sample_weight", "strata")
 
 
 class LowerBoundScorer:
@@ -28,13 +27,14 @@ class LowerBoundScorer:
         self,
         estimator: Any,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         decision_maker: Any = None,
         decision: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
         strata: Any = None,
+        assignment: Any = None,
     ) -> float:
         """Score a fitted classifier on rows that it has not seen."""
         result: Any = evaluate(
@@ -46,6 +46,7 @@ class LowerBoundScorer:
             sample_weight=sample_weight,
             groups=groups,
             strata=strata,
+            assignment=assignment,
             nuisance="logistic",
             random_state=0,
         )
@@ -54,7 +55,7 @@ class LowerBoundScorer:
     def get_metadata_routing(self) -> MetadataRequest:
         """Ask for everything that `evaluate` can use of a part of the rows."""
         request = MetadataRequest(owner=self)
-        for name in SCORE_METADATA:
+        for name in ROLES:
             request.score.add_request(param=name, alias=True)
         return request
 

@@ -1,14 +1,14 @@
 """The classifier under evaluation, on the rows at hand: what it predicts, how surely, in what order."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
 
 SUM_TOLERANCE = 1e-6
@@ -125,19 +125,19 @@ class ClassifierSubject(Subject):
         return given[:, position]
 
 
-def read_subject(given: Any, X: Any, data: SelectiveLabels, name: str = "the classifier") -> Subject:
+def read_subject(given: Any, data: SelectiveLabels, name: str = "the classifier") -> Subject:
     """Make a subject of a fitted classifier, an array of predictions, or one class for everybody.
 
     Parameters
     ----------
     given : classifier with ``predict``, array-like, or a class label
-    X : features as the user gave them
     data : SelectiveLabels
+        Whose features, as the user gave them, a classifier predicts from.
     name : str
         For messages.
     """
     if hasattr(given, "predict"):
-        return ClassifierSubject(given, X, data.classes, name)
+        return ClassifierSubject(given, data.X, data.classes, name)
     if np.ndim(given) == 0:
         return ArraySubject(np.full(len(data), given), data.classes, name)
     values = np.asarray(given)
@@ -151,23 +151,6 @@ def read_subject(given: Any, X: Any, data: SelectiveLabels, name: str = "the cla
             "they must be of equal length."
         )
     return ArraySubject(values, data.classes, name)
-
-
-def with_classes_of(data: SelectiveLabels, given: list[Any], minus_one_is_class: bool) -> SelectiveLabels:
-    """Add classes that a fitted classifier knows and that happen not to be among the labels seen here."""
-    known = set(data.classes.tolist())
-    others = [label for each in given for label in np.asarray(getattr(each, "classes_", [])).tolist()]
-    new = [label for label in others if label not in known and (minus_one_is_class or label != HOLE)]
-    if not new:
-        return data
-    try:
-        classes = np.unique(np.concatenate([data.classes, np.asarray(new, dtype=data.classes.dtype)]))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"the classifier knows the class {new[0]!r}, which is of another type than the labels in y."
-        ) from None
-    place = np.searchsorted(classes, data.classes)
-    return replace(data, classes=classes, y=np.where(data.y == HOLE, HOLE, place[data.y]))
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from selective_labels.data import read_data
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import ASSUMPTION_TEXTS, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -17,6 +18,8 @@ from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.
@@ -32,8 +35,8 @@ class ThresholdCurve(Described):
 
     Attributes
     ----------
-    event : class label
-        Against all other classes.
+    pos_label : class label
+        The event that is flagged, against all other classes.
     thresholds : (n_points,) array
         Ascending.
     evaluations : dict of list of Evaluation
@@ -41,14 +44,14 @@ class ThresholdCurve(Described):
         among them; its interval is sampling error only.
     """
 
-    event: Any
+    pos_label: Any
     thresholds: np.ndarray
     evaluations: Mapping[str, Sequence[Evaluation]]
 
     @property
     def title(self) -> str:  # type: ignore[override]
         """Say what is flagged."""
-        return f"Flagging {self.event!r} by a threshold on its score"
+        return f"Flagging {self.pos_label!r} by a threshold on its score"
 
     def __len__(self) -> int:
         return len(self.thresholds)
@@ -65,7 +68,7 @@ class ThresholdCurve(Described):
         """Say what the rule is, what the numbers assume, and of which sample."""
         first = self.evaluations[ACCEPTANCE][0]
         return [
-            f"Rule: a case is flagged as {self.event!r} if its score is at or above the threshold, and "
+            f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
             f"Assumption ({first.assumption}): {ASSUMPTION_TEXTS[first.assumption]} The share accepted needs "
             "none.",
@@ -77,13 +80,13 @@ class ThresholdCurve(Described):
 def threshold_curve(
     classifier: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     decision_maker: Any = None,
     decision: Any = None,
-    event: Any = None,
+    pos_label: Any = None,
     thresholds: ArrayLike | None = None,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metric: str | Sequence[str] = DEFAULT_METRICS,
     assumption: str = "instrument",
     confidence_level: float = 0.95,
     sample_weight: Any = None,
@@ -96,7 +99,7 @@ def threshold_curve(
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> ThresholdCurve:
     """Bound accuracy, true and false positive rate of a score cut at many thresholds.
 
@@ -113,11 +116,11 @@ def threshold_curve(
         Of a classifier, ``decision_function`` is the score if there is one, else the event's probability.
     X, y, decision_maker, decision
         As in :func:`selective_labels.evaluate`.
-    event : class label, optional
-        Default: the last class.
+    pos_label : class label, optional
+        The event that is flagged. Default: the last class.
     thresholds : array of numbers, optional
         Default: 41 quantiles of the score, and one above all.
-    metrics : list of "accuracy", "error", "tpr", "fpr"
+    metric : "accuracy", "error", "tpr" or "fpr", or a list of these
     assumption : "none", "instrument", "nucem" or "unconfounded"
     confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
@@ -130,37 +133,40 @@ def threshold_curve(
 
     Examples
     --------
+    >>> from selective_labels import SelectiveLabels
     >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
-    >>> curve = threshold_curve(-sample.X[:, 0], sample.X, sample.y, decision_maker=sample.decision_maker,
-    ...                         thresholds=[-1.0, 0.0, 1.0], nuisance="logistic", random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = threshold_curve(-sample.X[:, 0], data, thresholds=[-1.0, 0.0, 1.0], nuisance="logistic",
+    ...                         random_state=0)
     >>> curve.to_frame()["acceptance_lower"].round(1).tolist()
     [0.2, 0.5, 0.8]
     """
-    sample = score_sample(
+    data = read_data(
         X,
         y,
-        classifiers=[classifier],
-        assumption=assumption,
         decision_maker=decision_maker,
         decision=decision,
         sample_weight=sample_weight,
         groups=groups,
         strata=strata,
         assignment=assignment,
-        cluster=cluster,
-        nuisance=nuisance,
-        propensity=propensity,
+    )
+    fitting = FittingSettings.read(
+        nuisance,
         cv=cv,
         n_repeats=n_repeats,
         n_jobs=n_jobs,
         random_state=random_state,
+        propensity=propensity,
     )
+    sample = score_sample(data, [classifier], assumption, cluster, fitting)
+    metrics = [metric] if isinstance(metric, str) else list(metric)
     if len(sample.assumptions) != 1:
-        raise ValueError("threshold_curve takes one assumption.")
+        raise InputError("threshold_curve takes one assumption.", "assumption")
     classes = sample.data.classes
-    code = len(classes) - 1 if event is None else code_of(event, classes)
-    scores = read_subject(classifier, X, sample.data).score(code)
+    code = len(classes) - 1 if pos_label is None else code_of(pos_label, classes)
+    scores = read_subject(classifier, sample.data).score(code)
     return threshold_curve_of_sample(
         sample, scores, code, sample.assumptions[0], thresholds, metrics, confidence_level
     )
@@ -178,7 +184,7 @@ def threshold_curve_of_sample(
     """Cut a score of the class with code `event` on rows that are scored already: nothing is fitted."""
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
-        raise ValueError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.")
+        raise InputError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.", "metric")
     cuts = default_thresholds(scores) if thresholds is None else _read_thresholds(thresholds)
     classes = sample.data.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
@@ -191,7 +197,7 @@ def threshold_curve_of_sample(
         )
         rows.append(points)
     columns = dict(zip([ACCEPTANCE, *metrics], zip(*rows, strict=True), strict=True))
-    return ThresholdCurve(event=classes.tolist()[event], thresholds=cuts, evaluations=columns)
+    return ThresholdCurve(pos_label=classes.tolist()[event], thresholds=cuts, evaluations=columns)
 
 
 def default_thresholds(scores: ArrayLike, n_thresholds: int = N_THRESHOLDS) -> Array:
@@ -226,5 +232,5 @@ def _against_rest(name: str, classes: np.ndarray, event: int) -> AnyMetric:
 def _read_thresholds(thresholds: ArrayLike) -> Array:
     values = np.unique(np.atleast_1d(np.asarray(thresholds, dtype=float)))
     if not len(values) or not np.isfinite(values).all():
-        raise ValueError("thresholds must be finite numbers, one or more.")
+        raise InputError.about("thresholds", "must be finite numbers, one or more.")
     return values

@@ -1,5 +1,6 @@
 """A table of features as numbers: text and categories become codes, dates become days."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,23 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_array
 
-NUMBER, CATEGORY, DATE = "number", "category", "date"
+from selective_labels.features.kinds import CATEGORY, DATE, NUMBER, as_objects, kind_by_type
+from selective_labels.support.errors import InputError
+
 WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
-# What pandas calls the content of a column of Python objects, where it is not text.
-OBJECTS = {
-    "boolean": NUMBER,
-    "decimal": NUMBER,
-    "floating": NUMBER,
-    "integer": NUMBER,
-    "mixed-integer-float": NUMBER,
-    "date": DATE,
-    "datetime": DATE,
-    "datetime64": DATE,
-    "timedelta": DATE,
-    "timedelta64": DATE,
-}
-OPAQUE = (nw.Object, nw.String, nw.Unknown)
-STRANGE = (nw.Array, nw.Binary, nw.List, nw.Struct, nw.Time)
 
 
 @dataclass(frozen=True)
@@ -61,12 +49,12 @@ class TableCoding:
     vocabularies: dict[int, tuple[str, ...]]
 
     @classmethod
-    def of(cls, X: Any) -> "TableCoding | None":
-        """Read the coding of a table; an array has none."""
+    def of(cls, X: Any, kinds: Sequence[str] | None = None) -> "TableCoding | None":
+        """Read the coding of a table, whose kinds of columns may be known already; an array has none."""
         table = as_table(X)
         if table is None:
             return None
-        kinds = tuple(_kind(column) for column in table.iter_columns())
+        kinds = kinds_of(table) if kinds is None else tuple(kinds)
         vocabularies = {
             number: tuple(dict.fromkeys(_texts(column)[1]))
             for number, column in enumerate(table.iter_columns())
@@ -79,8 +67,14 @@ class TableCoding:
         """Numbers of the columns that hold codes."""
         return tuple(self.vocabularies)
 
-    def code(self, X: Any) -> Any:
+    def code(self, X: Any, kinds: Sequence[str] | None = None) -> Any:
         """Relabel a table with the same columns; one that holds nothing but numbers is returned as it is.
+
+        Parameters
+        ----------
+        X : table or array
+        kinds : sequence of str, optional
+            What the columns of `X` hold, if that is known already.
 
         Returns
         -------
@@ -90,13 +84,44 @@ class TableCoding:
         if table is None:
             if set(self.kinds) <= {NUMBER}:
                 return X
-            raise ValueError("X is an array, and fit had a table with text or dates; give such a table.")
+            raise InputError("X is an array, and fit had a table with text or dates; give such a table.", "X")
         columns = list(table.iter_columns())
-        kinds = [_kind(column) for column in columns]
+        kinds = kinds_of(table) if kinds is None else kinds
         if {*self.kinds, *kinds} <= {NUMBER}:
             return X
         coded = [self._code_column(number, columns[number], kind) for number, kind in enumerate(kinds)]
         return pd.DataFrame(np.column_stack(coded), columns=table.columns)
+
+    def of_rows(self, features: np.ndarray) -> tuple["TableCoding", np.ndarray]:
+        """Coding of some rows of the table, categories in the order in which they first appear there.
+
+        Parameters
+        ----------
+        features : (n_rows, n_columns) array
+            Rows of what :meth:`code` gave.
+
+        Returns
+        -------
+        TableCoding
+        (n_rows, n_columns) array
+            The same rows in the new codes.
+
+        Examples
+        --------
+        >>> coding = TableCoding.of(pd.DataFrame({"job": ["cook", "clerk", "nurse"]}))
+        >>> coding.of_rows(np.array([[2.0], [np.nan], [0.0]]))
+        (TableCoding(kinds=('category',), vocabularies={0: ('nurse', 'cook')}), array([[ 0.],
+               [nan],
+               [ 1.]]))
+        """
+        if not self.vocabularies:
+            return self, features
+        features, vocabularies = features.copy(), {}
+        for number, words in self.vocabularies.items():
+            rows, codes = pd.factorize(features[:, number])  # NaN is no value: -1
+            vocabularies[number] = tuple(words[int(code)] for code in codes)
+            features[:, number] = np.where(rows < 0, np.nan, rows)
+        return TableCoding(self.kinds, vocabularies), features
 
     def _code_column(self, number: int, column: nw.Series, kind: str) -> np.ndarray:
         expected = self.kinds[number]
@@ -104,29 +129,42 @@ class TableCoding:
             return _codes(column, self.vocabularies[number])
         if kind == expected:
             return _days(column) if kind == DATE else _numbers(column)
-        present = _objects(column).dropna()
+        present = as_objects(column).dropna()
         if not len(present):
             return np.full(len(column), np.nan)
-        raise ValueError(
+        raise InputError(
             f"X has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
             f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}."
         )
 
 
-def coded_features(X: Any) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Features as an array of numbers, NaN allowed, and the columns of it that hold codes of categories.
+def kinds_of(table: nw.DataFrame) -> tuple[str, ...]:
+    """Kind of every column of a typed table."""
+    return tuple(kind_by_type(column) for column in table.iter_columns())
+
+
+def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarray, TableCoding | None]:
+    """Features as an array of numbers, NaN allowed, and the coding of what is not a number in a table.
 
     Examples
     --------
-    >>> coded_features(pd.DataFrame({"age": [31, None], "job": ["cook", "clerk"]}))
+    >>> numbers, coding = coded_features(pd.DataFrame({"age": [31, None], "job": ["cook", "clerk"]}))
+    >>> numbers, coding.categorical
     (array([[31.,  0.],
            [nan,  1.]]), (1,))
     """
     refuse_repeated_names(X)
-    coding = TableCoding.of(X)
-    numbers = X if coding is None else coding.code(X)
-    numbers = check_array(numbers, dtype="numeric", ensure_all_finite="allow-nan").astype(float, copy=False)
-    return numbers, () if coding is None else coding.categorical
+    coding = TableCoding.of(X, kinds)
+    numbers = X if coding is None else coding.code(X, coding.kinds)
+    return as_numbers(numbers).astype(float, copy=False), coding
+
+
+def as_numbers(X: Any) -> np.ndarray:
+    """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
+    try:
+        return check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+    except ValueError as error:
+        raise InputError(str(error), "X") from None
 
 
 def as_table(X: Any) -> nw.DataFrame | None:
@@ -138,7 +176,9 @@ def as_table(X: Any) -> nw.DataFrame | None:
 def not_numbers(X: Any) -> list[str]:
     """Names of the columns that hold text, categories or dates; of an array, none."""
     table = as_table(X)
-    return [] if table is None else [each.name for each in table.iter_columns() if _kind(each) != NUMBER]
+    return (
+        [] if table is None else [each.name for each in table.iter_columns() if kind_by_type(each) != NUMBER]
+    )
 
 
 def refuse_repeated_names(frame: Any) -> None:
@@ -147,33 +187,13 @@ def refuse_repeated_names(frame: Any) -> None:
     names = pd.Series([] if columns is None else list(columns), dtype=object)
     repeated = sorted(set(names[names.duplicated()].map(repr)))
     if repeated:
-        raise ValueError(f"The table has several columns named {', '.join(repeated)}; rename them.")
-
-
-def _kind(column: nw.Series) -> str:
-    dtype = column.dtype
-    # A column of Python objects may hold anything, whatever its first values are.
-    content = pd.api.types.infer_dtype(_objects(column)) if isinstance(dtype, OPAQUE) else ""
-    if isinstance(dtype, STRANGE) or content == "complex":
-        raise ValueError(
-            f"X has a column {column.name!r} of type {content or dtype}, which is neither number, text, "
-            "category nor date; convert it or leave it out."
-        )
-    if isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration)):
-        return DATE
-    if isinstance(dtype, (nw.Categorical, nw.Enum)):
-        return CATEGORY
-    return OBJECTS.get(content, CATEGORY) if content else NUMBER
-
-
-def _objects(column: nw.Series) -> pd.Series:
-    return pd.Series(column.to_list(), dtype=object)
+        raise InputError(f"The table has several columns named {', '.join(repeated)}; rename them.", "X")
 
 
 def _numbers(column: nw.Series) -> np.ndarray:
     values = column.to_numpy()
     if values.dtype == object:  # booleans with holes, decimals
-        objects = _objects(column)
+        objects = as_objects(column)
         values = objects.where(objects.notna(), np.nan).to_numpy()
     return values.astype(float)
 
@@ -181,7 +201,7 @@ def _numbers(column: nw.Series) -> np.ndarray:
 def _days(column: nw.Series) -> np.ndarray:
     values = column.to_numpy()
     if values.dtype == object:
-        objects = _objects(column)
+        objects = as_objects(column)
         lengths = pd.api.types.infer_dtype(objects).startswith("timedelta")
         read = pd.to_timedelta(objects) if lengths else pd.to_datetime(objects, utc=True).dt.tz_localize(None)
         values = read.to_numpy()
@@ -199,9 +219,9 @@ def _codes(column: nw.Series, vocabulary: tuple[str, ...]) -> np.ndarray:
 def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
     """Number of each row's value, -1 where it is missing, and the values as text, in order of appearance."""
     try:
-        rows, values = pd.factorize(_objects(column))
+        rows, values = pd.factorize(as_objects(column))
     except TypeError:
-        raise ValueError(
+        raise InputError(
             f"X has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
             "leave it out."
         ) from None

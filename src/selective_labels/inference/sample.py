@@ -7,33 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
-from selective_labels.evaluation.subject import with_classes_of
-from selective_labels.features.coding import coded_features
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
-from selective_labels.inference.estimates import covariance, median_of_repeats
-from selective_labels.inference.intervals import few_clusters_factor
-from selective_labels.nuisance.cross_fit import cross_fit
+from selective_labels.inference.spread import Spread, spread_of
 from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
-from selective_labels.support.seeding import as_seed
 
 POINT_ASSUMPTIONS = ("nucem", "unconfounded")
 WITH_INSTRUMENT = ("instrument", "nucem")
-CLUSTERS = ("groups", "decision_maker")
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Two estimated ends, with their standard errors and correlation."""
-
-    lower: float
-    upper: float
-    errors: tuple[float, float]
-    correlation: float
-    n_clusters: int
+DEFAULT_SETTINGS = FittingSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +36,7 @@ class ScoredSample:
     clipped : dict of float
         By assumption, the share of rows whose scores had a denominator held at its floor.
     cluster : "groups", "decision_maker" or None
+        What standard errors take as independent units; None: every row is one.
     """
 
     data: SelectiveLabels
@@ -64,7 +52,7 @@ class ScoredSample:
     @property
     def weights(self) -> Array:
         """Sample weights, ones if none were given."""
-        return np.ones(len(self.data)) if self.data.sample_weight is None else self.data.sample_weight
+        return self.data.weights
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
@@ -82,104 +70,76 @@ class ScoredSample:
             The rows that they concern: how many clusters these fall into widens standard errors.
         confidence_level : float
         """
-        clusters = self._clusters
-        n_clusters = int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
-        if n_clusters < 2:
-            raise ValueError("a standard error needs two cases (or clusters) or more.")
-        factor = few_clusters_factor(n_clusters, confidence_level)
-        matrices = [covariance([low.influence, high.influence], clusters) for low, high in ends]
-        errors = np.sqrt([np.diag(matrix) for matrix in matrices])
-        lower, upper = (
-            median_of_repeats([pair[end].value for pair in ends], errors[:, end]) for end in (0, 1)
-        )
-        correlation = float(np.median([_correlation(matrix) for matrix in matrices]))
-        return Spread(lower[0], upper[0], (factor * lower[1], factor * upper[1]), correlation, n_clusters)
-
-    @property
-    def _clusters(self) -> np.ndarray | None:
-        if self.cluster == "groups":
-            return self.data.groups
-        return self.data.decision_maker_codes if self.cluster else None
+        clusters = cluster_codes(self.cluster, self.data)
+        return spread_of(ends, rows, clusters, confidence_level)
 
 
 def score_sample(
-    X: Any,
-    y: Any,
-    *,
+    data: SelectiveLabels,
     classifiers: list[Any],
     assumption: str | Sequence[str],
-    decision_maker: Any = None,
-    decision: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
     cluster: str | None = None,
-    nuisance: Any = None,
-    propensity: str = "shares",
-    cv: Any = 5,
-    n_repeats: int = 1,
-    n_jobs: int | None = None,
-    random_state: int | None = None,
+    fitting: FittingSettings = DEFAULT_SETTINGS,
 ) -> ScoredSample:
-    """Check the input, fit the nuisances (once a repeat) and score every row under every assumption.
+    """Fit the nuisances (once a repeat) and score every row under every assumption.
 
     If every label is seen, the labels are the scores: nothing is fitted, and every assumption gives the
     value in the sample.
 
     Parameters
     ----------
+    data : SelectiveLabels
     classifiers : list
         What will be evaluated: classes that a fitted one knows count as classes.
     assumption : str or list of str
-    others : see :func:`selective_labels.evaluation.evaluate.evaluate`
+    cluster : "groups", "decision_maker", "none" or None
+        See :func:`selective_labels.inference.clusters.choose_clusters`.
+    fitting : FittingSettings
     """
-    features, categorical = coded_features(X)
-    data = SelectiveLabels.from_arrays(
-        features,
-        y,
-        decision_maker=np.zeros(len(features), dtype=int) if decision_maker is None else decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment(X) if callable(assignment) else assignment,
-        categorical=categorical,
-    )
-    data = with_classes_of(data, classifiers, minus_one_is_class=decision is not None)
-    names = _names(assumption, decision_maker is not None and data.n_decision_makers > 1)
-    _check_choices(names, cluster, data, n_repeats)
+    data = with_classes_of(data, classifiers)
+    names = _names(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    _check_choices(names)
+    cluster = choose_clusters(cluster, data)
     if len(data.classes) < 2:
-        raise ValueError(f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed.")
+        raise InputError.about(
+            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
+        )
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
-    _check_instrument(names, data, strata, decision_maker is not None)
+    _check_instrument(names, data)
     repeats: list[dict[str, Evidence]] = []
     clipped = []
-    seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_repeats)
-    fits = (
-        cross_fit(
-            data,
-            nuisance,
-            cv=cv,
-            in_halves="nucem" in names,
-            n_groups=selector_groups(data),
-            n_jobs=n_jobs,
-            random_state=int(seed),
-        )
-        for seed in seeds
-    )
-    for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", n_repeats), strict=True):
+    seeds = fitting.repeated_seeds
+    n_groups, in_halves = selector_groups(data), "nucem" in names
+    fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_groups=n_groups) for seed in seeds)
+    for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if "nucem" in names and fit.in_halves and not repeats:  # once, whatever the number of repeats
-            warn_if_not_allowed(data, fit, random_state=int(seed), stacklevel=3)
-        scores = cross_fit_scores(fit, data, names, propensity=propensity)
+            warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
+        scores = cross_fit_scores(fit, data, names, propensity=fitting.propensity)
         repeats.append(
             {name: Evidence.from_scores(scores[name], name in POINT_ASSUMPTIONS) for name in names}
         )
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
+
+
+def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:
+    """Add classes that a fitted classifier knows and that happen not to be among the labels seen here."""
+    known = set(data.classes.tolist())
+    others = [label for each in classifiers for label in np.asarray(getattr(each, "classes_", [])).tolist()]
+    new = [label for label in others if label not in known and (data.decision_given or label != HOLE)]
+    if not new:
+        return data
+    try:
+        classes = np.unique(np.concatenate([data.classes, np.asarray(new, dtype=data.classes.dtype)]))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the classifier knows the class {new[0]!r}, which is of another type than the labels in y.",
+            "classifier",
+        ) from None
+    return data.with_classes(classes)
 
 
 def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:
@@ -191,51 +151,45 @@ def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:
     return list(assumption)
 
 
-def _check_choices(names: list[str], cluster: str | None, data: SelectiveLabels, n_repeats: int) -> None:
+def _check_choices(names: list[str]) -> None:
     unknown = [name for name in names if name not in ASSUMPTIONS]
     if unknown or not names:
-        raise ValueError(
+        raise InputError(
             f"assumption {unknown[0] if unknown else names!r} is not one of "
-            f"{', '.join(map(repr, (*ASSUMPTIONS, 'all')))}."
+            f"{', '.join(map(repr, (*ASSUMPTIONS, 'all')))}.",
+            "assumption",
         )
-    if cluster is not None and cluster not in CLUSTERS:
-        raise ValueError(f"cluster={cluster!r} is not one of {', '.join(map(repr, CLUSTERS))} or None.")
-    if cluster == "groups" and data.groups is None:
-        raise ValueError("cluster='groups' needs groups=.")
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats={n_repeats} must be one or more.")
 
 
-def _check_instrument(names: list[str], data: SelectiveLabels, strata: Any, given: bool) -> None:
+def _check_instrument(names: list[str], data: SelectiveLabels) -> None:
     """Refuse or warn where decision-makers cannot serve as an instrument."""
     needing = [name for name in names if name in WITH_INSTRUMENT]
     if not needing:
         return
-    if not given:
-        raise ValueError(
+    if not data.decision_makers_given:
+        raise InputError(
             f"decision_maker is missing: y has holes and assumption {needing[0]!r} uses who decided; "
-            "'none' and 'unconfounded' do without."
+            "'none' and 'unconfounded' do without.",
+            "decision_maker",
         )
     if data.n_decision_makers == 1:
         if "nucem" in needing:
-            raise ValueError("decision_maker has one value only; assumption 'nucem' needs two or more.")
+            raise InputError.about(
+                "decision_maker", "has one value only; assumption 'nucem' needs two or more."
+            )
         warnings.warn(
             "decision_maker has one value only: there is no instrument, and the bounds are those of 'none'.",
             UserWarning,
             stacklevel=4,
         )
-    elif data.strata is not None:
+    elif data.strata is not None and data.stratum_labels is not None:
         pairs = np.unique(np.stack([data.strata, data.decision_maker_codes]), axis=1)
         alone = np.bincount(pairs[0]) == 1
         if alone.any():
             rows = np.flatnonzero(alone[data.strata])
-            raise ValueError(
+            raise InputError(
                 f"strata: {alone.sum()} of {len(alone)} strata have one decision-maker only (one is "
-                f"{np.asarray(strata).tolist()[rows[0]]!r}), {len(rows)} rows in all, with nobody to compare "
-                "with; merge strata or leave these rows out."
+                f"{data.stratum_labels.tolist()[data.strata[rows[0]]]!r}), {len(rows)} rows in all, with "
+                "nobody to compare with; merge strata or leave these rows out.",
+                "strata",
             )
-
-
-def _correlation(matrix: Array) -> float:
-    scale = np.sqrt(matrix[0, 0] * matrix[1, 1])
-    return float(matrix[0, 1] / scale) if scale > 0.0 else 1.0

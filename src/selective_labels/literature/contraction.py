@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.nuisance.grouping import shrunken_means
+from selective_labels.support.errors import InputError
+from selective_labels.support.seeding import as_seed
 
 ROUNDING = 1e-12
 IDENTIFIES = (
@@ -78,15 +80,15 @@ class Contraction(Curve):
 
 def contraction(
     score: Any,
-    y: Any,
+    y: Any = None,
     *,
-    decision_maker: Any,
+    decision_maker: Any = None,
     decision: Any = None,
     pos_label: Any = None,
     pool: float | None = None,
     cv: Any = 5,
     confidence_level: float = 0.95,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Contraction:
     """Failure rate against acceptance rate of a score, by the contraction of Lakkaraju and others (2017).
 
@@ -113,7 +115,8 @@ def contraction(
     ----------
     score : (n_samples,) numbers
         Higher is riskier, by a model that was fitted to other cases.
-    y : (n_samples,) labels with holes
+    y : SelectiveLabels, or (n_samples,) labels with holes
+        A SelectiveLabels has the roles in it: then none is given. Weights, groups and strata are not used.
     decision_maker : (n_samples,) ids
     decision : (n_samples,) of 0 and 1, optional
         Says which labels count; 1 is acceptance.
@@ -142,14 +145,15 @@ def contraction(
     >>> curve.human.x, curve.human.lower
     (array([0.5 , 0.75]), array([0.  , 0.25]))
     """
-    data, risk, failed = _read(score, y, decision_maker, decision, None, pos_label)
+    data = read_labels(y, "contraction", (), decision_maker=decision_maker, decision=decision)
+    risk, failed = _read_score(score, data, pos_label)
     codes, n_codes = data.decision_maker_codes, data.n_decision_makers
     cases = np.bincount(codes, minlength=n_codes)
     if pool is None:
         chosen = codes == (np.bincount(codes, data.decision, n_codes) / cases).argmax()
         who = f"the most lenient decision-maker ({data.decision_makers[codes[chosen][0]]})"
     else:
-        chosen = _near_most_lenient(data, pool, cv, random_state)
+        chosen = _near_most_lenient(data, pool, cv, as_seed(random_state))
         who = f"decision-makers within {pool:g} of the largest acceptance rate"
     human = _human_curve(codes, np.ones(len(data)), data.decision, failed, confidence_level)
     weight = chosen / chosen.sum()
@@ -164,16 +168,16 @@ def contraction(
 
 def quintile_contraction(
     score: Any,
-    y: Any,
+    y: Any = None,
     *,
-    decision_maker: Any,
+    decision_maker: Any = None,
     decision: Any = None,
     strata: Any = None,
     pos_label: Any = None,
     n_groups: int = 5,
     cv: Any = 5,
     confidence_level: float = 0.95,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Contraction:
     """Contraction of the most lenient fifth of decision-makers, as in Kleinberg and others (2018).
 
@@ -217,13 +221,15 @@ def quintile_contraction(
     >>> bool((table["difference"][:3] < -0.04).all())
     True
     """
-    data, risk, failed = _read(score, y, decision_maker, decision, strata, pos_label)
-    cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
+    roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}
+    data = read_labels(y, "quintile_contraction", ["strata"], **roles)
+    risk, failed = _read_score(score, data, pos_label)
+    cells = data.cells
     if n_groups < 2:
-        raise ValueError(f"n_groups={n_groups} must be 2 or more.")
+        raise InputError(f"n_groups={n_groups} must be 2 or more.", "n_groups")
     group = np.empty(len(data), dtype=int)
     everyone = np.arange(len(data))
-    folds = [(everyone, everyone)] if cv is None else _folds(data, cv, random_state)
+    folds = [(everyone, everyone)] if cv is None else _folds(data, cv, as_seed(random_state))
     for train, test in folds:
         leniency = _leniency(data, cells, train)
         group[test] = _group_of_pair(cells, data.decision_maker_codes, leniency, n_groups)[test]
@@ -231,9 +237,10 @@ def quintile_contraction(
     counts = counts.reshape(-1, n_groups)
     usable = np.all(counts > 0, axis=1)[cells]
     if not usable.any():
-        raise ValueError(
+        raise InputError(
             f"no stratum has cases in all {n_groups} leniency groups: every stratum needs {n_groups} "
-            "decision-makers or more; use fewer groups or coarser strata."
+            "decision-makers or more; use fewer groups or coarser strata.",
+            "strata",
         )
     weight = usable * counts.sum(axis=1)[cells] / np.maximum(counts[cells, group], 1) / usable.sum()
     lenient = group == n_groups - 1
@@ -272,20 +279,18 @@ def wilson_interval(
     return np.where(rate <= 0.0, 0.0, centre - spread), np.where(rate >= 1.0, 1.0, centre + spread)
 
 
-def _read(
-    score: Any, y: Any, decision_maker: Any, decision: Any, strata: Any, pos_label: Any
-) -> tuple[SelectiveLabels, np.ndarray, np.ndarray]:
-    """Check the input; return the data, the score and whether a case was accepted and failed."""
+def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Check the score; return it, and whether a case was accepted and failed."""
+    if not data.decision_makers_given:
+        raise InputError("decision_maker is missing: it says whose cases are compared.", "decision_maker")
     risk = np.asarray(score, dtype=float)
     if risk.ndim != 1 or not np.isfinite(risk).all():
-        raise ValueError(f"score must be one column of finite numbers; got an array of shape {risk.shape}.")
-    data = SelectiveLabels.from_arrays(
-        risk, y, decision_maker=decision_maker, decision=decision, strata=strata
-    )
-    label = data.classes[-1] if pos_label is None else pos_label
-    if label not in data.classes.tolist():
-        raise ValueError(f"pos_label={label!r} is not among the labels {in_words(data.classes.tolist())}.")
-    return data, risk, (data.y == data.classes.tolist().index(label)).astype(float)
+        raise InputError(
+            f"score must be one column of finite numbers; got an array of shape {risk.shape}.", "score"
+        )
+    if len(risk) != len(data):
+        raise InputError(f"score has {len(risk)} rows and y has {len(data)}; they must be equal.", "score")
+    return risk, (data.y == class_code(pos_label, data.classes)).astype(float)
 
 
 def _contract(
@@ -345,7 +350,9 @@ def _folds(data: SelectiveLabels, cv: Any, random_state: int | None) -> list[tup
 def _near_most_lenient(data: SelectiveLabels, pool: float, cv: Any, random_state: int | None) -> np.ndarray:
     """Rows whose decision-maker is nearly the most lenient one in the other folds."""
     if not 0.0 <= pool <= 1.0:
-        raise ValueError(f"pool={pool!r} must lie between 0 and 1: it is a difference of acceptance rates.")
+        raise InputError(
+            f"pool={pool!r} must lie between 0 and 1: it is a difference of acceptance rates.", "pool"
+        )
     codes = data.decision_maker_codes
     chosen = np.zeros(len(data), dtype=bool)
     for train, test in _folds(data, cv, random_state):

@@ -9,13 +9,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.subject import read_subject
 from selective_labels.identification.extrapolation import adjusted_means, coherent, value_at_one
 from selective_labels.inference.estimates import bootstrap_covariance
 from selective_labels.inference.intervals import few_clusters_factor
 from selective_labels.support.drawing import new_axes
+from selective_labels.support.errors import InputError, UndefinedError, require_choice
+from selective_labels.support.seeding import as_seed
 
 FORMS = ("linear", "quadratic", "local")
 
@@ -84,7 +86,7 @@ class Extrapolation(Described):
             wanted = self.pos_label if label is None else label
             rows = rows[[each == wanted for each in rows["label"]]]
         if len(rows) == 0:
-            raise ValueError(f"there is no metric {metric!r} of label {label!r}.")
+            raise InputError(f"there is no metric {metric!r} of label {label!r}.", "metric")
         return Value(*(float(rows[name].iloc[0]) for name in Value._fields))
 
     @property
@@ -138,9 +140,9 @@ class Extrapolation(Described):
 
 def extrapolate(
     prediction: Any,
-    y: Any,
+    y: Any = None,
     *,
-    decision_maker: Any,
+    decision_maker: Any = None,
     decision: Any = None,
     strata: Any = None,
     form: str = "linear",
@@ -148,7 +150,7 @@ def extrapolate(
     pos_label: Any = None,
     n_draws: int = 200,
     confidence_level: float = 0.95,
-    random_state: int | None = None,
+    random_state: Any = None,
 ) -> Extrapolation:
     """Metrics of a classifier on everybody by extrapolation, as in Arnold, Dobbie and Hull (2021, 2022).
 
@@ -176,7 +178,8 @@ def extrapolate(
     ----------
     prediction : (n_samples,) labels or (n_samples, n_classes) probabilities of predicting each class
         Of a classifier that was fitted to other cases.
-    y : (n_samples,) labels with holes
+    y : SelectiveLabels, or (n_samples,) labels with holes
+        A SelectiveLabels has the roles in it: then none is given. Weights and groups are not used.
     decision_maker : (n_samples,) ids
     decision : (n_samples,) of 0 and 1, optional
     strata : (n_samples,) of any type, optional
@@ -206,21 +209,21 @@ def extrapolate(
     >>> result.share.ci_lower < 0.4 < result.share.ci_upper, result.tpr.ci_lower < 0.5 < result.tpr.ci_upper
     (True, True)
     """
-    if form not in FORMS:
-        raise ValueError(f"form={form!r} is not one of {', '.join(map(repr, FORMS))}.")
+    require_choice("form", form, FORMS)
     if bandwidth is not None and not bandwidth > 0.0:
-        raise ValueError(f"bandwidth={bandwidth!r} must be positive.")
-    data = SelectiveLabels.from_arrays(
-        np.empty((len(prediction), 0)), y, decision_maker=decision_maker, decision=decision, strata=strata
-    )
-    label = data.classes[-1] if pos_label is None else pos_label
-    if label not in data.classes.tolist():
-        raise ValueError(f"pos_label={label!r} is not among the labels seen.")
-    problem = _Problem(data, read_subject(prediction, None, data, "prediction").chosen, bandwidth)
+        raise InputError(f"bandwidth={bandwidth!r} must be positive.", "bandwidth")
+    roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}
+    data = read_labels(y, "extrapolate", ["strata"], **roles)
+    if not data.decision_makers_given:
+        raise InputError(
+            "decision_maker is missing: leniency is extrapolated over decision-makers.", "decision_maker"
+        )
+    label = data.classes[class_code(pos_label, data.classes)]
+    problem = _Problem(data, read_subject(prediction, data, "prediction").chosen, bandwidth)
     problem.check(form)
     ones = np.ones(len(data))
     estimate = problem.metrics(ones, form)
-    error = problem.errors(form, n_draws, confidence_level, random_state)
+    error = problem.errors(form, n_draws, confidence_level, as_seed(random_state))
     reach = ndtri((1.0 + confidence_level) / 2.0) * error
     names = ["share", "tpr", "fpr"]
     labels = data.classes.tolist()
@@ -256,7 +259,7 @@ class _Problem:
         self.n_classes = len(data.classes)
         self.decision = data.decision.astype(float)[:, None]
         self.prediction = prediction
-        cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
+        cells = data.cells
         # Who accepted nobody has no mean to offer, and a stratum without a label no level.
         self.labeled = data.decision == 1
         self.kept = np.unique(data.decision_maker_codes[self.labeled])
@@ -275,9 +278,10 @@ class _Problem:
         links = coo_array((np.ones(self.labeled.sum()), nodes), shape=(n_codes + n_cells,) * 2)
         n_parts, _ = connected_components(links, directed=False)
         if n_parts > 1:
-            raise ValueError(
+            raise InputError(
                 f"strata cut the decision-makers into {n_parts} sets that share no stratum; "
-                "leniency can be compared only within one of them."
+                "leniency can be compared only within one of them.",
+                "strata",
             )
         self.metrics(np.ones(len(self.code)), form)
 
@@ -307,7 +311,7 @@ class _Problem:
         """Metrics, or NaN where decision-makers are too few or too alike for the form."""
         try:
             return self.metrics(weight, form)
-        except ValueError:
+        except UndefinedError:
             return np.full(3 * self.n_classes + 1, np.nan)
 
     def errors(

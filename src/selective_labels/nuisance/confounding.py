@@ -165,7 +165,7 @@ def slope_leverage(fit: CrossFit, data: SelectiveLabels, propensity: str = "shar
         rows = np.flatnonzero(fit.held_out == number)
         probability = arm_propensity(data, fold.lookup, fit.n_arms, propensity)
         for here in fit.chunks(rows, len(data.classes) + 1):
-            pair = [model.joint(data.X[here]) for model in fold.models]
+            pair = [model.joint(data.features[here]) for model in fold.models]
             chance = probability(here)
             strength = two_fold_moments(pair[0], pair[-1], chance.T).strength
             joint = (pair[0] + pair[-1]) / 2.0

@@ -119,7 +119,7 @@ def cross_fit(
     CrossFit
     """
     seeds = np.random.SeedSequence(random_state).generate_state(4)
-    n_columns = n_standardised(data.X, data.categorical)
+    n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
     if options[0].family == "injected":
         return _injected(data, options[0])
@@ -171,7 +171,7 @@ class _Fitter:
             return ConstantJoint(arms.n_arms, n_outcomes, outcomes[0])
         model = candidate.factory(arms.n_arms, n_outcomes)
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
-        return model.fit(self.data.X[rows], arms.rows[within], self.outcome[rows], weight)
+        return model.fit(self.data.features[rows], arms.rows[within], self.outcome[rows], weight)
 
     def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Two disjoint halves of the training rows of a fold."""
@@ -200,7 +200,9 @@ class _Fitter:
     def own(self, model: JointModel, fold: int) -> np.ndarray:
         """Predictions of the held-out rows of a fold under their own arms."""
         test = self.folds[fold][1]
-        return model.own(self.data.X[test], self.arms[fold].lookup[self.data.decision_maker_codes[test]])
+        return model.own(
+            self.data.features[test], self.arms[fold].lookup[self.data.decision_maker_codes[test]]
+        )
 
     def held_out_predictions(self, models: list[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Predictions and outcomes of all rows, each by the model that has not seen it."""
@@ -254,7 +256,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: 
         return [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
     return [
         leniency_groups(
-            data.X[train],
+            data.features[train],
             data.decision[train],
             data.decision_maker_codes[train],
             data.n_decision_makers,

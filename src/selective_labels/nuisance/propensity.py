@@ -75,7 +75,7 @@ def arm_propensity(
 
 
 def _model(data: SelectiveLabels, arm: np.ndarray, n_arms: int) -> Propensity:
-    X = data.X
+    X = data.features
     if len(np.unique(arm)) == 1:
         return lambda rows: np.broadcast_to(np.arange(n_arms) == arm[0], (len(rows), n_arms)).astype(float)
     scale, regression = standardised(data.categorical), LogisticRegression(max_iter=MAX_ITERATIONS)

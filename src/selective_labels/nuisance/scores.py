@@ -75,9 +75,9 @@ def cross_fit_scores(
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(data, fold.lookup, fit.n_arms, propensity)
-        leniency = None if given else _leniency_order(fit, fold, data.X[rows])
+        leniency = None if given else _leniency_order(fit, fold, data.features[rows])
         for here in fit.chunks(rows, n_classes + 1):
-            pair = [model.joint(data.X[here]) for model in fold.models]
+            pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)

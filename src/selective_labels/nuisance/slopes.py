@@ -75,7 +75,7 @@ def held_out_slopes(
     deviation = np.empty(len(data))
     for number, fold in enumerate(fit.folds):
         for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
-            pair = [model.joint(data.X[here]) for model in fold.models]
+            pair = [model.joint(data.features[here]) for model in fold.models]
             moments = _moments(fit, fold, pair, codes)
             covariance[here], selected[here] = moments.covariance, moments.selected
             own = _own(fit, fold.lookup, data, here, np.mean(pair, axis=0))

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.schema import ModelSchema, schema_of_model, version_warning
 from selective_labels.saving.trusted import refuse_wild_trees, untrusted
-from selective_labels.tables.errors import several
+from selective_labels.support.words import several
 
 FORMAT = "selective-labels model"
 FORMAT_VERSION = 1

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.features.coding import TableCoding
-from selective_labels.tables.errors import TableError, several
-from selective_labels.tables.kinds import CATEGORY, NUMBER, as_kind
+from selective_labels.features.kinds import CATEGORY, NUMBER
+from selective_labels.support.words import several
+from selective_labels.tables.conversion import as_kind
+from selective_labels.tables.errors import TableError
 
 PACKAGES = ("selective-labels", "scikit-learn", "numpy", "skops")
 # So many hashes of training rows tell which share of them is in another table.

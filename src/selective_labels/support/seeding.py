@@ -1,4 +1,4 @@
-"""A whole number of whatever the user gives as random state."""
+"""Whole numbers of whatever the user gives as random state: read here and nowhere else."""
 
 from typing import Any
 
@@ -17,3 +17,14 @@ def as_seed(random_state: Any) -> int | None:
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def draw_seeds(random_state: Any, n_seeds: int) -> list[int]:
+    """Draw several numbers from a random state, as scikit-learn's estimators do.
+
+    Examples
+    --------
+    >>> draw_seeds(0, 2) == draw_seeds(np.random.RandomState(0), 2)
+    True
+    """
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_seeds).tolist()

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 import pandas as pd
 
-from selective_labels.tables.errors import TableError, several
+from selective_labels.support.words import several
+from selective_labels.tables.errors import TableError
 
 COMMA = ","
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", COMMA: "','"}

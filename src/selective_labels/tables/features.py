@@ -7,9 +7,10 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pandas as pd
 
+from selective_labels.features.kinds import CATEGORY, NUMBER
 from selective_labels.features.leaks import leaking_columns
-from selective_labels.tables.errors import TableError, several, shown
-from selective_labels.tables.kinds import CATEGORY, NUMBER
+from selective_labels.support.words import several, shown
+from selective_labels.tables.errors import TableError
 from selective_labels.tables.roles import require_column
 
 # With fewer rows, all values of an honest feature may differ.

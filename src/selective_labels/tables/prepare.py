@@ -8,22 +8,18 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.tables.errors import TableError, shown
+from selective_labels.features.kinds import CATEGORY, kind_by_content, looks_like_dates
+from selective_labels.support.errors import InputError
+from selective_labels.support.words import shown
+from selective_labels.tables.conversion import as_kind
+from selective_labels.tables.errors import TableError
 from selective_labels.tables.features import LeftOut, chosen_columns, refuse_leaks, without_ids
-from selective_labels.tables.kinds import CATEGORY, as_kind, kind_of, looks_like_dates
 from selective_labels.tables.roles import Roles, require_column
 
 # More different labels than this are no classes.
 MAX_CLASSES = 100
-# How messages of the library begin that are about one role, and the role.
-BEGINNINGS = {
-    "y ": "label",
-    "decision ": "decision",
-    "decision_maker ": "decision_maker",
-    "sample_weight ": "weight",
-    "groups ": "groups",
-    "strata ": "strata",
-}
+# The library's keyword of a role, where it is not its name.
+KEYWORDS = {"label": "y", "weight": "sample_weight"}
 
 
 @dataclass(frozen=True)
@@ -63,8 +59,8 @@ class PreparedTable:
         Features: numbers as float, dates as datetime64, categories as text.
     kinds : dict of str
         By feature.
-    labels : SelectiveLabels
-        The same rows, checked, with codes.
+    data : SelectiveLabels
+        The same rows, checked: what the library takes.
     columns : dict of pandas.Series
         Columns of the roles, by the library's keyword; "y" is the label.
     roles : Roles
@@ -73,7 +69,7 @@ class PreparedTable:
 
     X: pd.DataFrame
     kinds: dict[str, str]
-    labels: SelectiveLabels
+    data: SelectiveLabels
     columns: dict[str, pd.Series]
     roles: Roles
     left_out: tuple[LeftOut, ...]
@@ -84,9 +80,9 @@ class PreparedTable:
         return self.columns["y"]
 
     @property
-    def keywords(self) -> dict[str, Any]:
-        """Roles as the keywords that the library's functions share."""
-        return {name: column for name, column in self.columns.items() if name != "y"}
+    def recognised_by(self) -> list[pd.Series]:
+        """Columns besides the features that make a row recognisable."""
+        return [self.y, self.columns["decision_maker"]]
 
 
 def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES) -> PreparedTable:
@@ -96,7 +92,7 @@ def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_F
     --------
     >>> frame = pd.DataFrame({"age": [30, 41, 25], "officer": ["a", "b", "a"], "failed": ["no", None, "yes"]})
     >>> table = prepare_table(frame, Roles(label="failed", decision_maker="officer"))
-    >>> table.kinds, table.labels.y
+    >>> table.kinds, table.data.y
     ({'age': 'number'}, array([ 0, -1,  1]))
     """
     for column in rules.allow_leak:
@@ -106,21 +102,22 @@ def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_F
     kept, left_out = without_ids(frame, kinds, keep={*named, *rules.also})
     X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in kept})
     columns = _role_columns(frame, roles)
-    labels = _checked(X, columns, roles)
+    data = _checked(X, columns, roles, [kinds[name] for name in kept])
     seen = (
         "whether the label is seen (is it the --decision?)"
         if roles.decision is None
         else f"the decision {shown(roles.decision)}"
     )
-    refuse_leaks(X, labels.y, labels.decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
-    return PreparedTable(X, {name: kinds[name] for name in kept}, labels, columns, roles, tuple(left_out))
+    refuse_leaks(X, data.y, data.decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
+    return PreparedTable(X, {name: kinds[name] for name in kept}, data, columns, roles, tuple(left_out))
 
 
 def feature_kinds(frame: pd.DataFrame, names: Sequence[str], rules: FeatureRules) -> dict[str, str]:
     """Kind of every feature: known, or asked for, or found."""
     asked = set(chosen_columns(list(frame.columns), rules.category)[0]) if rules.category else set()
     return {
-        name: rules.kinds.get(name) or (CATEGORY if name in asked else kind_of(frame[name])) for name in names
+        name: rules.kinds.get(name) or (CATEGORY if name in asked else kind_by_content(frame[name]))
+        for name in names
     }
 
 
@@ -133,8 +130,7 @@ def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tu
 
 
 def _role_columns(frame: pd.DataFrame, roles: Roles) -> dict[str, pd.Series]:
-    keywords = {"label": "y", "weight": "sample_weight"}
-    columns = {keywords.get(role, role): frame[column] for column, role in roles.columns.items()}
+    columns = {KEYWORDS.get(role, role): frame[column] for column, role in roles.columns.items()}
     columns["y"] = label_values(columns["y"], columns.get("decision"))
     return columns
 
@@ -174,16 +170,13 @@ def _whole(column: pd.Series) -> bool:
     return bool((np.isfinite(values) & (values == values.round())).all())
 
 
-def _checked(X: pd.DataFrame, columns: dict[str, Any], roles: Roles) -> SelectiveLabels:
+def _checked(X: pd.DataFrame, columns: dict[str, Any], roles: Roles, kinds: Sequence[str]) -> SelectiveLabels:
     """Let the library check the roles, and say which columns its messages are about."""
     try:
-        return SelectiveLabels.from_arrays(X, **columns)
-    except ValueError as error:
-        message = str(error)
-        for beginning, role in BEGINNINGS.items():
-            column = roles.to_dict()[role]
-            if message.startswith(beginning) and column is not None:
+        return SelectiveLabels.from_arrays(X, **columns, kinds=kinds)
+    except InputError as error:
+        for role, column in roles.to_dict().items():
+            if column is not None and error.argument == KEYWORDS.get(role, role):
                 words = role.replace("_", "-")
-                message = f"The {words} {shown(column)} {message.removeprefix(beginning)}"
-                break
-        raise TableError(message) from None
+                raise TableError(error.said_of(f"The {words} {shown(column)}"), error.argument) from None
+        raise TableError(str(error), error.argument) from None

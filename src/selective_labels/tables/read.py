@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from selective_labels.support.words import several, shown
 from selective_labels.tables.delimited import parse_delimited
-from selective_labels.tables.errors import TableError, several, shown
+from selective_labels.tables.errors import TableError
 
 STANDARD_INPUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")

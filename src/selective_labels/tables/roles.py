@@ -7,7 +7,8 @@ from difflib import get_close_matches
 import numpy as np
 import pandas as pd
 
-from selective_labels.tables.errors import TableError, several, shown
+from selective_labels.support.words import several, shown
+from selective_labels.tables.errors import TableError
 
 # Options of the command line, by role.
 OPTIONS = {

@@ -166,7 +166,7 @@ def _regressor(choice: Any, seed: int, categorical: tuple[int, ...]) -> Any:
 
 
 def _regressions(regressor: Any, data: SelectiveLabels, scores: np.ndarray) -> list[Any]:
-    return [fit_weighted(clone(regressor), data.X, column, data.sample_weight) for column in scores.T]
+    return [fit_weighted(clone(regressor), data.features, column, data.sample_weight) for column in scores.T]
 
 
 def _predictions(models: list[Any], features: np.ndarray) -> np.ndarray:

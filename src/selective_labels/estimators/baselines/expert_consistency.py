@@ -112,7 +112,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
                 "the amalgamated labels are all of one class; lower epsilon, so that fewer are imputed."
             )
         weight = None if data.sample_weight is None else data.sample_weight[rows]
-        self.classifier_ = fit_weighted(classifier, data.X[rows], data.classes[labels[rows]], weight)
+        self.classifier_ = fit_weighted(classifier, data.features[rows], data.classes[labels[rows]], weight)
         self.classes_ = self.classifier_.classes_
         self.refused_share_ = float(refused.mean())
         self.accepted_share_ = float(accepted.mean())
@@ -162,6 +162,6 @@ def leniency_range(fit: CrossFit, data: SelectiveLabels) -> tuple[np.ndarray, np
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number)
         for here in fit.chunks(rows, len(data.classes) + 1):
-            leniency = 1.0 - fold.joint(data.X[here])[:, :, 0]
+            leniency = 1.0 - fold.joint(data.features[here])[:, :, 0]
             least[here], most[here] = leniency.min(axis=0), leniency.max(axis=0)
     return least, most

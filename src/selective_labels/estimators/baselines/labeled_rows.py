@@ -80,8 +80,8 @@ class LabeledRowsClassifier(SelectiveClassifier):
 def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:
     """Features of all rows, with one indicator column per decision-maker if wanted."""
     if not use_decision_maker:
-        return data.X
-    return np.hstack([data.X, data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)])
+        return data.features
+    return np.hstack([data.features, data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)])
 
 
 def fit_labeled_rows(

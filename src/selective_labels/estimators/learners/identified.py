@@ -9,8 +9,9 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
-from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds
+from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.nuisance.slopes import (
     choose_shrinkage,
     held_out_slopes,
@@ -120,12 +121,9 @@ def identify(
     *,
     mode: str,
     instrument: str,
-    nuisance: Any,
     label_range: Any,
     cost: np.ndarray | None,
-    cv: Any,
-    n_jobs: int | None,
-    random_state: int,
+    fitting: FittingSettings,
 ) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
 
@@ -133,7 +131,7 @@ def identify(
     """
     n_classes = len(data.classes)
     point = mode == "point"
-    joint = cross_fit(data, nuisance, cv=cv, in_halves=point, n_jobs=n_jobs, random_state=random_state)
+    joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point)
     slope, probabilities = None, None
     if point:
         by_leniency = instrument == "leniency"
@@ -141,10 +139,10 @@ def identify(
         moments, own = held_out_slopes(joint, data, codes)
         shrinkage = 0.0
         if joint.in_halves and not data.decision.all():
-            warn_if_not_allowed(data, joint, random_state=random_state, stacklevel=5)
+            warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=5)
         if by_leniency:
             shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
         slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
-    bounds, crossed = identified_bounds(joint, data.X, n_classes, label_range, held_out=True)
+    bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
     identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
     return identified, TrainingRows(bounds, crossed, probabilities)

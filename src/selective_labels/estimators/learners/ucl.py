@@ -1,18 +1,22 @@
 """Unified cost-sensitive learning: Algorithm 1 of Chen, Li and Mao (2025) as a scikit-learn classifier."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.estimators.base import SelectiveClassifier, check_cost, read_features
+from selective_labels.estimators.base import (
+    SelectiveClassifier,
+    check_cost,
+    full_label_accuracy,
+    read_features,
+)
 from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
 from selective_labels.estimators.learners.linear import fit_linear
 from selective_labels.estimators.learners.neural import fit_neural
@@ -25,6 +29,9 @@ from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
 from selective_labels.nuisance.features import boosting, one_hot_before
 from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import InputError, require_choice
+from selective_labels.support.seeding import draw_seeds
 
 
 def _in_point_mode(classifier: "UCLClassifier") -> bool:
@@ -123,29 +130,26 @@ class UCLClassifier(SelectiveClassifier):
 
     def _learn(self, data: SelectiveLabels) -> None:
         surrogate = self._check_parameters(data)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        seeds = draw_seeds(self.random_state, 2)
         self.decision_makers_ = data.decision_makers
         self._identified, rows = identify_once(
             self.memory,
-            data,
+            data.bare(),
             mode=self.mode,
             instrument=self.instrument,
-            nuisance=self.nuisance,
             label_range=self.label_range,
             cost=None if self.cost is None else np.asarray(self.cost, dtype=float),
-            cv=self.cv,
-            n_jobs=self.n_jobs,
-            random_state=int(seeds[0]),
+            fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
         )
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
             self.shrinkage_ = self._identified.slope.shrinkage
-        weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
+        weight = data.weights
         costs, gains = self._identified.costs_and_gains(rows.known)
-        problem = CostSensitiveProblem(data.X, costs, gains, weight, data.categorical)
-        self._score = self._fit_score(problem, surrogate, int(seeds[1]))
-        plug_in = isinstance(self._score, PlugIn)
-        chosen = (-problem.costs if plug_in else self._score.scores(data.X)).argmax(axis=1)
+        problem = CostSensitiveProblem(data.features, costs, gains, weight, data.categorical)
+        self._scores = self._fit_score(problem, surrogate, seeds[1])
+        plug_in = isinstance(self._scores, PlugIn)
+        chosen = (-problem.costs if plug_in else self._scores.scores(data.features)).argmax(axis=1)
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
@@ -202,50 +206,25 @@ class UCLClassifier(SelectiveClassifier):
         """Rows at which only one class can be best, (n_samples,) bool."""
         return decided(self.predict_bounds(X), self._identified.cost)
 
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        decision_maker: Any = None,
-        decision: Any = None,
-        sample_weight: Any = None,
-    ) -> float:
-        """Estimated lower bound of accuracy on everybody; plain accuracy only if every label is seen.
-
-        Parameters
-        ----------
-        X, y, decision_maker, decision, sample_weight : as in ``fit``
-
-        Returns
-        -------
-        float
-        """
-        prediction = self.predict(X)
-        makers = np.zeros(len(prediction), dtype=int) if decision_maker is None else decision_maker
-        data = SelectiveLabels.from_arrays(
-            read_features(self, X), y, decision_maker=makers, decision=decision, sample_weight=sample_weight
-        )
+    def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         if (data.y != HOLE).all():
-            return float(accuracy_score(data.classes[data.y], prediction, sample_weight=data.sample_weight))
-        if decision_maker is None:
-            raise ValueError(
-                "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy."
+            return full_label_accuracy(data, predicted)
+        if not data.decision_makers_given:
+            raise InputError(
+                "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy.",
+                "decision_maker",
             )
-        chosen = np.searchsorted(self.classes_, prediction)
-        return _accuracy_lower_bound(data, chosen, self)
+        chosen = np.searchsorted(self.classes_, predicted)
+        return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
     def _check_parameters(self, data: SelectiveLabels) -> str:
         """Refuse what does not fit together; return the surrogate to use."""
-        for name, allowed in (("mode", ("partial", "point")), ("instrument", ("leniency", "numeric"))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}."
-                )
+        require_choice("mode", self.mode, ("partial", "point"))
+        require_choice("instrument", self.instrument, ("leniency", "numeric"))
         check_cost(self.cost, data.classes)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
             if self.mode == "point":
-                raise ValueError("decision_maker has one value only; point mode needs two or more.")
+                raise InputError("decision_maker has one value only; point mode needs two or more.")
             warnings.warn(
                 "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
                 UserWarning,
@@ -256,7 +235,7 @@ class UCLClassifier(SelectiveClassifier):
             and self.instrument == "numeric"
             and data.decision_makers.dtype.kind not in "iufb"
         ):
-            raise ValueError(
+            raise InputError(
                 "instrument='numeric' needs a decision_maker of numbers; use 'leniency' for names."
             )
         return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
@@ -273,7 +252,7 @@ class UCLClassifier(SelectiveClassifier):
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._score.scores(read_features(self, X))
+        return self._scores.scores(read_features(self, X))
 
 
 def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
@@ -281,7 +260,7 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
     coded = data.coded_like(classifier.classes_, classifier.decision_makers_)
     known = np.flatnonzero(coded.decision_maker_codes >= 0)
     if not len(known):
-        raise ValueError(
+        raise InputError(
             "decision_maker holds no id that fit has seen; score cases of the same decision-makers."
         )
     if len(known) < len(coded):
@@ -302,12 +281,12 @@ def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
     """Refuse invalid pairs of estimator and surrogate with the valid ones; resolve "auto"."""
     names = ("linear", "plug-in", "neural")
     if isinstance(estimator, str) and estimator not in names:
-        raise ValueError(
+        raise InputError(
             f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
         )
     classifier = hasattr(estimator, "fit") and is_classifier(estimator)
     if not (estimator is None or isinstance(estimator, str) or classifier):
-        raise ValueError(f"estimator={estimator!r} is not a scikit-learn classifier.")
+        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.")
     valid: tuple[str, ...] = ()
     if isinstance(estimator, str) and estimator != "plug-in":
         valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())
@@ -317,7 +296,7 @@ def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
         allowed = ", ".join(map(repr, ("auto", *valid)))
         known = estimator is None or isinstance(estimator, str)
         name = repr(estimator) if known else type(estimator).__name__
-        raise ValueError(
+        raise InputError(
             f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
             f"valid: {allowed}."
         )

@@ -1,0 +1,9 @@
+"""A selectively labeled table: its roles named and checked once; the way in for everything."""
+
+from selective_labels.data.classes import class_code
+from selective_labels.data.columns import as_series
+from selective_labels.data.reading import read_data, read_labels
+from selective_labels.data.roles import HOLE, ROLES
+from selective_labels.data.selective_labels import SelectiveLabels
+
+__all__ = ["HOLE", "ROLES", "SelectiveLabels", "as_series", "class_code", "read_data", "read_labels"]

@@ -1,0 +1,206 @@
+"""One column of any origin, checked for its role: what is wrong with it is said in one sentence."""
+
+from collections.abc import Callable
+from datetime import date, time, timedelta
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
+
+from selective_labels.data.roles import HOLE
+from selective_labels.support.errors import InputError
+
+
+class Labels(NamedTuple):
+    """Codes of labels with holes, sorted classes, which were seen, and which were given but do not count."""
+
+    codes: np.ndarray
+    classes: np.ndarray
+    seen: np.ndarray
+    ignored: np.ndarray
+
+
+class Coded(NamedTuple):
+    """Codes of a column into its sorted values."""
+
+    codes: np.ndarray
+    values: np.ndarray
+
+
+def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
+    """One column of any origin as a pandas series with a plain index."""
+    label = getattr(values, "name", None)  # a frame may have a column of that name
+    if isinstance(values, nw.Series):
+        values = values.to_native()
+    if not isinstance(values, (np.ndarray, pd.Series, list, tuple)):
+        native = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
+        values = native.to_list() if isinstance(native, nw.Series) else _as_list(values)
+    if np.ndim(values) == 2 and np.shape(values)[1] == 1:
+        values = np.ravel(values)
+    if np.ndim(values) != 1:
+        raise InputError.about(name, f"must be one column, not an array of shape {np.shape(values)}.")
+    if len(values) != n_samples:
+        raise InputError.about(
+            name, f"has {len(values)} rows and X has {n_samples}; they must be of equal length."
+        )
+    # Whole numbers with holes among them stay whole numbers only as objects.
+    series = pd.Series(values, dtype=object if isinstance(values, (list, tuple)) else None)
+    series = series.reset_index(drop=True)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = pd.Series(series.to_list(), dtype=object)
+    inferred = series.dtype == object and not series.isna().any()
+    return (series.infer_objects() if inferred else series).rename(label if isinstance(label, str) else None)
+
+
+def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
+    """Labels with holes; with decisions, these say which labels count.
+
+    Examples
+    --------
+    >>> labels = read_label_column(["no", None, "yes"], None, 3)
+    >>> labels.codes, labels.classes.tolist()
+    (array([ 0, -1,  1]), ['no', 'yes'])
+    """
+    labels = as_series(y, "y", n_samples)
+    missing = labels.isna().to_numpy()
+    if decision is None:
+        seen = ~(missing | _is_minus_one(labels))
+        ignored = np.zeros(n_samples, dtype=bool)
+    else:
+        seen = _read_decisions(decision, n_samples)
+        refuse_rows(
+            seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0"
+        )
+        ignored = ~seen & ~missing
+    codes, classes = _label_codes(labels, seen)
+    return Labels(codes, classes, seen, ignored)
+
+
+def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded]:
+    """Ids as given, and coded."""
+    makers = as_series(values, "decision_maker", n_samples)
+    refuse_rows(makers.isna().to_numpy(), "decision_maker", "is missing", "drop these rows or give an id")
+    return makers.to_numpy(), _sorted_codes(makers)
+
+
+def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
+    """Groups or strata, coded."""
+    if values is None:
+        return None
+    series = as_series(values, name, n_samples)
+    refuse_rows(series.isna().to_numpy(), name, "is missing", "drop these rows or give them a value")
+    return _sorted_codes(series)
+
+
+def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
+    """Sample weights, not negative."""
+    if sample_weight is None:
+        return None
+    series = as_series(sample_weight, "sample_weight", n_samples)
+    weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float)
+    wrong = ~np.isfinite(weight) | (weight < 0)
+    refuse_rows(wrong, "sample_weight", "is negative or not a number", "mend it")
+    if not weight.any():
+        raise InputError.about("sample_weight", "is zero everywhere.")
+    return weight
+
+
+def read_assignment(
+    assignment: np.ndarray | Callable[[Any], np.ndarray] | None, X: Any, n_samples: int, n_makers: int
+) -> np.ndarray | None:
+    """Known probabilities of decision-makers, given or computed from the features."""
+    if assignment is None:
+        return None
+    values = np.asarray(assignment(X) if callable(assignment) else assignment, dtype=float)
+    if values.shape != (n_samples, n_makers):
+        raise InputError.about(
+            "assignment",
+            f"has shape {values.shape}; it must be (rows, decision-makers) = {(n_samples, n_makers)}, "
+            "decision-makers in sorted order.",
+        )
+    right = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= 1e-6)  # NaN is neither
+    refuse_rows(~right, "assignment", "is not a probability distribution", "each row must sum to one")
+    return values
+
+
+def refuse_rows(bad: np.ndarray, argument: str, what: str, remedy: str) -> None:
+    """Raise if any row is bad, and name the first few."""
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+        raise InputError.about(argument, f"{what} in {len(rows)} rows ({shown}): {remedy}.")
+
+
+def _as_list(values: Any) -> Any:
+    return values.to_pylist() if hasattr(values, "to_pylist") else np.asarray(values)  # pyarrow.Array
+
+
+def _is_minus_one(labels: pd.Series) -> np.ndarray:
+    if pd.api.types.is_bool_dtype(labels):
+        return np.zeros(len(labels), dtype=bool)
+    if pd.api.types.is_numeric_dtype(labels):
+        return (labels == HOLE).fillna(False).to_numpy(dtype=bool)
+    numbers = [
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and v == HOLE for v in labels
+    ]
+    return np.array(numbers, dtype=bool)
+
+
+def _read_decisions(decision: Any, n_samples: int) -> np.ndarray:
+    series = as_series(decision, "decision", n_samples)
+    valid = series.isin([0, 1]).to_numpy() if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    remedy = "code it as 1 where the label is revealed, else 0"
+    refuse_rows(~valid, "decision", "is neither 0 nor 1", remedy)
+    return series.astype(float).to_numpy() == 1
+
+
+def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and sorted classes of what was seen; nothing else is looked at."""
+    if not seen.any():
+        raise InputError.about(
+            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+        )
+    visible = labels[seen]
+    values = np.asarray(visible.to_list()) if visible.dtype != object else visible.infer_objects().to_numpy()
+    if values.dtype.kind in "US":
+        values = values.astype(object)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InputError("Input y contains infinity; labels must be classes.", "y")
+    if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
+        raise InputError.about(
+            "y", "holds dates; labels must be classes (strings, whole numbers or booleans)."
+        )
+    try:
+        classes, inverse = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise InputError.about("y", f"mixes labels of types {', '.join(kinds)}; use one type.") from None
+    _refuse_measurements(values)
+    codes = np.full(len(labels), HOLE)
+    codes[seen] = inverse
+    return codes, classes
+
+
+def _refuse_measurements(values: np.ndarray) -> None:
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        raise InputError(str(error), "y") from None
+
+
+def _sorted_codes(series: pd.Series) -> Coded:
+    codes, uniques = pd.factorize(series)
+    values = np.asarray(uniques)
+    try:
+        order = np.argsort(values, kind="stable")
+    except TypeError:  # ids of several types have no order of their own
+        order = np.argsort([str(value) for value in values], kind="stable")
+    rank = np.empty(len(values), dtype=int)
+    rank[order] = np.arange(len(values))
+    return Coded(rank[codes], values[order])
+
+
+def _is_text(series: pd.Series) -> bool:
+    return bool(pd.api.types.is_string_dtype(series)) and not pd.api.types.is_bool_dtype(series)

@@ -1,0 +1,92 @@
+"""The one reader: whichever way a table was given, a checked object comes out."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.support.errors import InputError
+
+
+def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> SelectiveLabels:
+    """One checked object of a :class:`SelectiveLabels`, or of features, labels and the keywords of roles.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or features
+    y : labels with holes, unless the first is a SelectiveLabels
+    need_features : bool
+        Whether features without a column are an error.
+    roles
+        Those of :data:`selective_labels.data.ROLES`; None stands for a role that was not given.
+
+    Returns
+    -------
+    SelectiveLabels
+        Coded by what occurs in its rows.
+
+    Examples
+    --------
+    >>> data = read_data([[1.0], [2.0]], [1, -1], decision_maker=["a", "b"])
+    >>> read_data(data) is data
+    True
+    >>> read_data(data, decision_maker=["a", "b"])
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: decision_maker is given twice: ...
+    """
+    if isinstance(X, SelectiveLabels):
+        _refuse_doubled({"y": y, **roles})
+        data = X.compact()
+    else:
+        data = _of_keywords(X, y, roles)
+    if need_features and not data.features.shape[1]:
+        raise InputError(
+            f"Found array with 0 feature(s) (shape={data.features.shape}) while a minimum of 1 is required.",
+            "X",
+        )
+    return data
+
+
+def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> SelectiveLabels:
+    """One checked object for methods that need no features.
+
+    Parameters
+    ----------
+    y : SelectiveLabels, or labels with holes
+    method : str
+        Its name, for a warning if a SelectiveLabels has roles that it does not use.
+    uses : iterable of str
+        The roles that it does use.
+    roles
+        As in :func:`read_data`.
+
+    Examples
+    --------
+    >>> read_labels([1, None], "contraction", ["decision_maker"], decision_maker=["a", "b"]).y
+    array([ 0, -1])
+    """
+    if not isinstance(y, SelectiveLabels):
+        return _of_keywords(None, y, roles)
+    data = read_data(y, need_features=False, **roles)
+    has = {"sample_weight": data.sample_weight, "groups": data.groups, "strata": data.strata}
+    unused = [role for role, values in has.items() if values is not None and role not in set(uses)]
+    if unused:
+        warnings.warn(
+            f"{method} does not use {' and '.join(unused)}, which the data have.", UserWarning, stacklevel=3
+        )
+    return data
+
+
+def _refuse_doubled(given: dict[str, Any]) -> None:
+    for name, values in given.items():
+        if values is not None:
+            raise InputError.about(
+                name, "is given twice: the SelectiveLabels has it already; leave the argument out."
+            )
+
+
+def _of_keywords(X: Any, y: Any, roles: dict[str, Any]) -> SelectiveLabels:
+    if y is None:
+        raise InputError("y is missing: give labels with holes, or one SelectiveLabels instead of X.", "y")
+    return SelectiveLabels.from_arrays(X, y, **roles)

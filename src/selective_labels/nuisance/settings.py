@@ -1,0 +1,73 @@
+"""How nuisance models are fitted: one object for all that travels with them."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.support.errors import InputError
+from selective_labels.support.seeding import as_seed
+
+
+@dataclass(frozen=True)
+class FittingSettings:
+    """Model, folds, repetitions, jobs, seed and propensity.
+
+    Attributes
+    ----------
+    nuisance
+        See :func:`selective_labels.nuisance.selection.candidates`.
+    cv : int, splitter or iterable of folds
+    n_repeats : int
+        Repetitions of cross-fitting.
+    n_jobs : int or None
+    seed : int or None
+    propensity : "shares" or "model"
+        See :func:`selective_labels.nuisance.propensity.arm_propensity`.
+
+    Examples
+    --------
+    >>> FittingSettings.read("logistic", random_state=np.random.RandomState(0)).seed
+    209652396
+    """
+
+    nuisance: Any = None
+    cv: Any = 5
+    n_repeats: int = 1
+    n_jobs: int | None = None
+    seed: int | None = None
+    propensity: str = "shares"
+
+    @classmethod
+    def read(cls, nuisance: Any = None, *, random_state: Any = None, **others: Any) -> Self:
+        """Read what a public entry was given; `random_state` may be all that scikit-learn takes."""
+        settings = cls(nuisance, seed=as_seed(random_state), **others)
+        if settings.n_repeats < 1:
+            raise InputError(f"n_repeats={settings.n_repeats} must be one or more.", "n_repeats")
+        return settings
+
+    @property
+    def repeated_seeds(self) -> list[int]:
+        """A seed for each repetition."""
+        return np.random.SeedSequence(self.seed).generate_state(self.n_repeats).tolist()
+
+    def cross_fit(
+        self,
+        data: SelectiveLabels,
+        *,
+        seed: int | None,
+        in_halves: bool = False,
+        n_groups: int | None = None,
+    ) -> CrossFit:
+        """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
+        return cross_fit(
+            data.bare(),
+            self.nuisance,
+            cv=self.cv,
+            in_halves=in_halves,
+            n_groups=n_groups,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
