@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_array
 
+from selective_labels.support.errors import InputError
+
 NUMBER, CATEGORY, DATE = "number", "category", "date"
 WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
 # What pandas calls the content of a column of Python objects, where it is not text.
@@ -90,7 +92,9 @@ class TableCoding:
         if table is None:
             if set(self.kinds) <= {NUMBER}:
                 return X
-            raise ValueError("X is an array, and fit had a table with text or dates; give such a table.")
+            raise InputError.about(
+                "X", "is an array, and fit had a table with text or dates; give such a table."
+            )
         columns = list(table.iter_columns())
         kinds = [_kind(column) for column in columns]
         if {*self.kinds, *kinds} <= {NUMBER}:
@@ -107,9 +111,10 @@ class TableCoding:
         present = _objects(column).dropna()
         if not len(present):
             return np.full(len(column), np.nan)
-        raise ValueError(
-            f"X has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
-            f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}."
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
+            f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}.",
         )
 
 
@@ -125,8 +130,7 @@ def coded_features(X: Any) -> tuple[np.ndarray, tuple[int, ...]]:
     refuse_repeated_names(X)
     coding = TableCoding.of(X)
     numbers = X if coding is None else coding.code(X)
-    numbers = check_array(numbers, dtype="numeric", ensure_all_finite="allow-nan").astype(float, copy=False)
-    return numbers, () if coding is None else coding.categorical
+    return _finite_or_missing(numbers), () if coding is None else coding.categorical
 
 
 def as_table(X: Any) -> nw.DataFrame | None:
@@ -147,7 +151,16 @@ def refuse_repeated_names(frame: Any) -> None:
     names = pd.Series([] if columns is None else list(columns), dtype=object)
     repeated = sorted(set(names[names.duplicated()].map(repr)))
     if repeated:
-        raise ValueError(f"The table has several columns named {', '.join(repeated)}; rename them.")
+        raise InputError(f"The table has several columns named {', '.join(repeated)}; rename them.", "X")
+
+
+def _finite_or_missing(numbers: Any) -> np.ndarray:
+    """Let scikit-learn refuse what no model can read, such as infinity or an empty table."""
+    try:
+        checked = check_array(numbers, dtype="numeric", ensure_all_finite="allow-nan")
+    except ValueError as error:
+        raise InputError(str(error), "X") from None
+    return checked.astype(float, copy=False)
 
 
 def _kind(column: nw.Series) -> str:
@@ -155,9 +168,10 @@ def _kind(column: nw.Series) -> str:
     # A column of Python objects may hold anything, whatever its first values are.
     content = pd.api.types.infer_dtype(_objects(column)) if isinstance(dtype, OPAQUE) else ""
     if isinstance(dtype, STRANGE) or content == "complex":
-        raise ValueError(
-            f"X has a column {column.name!r} of type {content or dtype}, which is neither number, text, "
-            "category nor date; convert it or leave it out."
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} of type {content or dtype}, which is neither number, text, "
+            "category nor date; convert it or leave it out.",
         )
     if isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration)):
         return DATE
@@ -201,9 +215,10 @@ def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
     try:
         rows, values = pd.factorize(_objects(column))
     except TypeError:
-        raise ValueError(
-            f"X has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
-            "leave it out."
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
+            "leave it out.",
         ) from None
     return rows, [_text(value) for value in values]
 
