@@ -16,9 +16,9 @@ LEARNERS = {"diagnostics", "estimators", "evaluation", "inference", "literature"
 # What one table says, its rendering, and files in and out.
 PAGES = {"assessment", "report", "saving", "tables"}
 MAY_KNOW = {
-    "identification": set(),
+    "identification": {"support"},
     "support": set(),
-    "features": set(),
+    "features": {"support"},
     "data": {"features"},
     "nuisance": {"data", "identification", "support"},
     # Point learning and evaluation under NUCEM warn with the code of a check: diagnostics come before them.
@@ -27,7 +27,7 @@ MAY_KNOW = {
     "estimators": FOUNDATION | {"diagnostics"},
     "evaluation": FOUNDATION | {"diagnostics", "inference"},
     "literature": FOUNDATION | {"evaluation", "inference"},
-    "datasets": set(),
+    "datasets": {"support"},
     "assessment": FOUNDATION | LEARNERS | {"datasets", ""},
     "report": FOUNDATION | {"assessment"},
     "tables": FOUNDATION,
@@ -75,6 +75,16 @@ def test_imports_go_one_way(path):
 def test_identification_imports_numpy_and_scipy_only(path):
     tops = {name.split(".")[0] for name in imported_modules(path)}
     assert tops <= {"numpy", "scipy", PACKAGE} | sys.stdlib_module_names
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if part_of(path) in ("identification", "support")],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
+def test_the_lowest_rooms_know_of_others_only_how_to_refuse(path):
+    own = (f"{PACKAGE}.{part_of(path)}", f"{PACKAGE}.support.errors.")
+    assert all(name.startswith(own) for name in imported_modules(path) if name.split(".")[0] == PACKAGE)
 
 
 def test_the_parser_sees_every_kind_of_import(tmp_path, monkeypatch):

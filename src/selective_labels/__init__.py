@@ -36,16 +36,19 @@ if TYPE_CHECKING:
         sensitivity_curve,
     )
     from selective_labels.saving import load_model, save_model
+    from selective_labels.support.errors import DiagnosticWarning, InputError
 
 __all__ = [
     "Bounds",
     "Comparison",
     "Diagnosis",
+    "DiagnosticWarning",
     "DoublyRobustClassifier",
     "Evaluation",
     "Evaluations",
     "ExpertConsistencyClassifier",
     "IPWClassifier",
+    "InputError",
     "Metric",
     "SelectedSampleClassifier",
     "SelectiveLabels",
@@ -74,11 +77,13 @@ _ROOM = {
     "Bounds": "identification",
     "Comparison": "evaluation",
     "Diagnosis": "diagnostics",
+    "DiagnosticWarning": "support.errors",
     "DoublyRobustClassifier": "estimators.baselines",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
     "ExpertConsistencyClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
+    "InputError": "support.errors",
     "Metric": "evaluation",
     "SelectedSampleClassifier": "estimators.baselines",
     "SelectiveLabels": "data",

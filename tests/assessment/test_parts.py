@@ -15,22 +15,24 @@ from selective_labels.assessment.thresholds import own_threshold
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import score_sample
+from selective_labels.support.errors import DiagnosticWarning, InputError
 from tests.assessment.samples import Store
 from tests.evaluation.samples import fully_labeled
 
 
-def test_a_mistake_in_the_program_is_not_hidden():
+@pytest.mark.parametrize("mistake", [TypeError("a bug"), ValueError("a bug")])
+def test_a_mistake_in_a_program_is_not_hidden(mistake):
     def broken():
-        raise TypeError("a bug")
+        raise mistake
 
-    with pytest.raises(TypeError, match="a bug"):
+    with pytest.raises(type(mistake), match="a bug"):
         compute_part("models", broken, Store())
 
 
 def test_a_section_without_numbers_is_not_stored():
     def impossible():
         warnings.warn("too few rows", UserWarning, stacklevel=1)
-        raise ValueError("one class only")
+        raise InputError("one class only")
 
     store = Store()
     part = compute_part("models", impossible, store)
@@ -42,7 +44,7 @@ def test_warnings_for_users_become_notes_and_others_go_on():
     def warned():
         warnings.warn("too few rows", UserWarning, stacklevel=1)
         warnings.warn("too few rows", UserWarning, stacklevel=1)
-        warnings.warn("SL101 (in the diagnosis already)", UserWarning, stacklevel=1)
+        warnings.warn(DiagnosticWarning("SL101", "in the diagnosis already"), stacklevel=1)
         warnings.warn("old name", FutureWarning, stacklevel=1)
         return Part({})
 

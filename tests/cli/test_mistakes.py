@@ -185,13 +185,16 @@ def test_the_shells_own_mistakes_have_status_two(run, data):
         assert run(*arguments).exit_code == 2
 
 
-def test_an_unexpected_error_asks_for_a_report(refused, run, data, monkeypatch):
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])
+def test_an_unexpected_error_asks_for_a_report(refused, data, monkeypatch, kind):
+    """Libraries raise ValueError too, and what they say is not about the user's data."""
+
     def broken(*_, **__):
-        raise RuntimeError("a bug")
+        raise kind("a bug")
 
     monkeypatch.setattr("selective_labels.diagnostics.diagnose", broken)
     message = refused("check", data, *ROLES, *FEATURES)
-    assert "RuntimeError: a bug" in message
+    assert f"Something unexpected happened ({kind.__name__}: a bug)" in message
     assert "--debug" in message
 
 

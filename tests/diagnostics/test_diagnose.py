@@ -10,6 +10,7 @@ from selective_labels.diagnostics.results import FAMILIES, STATUSES, worst
 from selective_labels.diagnostics.run import CHECKS
 from selective_labels.diagnostics.verdict import ASSUMPTIONS
 from selective_labels.nuisance.cross_fit import cross_fit
+from selective_labels.support.errors import DiagnosticWarning
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import seed
 
@@ -202,5 +203,6 @@ def test_no_warning_where_nucem_holds():
 
 
 def test_warning_carries_the_code():
-    with pytest.warns(UserWarning, match="SL101"):
+    with pytest.warns(DiagnosticWarning, match=r"^SL101 \(.*diagnose\(\) for all checks\.$") as caught:
         assert not warn_if_not_allowed(*fitted(designs.plain(1000, 8, seed(), leniency_spread=0.0)))
+    assert caught[0].message.code == "SL101"

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels.features.coding import CATEGORY, DATE, NUMBER, TableCoding, coded_features, not_numbers
+from selective_labels.support.errors import InputError
 
 COLUMNS = {
     "age": [31.5, None, 4.0],
@@ -158,9 +159,23 @@ def test_an_array_cannot_stand_for_a_table_with_text():
         (lambda: pd.DataFrame({"x": [1j, 0j], "text": ["a", "b"]}), "column 'x' of type complex"),
         (lambda: pd.DataFrame([[1, "a"]], columns=["x", "x"]), "several columns named 'x'"),
         (lambda: pd.DataFrame({"x": [np.inf, 0.0], "text": ["a", "b"]}), "infinity"),
+        (lambda: np.array([[np.inf, 0.0]]), "infinity"),
+        (lambda: np.empty((0, 2)), "0 sample"),
+        (lambda: np.array([["a"], [1]], dtype=object), "could not convert string to float: 'a'"),
     ],
-    ids=["lists", "times of day", "objects", "complex numbers", "repeated names", "infinite"],
+    ids=[
+        "lists",
+        "times of day",
+        "objects",
+        "complex numbers",
+        "repeated names",
+        "infinite in a table",
+        "infinite",
+        "empty",
+        "text in an array",
+    ],
 )
 def test_what_cannot_be_a_feature_is_named(table, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         coded_features(table())
+    assert caught.value.argument == "X"

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from selective_labels.features.kinds import kind_by_content
 from selective_labels.tables import FeatureRules, Roles, TableError, as_kind, prepare_table
 from selective_labels.tables.features import chosen_columns
-from selective_labels.features.kinds import kind_by_content
 from selective_labels.tables.prepare import label_values
 
 ROLES = Roles(label="failed", decision_maker="officer", decision="released")

@@ -14,6 +14,7 @@ from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation.subject import ArraySubject, ClassifierSubject, read_subject
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
+from selective_labels.support.errors import InputError
 
 HALVES = (
     "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
@@ -85,7 +86,9 @@ def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender
     """A column of the user's predictions: classes, probabilities of all classes, or those of the event."""
     data = cases.data
     if pd.isna(values).any():
-        raise ValueError(f"predictions are missing in {pd.isna(values).sum()} places: predict every case.")
+        raise InputError.about(
+            "predictions", f"are missing in {pd.isna(values).sum()} places: predict every case."
+        )
     if values.ndim == 1 and _are_chances(values, data.classes):
         chance = values.astype(float)
         values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
@@ -164,8 +167,9 @@ def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:
     if values.dtype.kind != "f" or len(classes) != 2 or np.isin(values, classes).all():
         return False
     if values.min() < 0.0 or values.max() > 1.0:
-        raise ValueError(
-            "predictions are numbers that are neither classes nor between 0 and 1; give predicted classes, "
-            "or the probability of the event."
+        raise InputError.about(
+            "predictions",
+            "are numbers that are neither classes nor between 0 and 1; give predicted classes, "
+            "or the probability of the event.",
         )
     return True

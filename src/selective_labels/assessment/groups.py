@@ -14,6 +14,7 @@ from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.support.errors import InputError
 
 
 def groups_part(
@@ -69,7 +70,7 @@ class _Found:
             pair = {label: cells[label], largest: cells[largest]}
             try:
                 results = evaluate_sample(sample, subject, [metric], pair, assumptions=[assumption])
-            except ValueError as error:
+            except InputError as error:
                 self.notes.append(f"{label}. {undefined(metric, error)}")
                 continue
             self.evaluations.append(results[0])

@@ -9,6 +9,7 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
+from selective_labels.support.errors import UndefinedError
 
 MOST_SHOWN = 200
 
@@ -21,7 +22,7 @@ def leniency_part(data: SelectiveLabels, event: int) -> Part:
     try:
         rates = adjusted_leniency(Context(replace(data, X=np.zeros((len(data), 0)))))
     except NotApplicableError as reason:
-        raise ValueError(f"Leniency cannot be compared: {reason}") from None
+        raise UndefinedError(f"Leniency cannot be compared: {reason}", "decision_maker") from None
     codes, n_makers = data.decision_maker_codes, data.n_decision_makers
     labeled = np.bincount(codes, data.decision, n_makers)
     events = np.bincount(codes, data.y == event, n_makers)

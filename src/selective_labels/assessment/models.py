@@ -13,6 +13,7 @@ from selective_labels.evaluation.metrics import AnyMetric, Auc
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.support.errors import InputError
 
 
 def models_part(
@@ -29,7 +30,7 @@ def models_part(
             subject = subject_of(contender, metric, sample.data.classes)
             try:
                 results += evaluate_sample(sample, subject, [metric], assumptions=[assumption])
-            except ValueError as error:
+            except InputError as error:
                 notes.append(undefined(metric, error))
         models.append(
             {
@@ -50,7 +51,7 @@ def subject_of(contender: Contender, metric: AnyMetric, classes: np.ndarray) -> 
     return contender.subject(classes)
 
 
-def undefined(metric: AnyMetric, error: ValueError) -> str:
+def undefined(metric: AnyMetric, error: InputError) -> str:
     """Say which metric has no value, and why."""
     text = str(error)
     return f"Left out: {text if metric.name in text else f'{metric.name}: {text}'}"

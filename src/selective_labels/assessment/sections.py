@@ -1,12 +1,11 @@
 """Parts of a document: computed once, kept by whoever wants to resume, or missing for a stated reason."""
 
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-CHECK_CODE = re.compile(r"SL\d+ ")
+from selective_labels.support.errors import DiagnosticWarning, InputError
 
 
 class SectionStore(Protocol):
@@ -36,13 +35,13 @@ class Part:
 def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | None) -> Part:
     """Take a section from the store, or compute it and put it there.
 
-    A section that the data do not allow (a `ValueError`) says why it is missing; any other error is a mistake
-    in the program and is raised. What the library warns of becomes notes.
+    A section that the data do not allow (an `InputError`) says why it is missing; any other error is a
+    mistake in a program and is raised. What the library warns of becomes notes.
 
     Examples
     --------
     >>> def refuse():
-    ...     raise ValueError("y shows only one class.")
+    ...     raise InputError("y shows only one class.")
     >>> compute_part("models", refuse, None).content
     {'missing': 'y shows only one class.'}
     """
@@ -53,7 +52,7 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
         warnings.simplefilter("always")
         try:
             part = compute()
-        except ValueError as error:
+        except InputError as error:
             return Part({"missing": str(error)}, tuple(_notes(caught)))
     part = Part(part.content, (*part.notes, *_notes(caught)))
     if store is not None:
@@ -64,10 +63,12 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
 def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
     """Texts of what users are warned of; other warnings are for programmers and go on their way.
 
-    What begins with the code of a check is in the diagnosis already.
+    What a check found is in the diagnosis already.
     """
+    texts: dict[str, None] = {}
     for each in caught:
         if not issubclass(each.category, UserWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    texts = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
-    return [text for text in dict.fromkeys(texts) if not CHECK_CODE.match(text)]
+        elif not issubclass(each.category, DiagnosticWarning):
+            texts[str(each.message)] = None
+    return list(texts)

@@ -15,6 +15,7 @@ from selective_labels.evaluation.thresholds import (
     threshold_curve_of_sample,
 )
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.support.errors import InputError
 
 
 def thresholds_part(
@@ -39,7 +40,9 @@ def thresholds_part(
             }
         )
     if not models:
-        raise ValueError("Only predicted classes are known; a threshold needs a score or a probability.")
+        raise InputError(
+            "Only predicted classes are known; a threshold needs a score or a probability.", "predictions"
+        )
     return Part({"models": models})
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from selective_labels.support.errors import InputError
+
 # Not options of the job itself.
 NEVER_SAVED = ("config", "save_config", "help")
 
@@ -21,7 +23,7 @@ class ConfigurableCommand(TyperCommand):
         ctx.meta["arguments"] = list(args)
         try:
             args = [*_from_file(self, args), *args]
-        except ValueError as error:
+        except InputError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(1) from None
         return super().parse_args(ctx, args)
@@ -72,7 +74,7 @@ def _from_file(command: Any, args: list[str]) -> list[str]:
     extra: list[str] = []
     for key, value in _read_toml(path).items():
         if key not in known:
-            raise ValueError(f"{path}: {key!r} is not an option of {command.name}.")
+            raise InputError(f"{path}: {key!r} is not an option of {command.name}.", "config")
         if key not in given:
             extra += _arguments(key, value, path)
     return extra
@@ -91,11 +93,13 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ValueError(f"There is no file {path}.") from None
+        raise InputError(f"There is no file {path}.", "config") from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+        raise InputError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}.", "config"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not TOML: {error}.") from None
+        raise InputError(f"{path} is not TOML: {error}.", "config") from None
 
 
 def _arguments(key: str, value: Any, path: Path) -> list[str]:
@@ -104,7 +108,9 @@ def _arguments(key: str, value: Any, path: Path) -> list[str]:
         return [f"--{key}"] if value else []
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(each, str | int | float) for each in values):
-        raise ValueError(f"{path}: {key!r} must be text, a number, true or false, or a list of these.")
+        raise InputError(
+            f"{path}: {key!r} must be text, a number, true or false, or a list of these.", "config"
+        )
     return [f"--{key}={each}" for each in values]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from selective_labels.cli.interrupts import INTERRUPTED, say_interrupted
+from selective_labels.support.errors import InputError
 
 WRONG = 1
 LONGEST = 2000
@@ -34,7 +35,7 @@ def say(kind: str, message: object) -> None:
 def guarded(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command end with one sentence and a status, never with a traceback.
 
-    What users can mend (ValueError, a missing package, a full disk) ends with status 1; so does what they
+    What users can mend (InputError, a missing package, a full disk) ends with status 1; so does what they
     cannot, with a request to report it. ``selective-labels --debug`` shows the traceback.
     """
 
@@ -63,7 +64,7 @@ def _debugging(values: dict[str, Any]) -> bool:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, ValueError | ImportError):
+    if isinstance(error, InputError | ImportError):
         return str(error)
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "

@@ -10,6 +10,7 @@ from selective_labels.datasets.quadrature import normal_rule
 from selective_labels.datasets.random_streams import RandomState, draw_classes, draw_decisions, spawn_streams
 from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels
 from selective_labels.datasets.validation import check_count
+from selective_labels.support.errors import InputError
 
 N_FEATURES = 4
 _HIDDEN_IN_OUTCOME = 1.2
@@ -182,7 +183,9 @@ def make_decision_makers(
     check_count("n_classes", n_classes, 2)
     check_count("n_decision_makers", n_decision_makers, 1)
     if slack_class is not None and slack_class not in range(n_classes):
-        raise ValueError(f"slack_class must be None or a class 0..{n_classes - 1}, got {slack_class!r}.")
+        raise InputError.about(
+            "slack_class", f"must be None or a class 0..{n_classes - 1}, got {slack_class!r}."
+        )
 
     streams = spawn_streams(random_state)
     # A lone decision-maker stands in the middle of the grid.

@@ -10,6 +10,7 @@ from selective_labels.datasets.random_streams import RandomState, seed_sequence
 from selective_labels.datasets.sample import SelectiveSample
 from selective_labels.datasets.semi_synthetic import make_selective
 from selective_labels.datasets.validation import check_choice
+from selective_labels.support.errors import InputError
 
 LABEL = "RiskPerformance"
 EXTERNAL_RISK = "ExternalRiskEstimate"
@@ -55,10 +56,14 @@ def load_heloc(path: str | Path, *, special_as_missing: bool = False) -> tuple[p
     frame = pd.read_csv(path)
     absent = [column for column in (LABEL, EXTERNAL_RISK) if column not in frame]
     if absent:
-        raise ValueError(f"{path} is not the HELOC table: it has no column {' and no column '.join(absent)}.")
+        raise InputError(
+            f"{path} is not the HELOC table: it has no column {' and no column '.join(absent)}.", "path"
+        )
     unknown = sorted(set(frame[LABEL].astype(str)) - {"Good", "Bad"})
     if unknown:
-        raise ValueError(f"{LABEL} must be 'Good' or 'Bad', got also {', '.join(map(repr, unknown))}.")
+        raise InputError(
+            f"{LABEL} must be 'Good' or 'Bad', got also {', '.join(map(repr, unknown))}.", "path"
+        )
     X = frame.drop(columns=LABEL)
     if special_as_missing:
         X = X.mask(X.isin(SPECIAL_VALUES))

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from selective_labels.support.errors import InputError
+
 UNSEEN = -1
 _ROWS_PER_CHUNK = 4096
 
@@ -87,7 +89,7 @@ class Oracle(ABC):
         """Apply `function` to blocks of rows, so that quadrature nodes never meet all rows at once."""
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"X must have shape (n_samples, {self.n_features}), got {X.shape}.")
+            raise InputError.about("X", f"must have shape (n_samples, {self.n_features}), got {X.shape}.")
         # One empty block gives the right shape when there is no row at all.
         starts = range(0, max(len(X), 1), _ROWS_PER_CHUNK)
         return np.concatenate([function(X[start : start + _ROWS_PER_CHUNK]) for start in starts])

@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from selective_labels.datasets.random_streams import RandomState, draw_decisions, spawn_streams
 from selective_labels.datasets.sample import SelectiveSample, hide_labels
 from selective_labels.datasets.validation import check_choice, check_count, check_share
+from selective_labels.support.errors import InputError
 
 SELECTIONS = ("nucem", "uc")
 
@@ -142,17 +143,19 @@ def _out_of_fold_prediction(X: Any, codes: np.ndarray, generator: np.random.Gene
 def _class_codes(y: Any, n_samples: int) -> np.ndarray:
     y = np.asarray(y)
     if y.shape != (n_samples,):
-        raise ValueError(f"y must have one label for each of the {n_samples} rows of X, got shape {y.shape}.")
+        raise InputError.about(
+            "y", f"must have one label for each of the {n_samples} rows of X, got shape {y.shape}."
+        )
     if pd.isna(y).any():
-        raise ValueError("y must be fully labeled, but it has missing labels.")
+        raise InputError.about("y", "must be fully labeled, but it has missing labels.")
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError("y must have at least two classes.")
+        raise InputError.about("y", "must have at least two classes.")
     return codes
 
 
 def _row_numbers(name: str, values: Any, n_samples: int) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     if values.shape != (n_samples,) or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be {n_samples} finite numbers, one for each row of X.")
+        raise InputError.about(name, f"must be {n_samples} finite numbers, one for each row of X.")
     return values

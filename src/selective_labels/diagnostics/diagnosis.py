@@ -10,6 +10,7 @@ import pandas as pd
 from selective_labels.diagnostics import display, plots
 from selective_labels.diagnostics.results import FAMILIES, CheckResult, worst
 from selective_labels.diagnostics.verdict import Permission, permission
+from selective_labels.support.errors import require_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +83,7 @@ class Diagnosis:
         family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
             "skill" or "unconfounded"
         """
-        if family not in FAMILIES:
-            raise ValueError(f"family={family!r} is not one of {', '.join(map(repr, FAMILIES))}.")
+        require_choice("family", family, FAMILIES)
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str, *, given: str = "strata") -> Permission:

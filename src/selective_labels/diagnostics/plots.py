@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from selective_labels.support.drawing import new_axes
+from selective_labels.support.errors import UndefinedError, require_choice
 
 if TYPE_CHECKING:
     from selective_labels.diagnostics.diagnosis import Figures
@@ -17,8 +18,7 @@ MOST_NAMES = 30
 def draw(figures: "Figures", kind: str, ax: Any = None) -> Any:
     """Draw one kind of plot, and return the axes."""
     kinds = {"leniency": _leniency, "labels": _labels, "strength": _strength, "balance": _balance}
-    if kind not in kinds:
-        raise ValueError(f"kind={kind!r} is not one of {', '.join(map(repr, kinds))}.")
+    require_choice("kind", kind, tuple(kinds))
     ax = new_axes() if ax is None else ax
     kinds[kind](figures, ax)
     return ax
@@ -74,5 +74,5 @@ def _by_decision_maker(
 
 def _needed(values: np.ndarray | None) -> np.ndarray:
     if values is None:
-        raise ValueError("this could not be computed from the sample; the findings say why.")
+        raise UndefinedError("this could not be computed from the sample; the findings say why.", "kind")
     return values

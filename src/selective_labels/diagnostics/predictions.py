@@ -44,7 +44,7 @@ def case_model(fit: CrossFit, X: np.ndarray, model_rows: np.ndarray, rows: np.nd
             if labeled is None:
                 labeled = np.empty((len(rows), part.shape[1]))
             labeled[position[here]] = part
-    if labeled is None:
+    if labeled is None:  # a mistake of the caller, who knows how many rows there are
         raise ValueError("there is no row to predict.")
     decision = labeled.sum(axis=1)
     return CaseModel(decision, labeled / np.maximum(decision, np.finfo(float).tiny)[:, None])

@@ -8,6 +8,7 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import OK
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import DiagnosticWarning
 
 # Enough to tell a p-value from one in twenty.
 FEW_PERMUTATIONS = 99
@@ -47,11 +48,8 @@ def warn_if_not_allowed(
     for check in (conditional_strength.CHECK, overidentification.CHECK):
         result = context.result_of(check)
         if result.status != OK:
-            warnings.warn(
-                f"{result.code} ({result.name}, {result.status}): {result.message} {result.advice} "
-                "See diagnose() for all checks.".replace("  ", " "),
-                UserWarning,
-                stacklevel=stacklevel + 1,
-            )
+            parts = (result.message, result.advice, "See diagnose() for all checks.")
+            text = f"({result.name}, {result.status}): {' '.join(filter(None, parts))}"
+            warnings.warn(DiagnosticWarning(result.code, text), stacklevel=stacklevel + 1)
             return False
     return True

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.support.drawing import new_axes
+from selective_labels.support.errors import InputError
 
 # A printed table shows this many rows at most; the frame has them all.
 PRINTED_ROWS = 12
@@ -116,9 +117,10 @@ class Curve(Described):
         """
         wanted = np.atleast_1d(np.asarray(x, dtype=float))
         if not ((wanted >= self.x[0]) & (wanted <= self.x[-1])).all():  # NaN is outside too
-            raise ValueError(
+            raise InputError(
                 f"the curve runs over {self.x_name} from {self.x[0]:.4g} to {self.x[-1]:.4g}; "
-                "it says nothing beyond."
+                "it says nothing beyond.",
+                "x",
             )
         ends = {
             name: np.interp(wanted, self.x, getattr(self, name))

@@ -19,6 +19,7 @@ from selective_labels.inference.ends import (
     Regret,
     Separation,
 )
+from selective_labels.support.errors import InputError
 
 Range = tuple[float, float]
 
@@ -113,10 +114,10 @@ class Metric(AnyMetric):
             below = below * np.asarray(self.given(truth, predicted), dtype=float)
         above = below * np.asarray(self.occurs(truth, predicted), dtype=float)
         if not (np.isfinite(above).all() and np.isfinite(below).all()):
-            raise ValueError(f"metric {self.name!r} gives a value that is not finite.")
+            raise InputError(f"metric {self.name!r} gives a value that is not finite.", "metric")
         if (below < 0.0).any() or not below.any():
-            raise ValueError(
-                f"metric {self.name!r}: its condition must be non-negative and somewhere positive."
+            raise InputError(
+                f"metric {self.name!r}: its condition must be non-negative and somewhere positive.", "metric"
             )
         return above, below
 
@@ -303,7 +304,7 @@ def policy_value(utility: Mapping[Any, float], act: Any, default: float = 0.0) -
     def occurs(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         missing = [label for label in truth[:, 0].tolist() if label not in utility]
         if missing:
-            raise ValueError(f"utility has no entry for the class {missing[0]!r}.")
+            raise InputError.about("utility", f"has no entry for the class {missing[0]!r}.")
         gain = np.array([float(utility[label]) for label in truth[:, 0].tolist()])[:, None]
         return np.where(predicted == act, gain, default)
 
@@ -320,14 +321,16 @@ def code_of(label: Any, classes: np.ndarray) -> int:
     """Position of a class label."""
     position = np.flatnonzero(classes == label)
     if not len(position):
-        raise ValueError(f"{label!r} is not one of the classes {', '.join(map(repr, classes.tolist()))}.")
+        raise InputError(
+            f"{label!r} is not one of the classes {', '.join(map(repr, classes.tolist()))}.", "pos_label"
+        )
     return int(position[0])
 
 
 def need_two_classes(name: str, classes: np.ndarray) -> None:
     """Refuse another number of classes."""
     if len(classes) != 2:
-        raise ValueError(
-            f"metric {name!r} needs two classes and there are {len(classes)}; "
-            + ("give pos_label to set one against the rest." if name == "auc" else "use 'tpr' of each class.")
+        remedy = "give pos_label to set one against the rest" if name == "auc" else "use 'tpr' of each class"
+        raise InputError(
+            f"metric {name!r} needs two classes and there are {len(classes)}; {remedy}.", "metric"
         )

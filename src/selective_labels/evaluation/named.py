@@ -17,6 +17,7 @@ from selective_labels.evaluation.metrics import (
     code_of,
 )
 from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
+from selective_labels.support.errors import InputError
 
 
 def named_metrics(
@@ -36,7 +37,7 @@ def named_metrics(
     """
     event = classes[-1] if pos_label is None else classes[code_of(pos_label, classes)]
     if name not in NAMES:
-        raise ValueError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.")
+        raise InputError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.", "metric")
     if name in _OF_EVENT:
         return [_OF_EVENT[name](event)]
     if name in _PLAIN:
@@ -51,12 +52,18 @@ def named_metrics(
 def expected_cost(cost: ArrayLike | None, classes: np.ndarray) -> Metric:
     """E[C[Y*, t]] for a matrix over the sorted classes."""
     if cost is None:
-        raise ValueError("metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.")
-    matrix = np.asarray(cost, dtype=float)
+        raise InputError(
+            "metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.", "cost"
+        )
+    try:
+        matrix = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError.about("cost", "must hold numbers, in rows of equal length.") from None
     if matrix.shape != (len(classes),) * 2 or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"cost has shape {matrix.shape}; it must be a finite matrix C[true, predicted] of shape "
-            f"{(len(classes),) * 2}."
+        raise InputError.about(
+            "cost",
+            f"has shape {matrix.shape}; it must be a finite matrix C[true, predicted] of shape "
+            f"{(len(classes),) * 2}.",
         )
     return Metric("cost", occurs=lambda truth, predicted: matrix, greater_is_better=False)
 

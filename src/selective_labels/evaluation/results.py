@@ -12,6 +12,7 @@ from selective_labels.evaluation import display
 from selective_labels.inference.intervals import Interval, few_clusters_factor
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.inference.spread import Spread
+from selective_labels.support.errors import InputError, require_choice
 
 INTERVALS = ("parameter", "set")
 
@@ -244,7 +245,8 @@ class Evaluations:
         """Those whose attributes have the given values: ``select(metric="tpr", assumption="none")``."""
         unknown = set(wanted) - {each.name for each in fields(Evaluation)}
         if unknown:
-            raise ValueError(f"{sorted(unknown)[0]!r} is not an attribute of an evaluation.")
+            first = sorted(unknown)[0]
+            raise InputError(f"{first!r} is not an attribute of an evaluation.", first)
 
         def chosen(item: Evaluation) -> bool:
             return all(getattr(item, name) == value for name, value in wanted.items())
@@ -256,7 +258,7 @@ class Evaluations:
         """Return the only one with the given attributes."""
         found = self.select(**wanted).items
         if len(found) != 1:
-            raise ValueError(f"{len(found)} evaluations match {wanted}; one is wanted.")
+            raise InputError(f"{len(found)} evaluations match {wanted}; one is wanted.")
         return found[0]
 
     def contradicts(self, item: Evaluation) -> bool:
@@ -324,10 +326,12 @@ def make_interval(
     spread: Spread, interval: str, confidence_level: float, limits: tuple[float, float]
 ) -> Interval:
     """Confidence interval around two ends, cut at the metric's possible values."""
-    if interval not in INTERVALS:
-        raise ValueError(f"interval={interval!r} is not one of {', '.join(map(repr, INTERVALS))}.")
+    require_choice("interval", interval, INTERVALS)
     if not 0.5 < confidence_level < 1.0:
-        raise ValueError(f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.")
+        raise InputError(
+            f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.",
+            "confidence_level",
+        )
     wide = interval == "set"
     ends = (spread.set_interval if wide else spread.parameter_interval)(confidence_level)
     return Interval(*(float(np.clip(end, *limits)) for end in ends))

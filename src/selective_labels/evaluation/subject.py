@@ -10,8 +10,10 @@ import pandas as pd
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
+from selective_labels.support.errors import InputError
 
 SUM_TOLERANCE = 1e-6
+UNNAMED = "the classifier"
 
 
 class Subject(ABC):
@@ -56,9 +58,10 @@ class ArraySubject(Subject):
     def probabilities(self) -> Array:
         """The array itself, checked."""
         if self.values.ndim != 2:
-            raise ValueError(
-                f"{self.name}: class probabilities are needed, an array of shape (rows, classes); "
-                "one dimension holds predicted labels."
+            raise _wrong(
+                self.name,
+                "class probabilities are needed, an array of shape (rows, classes); "
+                "one dimension holds predicted labels.",
             )
         return checked_probabilities(self.values, self.classes, self.name)
 
@@ -72,9 +75,9 @@ class ArraySubject(Subject):
         if self.values.ndim == 2:
             return self.probabilities[:, event]
         if self.values.dtype.kind not in "biuf":
-            raise ValueError(f"{self.name}: scores are needed, that is numbers, not {self.values.dtype}.")
+            raise _wrong(self.name, f"scores are needed, that is numbers, not {self.values.dtype}.")
         if not np.isfinite(self.values).all():
-            raise ValueError(f"{self.name}: scores must be finite.")
+            raise _wrong(self.name, "scores must be finite.")
         return self.values.astype(float)
 
 
@@ -96,11 +99,11 @@ class ClassifierSubject(Subject):
     def probabilities(self) -> Array:
         """Columns of ``predict_proba`` in the order of the sorted classes."""
         if not hasattr(self.classifier, "predict_proba"):
-            raise ValueError(f"{self.name}: class probabilities are needed, and it has no predict_proba.")
+            raise _wrong(self.name, "class probabilities are needed, and it has no predict_proba.")
         given = np.asarray(self.classifier.predict_proba(self.X), dtype=float)
         own = np.asarray(getattr(self.classifier, "classes_", self.classes))
         if given.ndim != 2 or given.shape[1] != len(own):
-            raise ValueError(f"{self.name}: predict_proba gave shape {given.shape} for {len(own)} classes.")
+            raise _wrong(self.name, f"predict_proba gave shape {given.shape} for {len(own)} classes.")
         place = codes_of(own, self.classes, self.name)
         spread = np.zeros((len(given), len(self.classes)))
         spread[:, place] = given
@@ -118,14 +121,15 @@ class ClassifierSubject(Subject):
         given = np.asarray(self.classifier.decision_function(self.X), dtype=float)
         own = np.asarray(getattr(self.classifier, "classes_", self.classes))
         if self.classes[event] not in own:
-            raise ValueError(f"{self.name} does not know the class {self.classes.tolist()[event]!r}.")
+            unknown = self.classes.tolist()[event]
+            raise InputError(f"{self.name} does not know the class {unknown!r}.", _argument(self.name))
         position = int(np.flatnonzero(own == self.classes[event])[0])
         if given.ndim == 1:
             return given if position == 1 else -given
         return given[:, position]
 
 
-def read_subject(given: Any, data: SelectiveLabels, name: str = "the classifier") -> Subject:
+def read_subject(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Subject:
     """Make a subject of a fitted classifier, an array of predictions, or one class for everybody.
 
     Parameters
@@ -144,11 +148,10 @@ def read_subject(given: Any, data: SelectiveLabels, name: str = "the classifier"
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim not in (1, 2):
-        raise ValueError(f"{name}: predictions have {values.ndim} dimensions; one or two are possible.")
+        raise _wrong(name, f"predictions have {values.ndim} dimensions; one or two are possible.")
     if len(values) != len(data):
-        raise ValueError(
-            f"{name}: predictions have {len(values)} rows and X has {len(data)}; "
-            "they must be of equal length."
+        raise _wrong(
+            name, f"predictions have {len(values)} rows and X has {len(data)}; they must be of equal length."
         )
     return ArraySubject(values, data.classes, name)
 
@@ -161,9 +164,10 @@ def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
     if (codes < 0).any():
         unknown = np.asarray(labels)[codes < 0]
         known = ", ".join(map(repr, classes.tolist()))
-        raise ValueError(
-            f"{name}: {unknown.tolist()[0]!r} is predicted in {len(unknown)} rows and is not one of the "
-            f"classes {known}."
+        raise _wrong(
+            name,
+            f"{unknown.tolist()[0]!r} is predicted in {len(unknown)} rows and is not one of the "
+            f"classes {known}.",
         )
     return codes
 
@@ -176,15 +180,29 @@ def one_hot(labels: np.ndarray, classes: np.ndarray, name: str) -> Array:
 def checked_probabilities(values: np.ndarray, classes: np.ndarray, name: str) -> Array:
     """Refuse what is not a distribution over the classes in every row."""
     if values.shape[1] != len(classes):
-        raise ValueError(
-            f"{name}: {values.shape[1]} columns of probabilities for {len(classes)} classes; give one for "
-            f"each of {', '.join(map(repr, classes.tolist()))}."
+        raise _wrong(
+            name,
+            f"{values.shape[1]} columns of probabilities for {len(classes)} classes; give one for "
+            f"each of {', '.join(map(repr, classes.tolist()))}.",
         )
-    values = values.astype(float)
+    try:
+        values = values.astype(float)
+    except (TypeError, ValueError):
+        raise _wrong(name, f"class probabilities are needed, that is numbers, not {values.dtype}.") from None
     wrong = ~((values >= -SUM_TOLERANCE).all(axis=1) & (np.abs(values.sum(axis=1) - 1.0) <= SUM_TOLERANCE))
     if wrong.any():
-        raise ValueError(
-            f"{name}: probabilities must be non-negative and sum to one, and do not in {wrong.sum()} rows "
-            f"(the first is row {np.flatnonzero(wrong)[0]})."
+        raise _wrong(
+            name,
+            f"probabilities must be non-negative and sum to one, and do not in {wrong.sum()} rows "
+            f"(the first is row {np.flatnonzero(wrong)[0]}).",
         )
     return values
+
+
+def _wrong(name: str, what: str) -> InputError:
+    return InputError(f"{name}: {what}", _argument(name))
+
+
+def _argument(name: str) -> str:
+    """The keyword by which a subject was given: its name, where it has one of its own."""
+    return "classifier" if name == UNNAMED else name

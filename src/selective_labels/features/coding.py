@@ -84,7 +84,9 @@ class TableCoding:
         if table is None:
             if set(self.kinds) <= {NUMBER}:
                 return X
-            raise InputError("X is an array, and fit had a table with text or dates; give such a table.", "X")
+            raise InputError.about(
+                "X", "is an array, and fit had a table with text or dates; give such a table."
+            )
         columns = list(table.iter_columns())
         kinds = kinds_of(table) if kinds is None else kinds
         if {*self.kinds, *kinds} <= {NUMBER}:
@@ -132,9 +134,10 @@ class TableCoding:
         present = as_objects(column).dropna()
         if not len(present):
             return np.full(len(column), np.nan)
-        raise InputError(
-            f"X has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
-            f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}."
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
+            f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}.",
         )
 
 
@@ -221,9 +224,10 @@ def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
     try:
         rows, values = pd.factorize(as_objects(column))
     except TypeError:
-        raise InputError(
-            f"X has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
-            "leave it out."
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
+            "leave it out.",
         ) from None
     return rows, [_text(value) for value in values]
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from selective_labels.support.errors import InputError
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -42,6 +44,7 @@ class Bounds:
     upper: Array
 
     def __post_init__(self) -> None:
+        # Never about the data: only code can mix up axes.
         if np.ndim(self.lower) != 2 or np.shape(self.lower) != np.shape(self.upper):
             raise ValueError(
                 "lower and upper must both have shape (n_samples, n_classes), "
@@ -119,7 +122,7 @@ def raw_bounds(
         else:
             np.maximum(ends[0], lower, out=ends[0])
             np.minimum(ends[1], upper, out=ends[1])
-    if ends is None:
+    if ends is None:  # a mistake of the caller
         raise ValueError("bounds need the joint probabilities of at least one decision-maker, got none")
     return Bounds(*ends)
 
@@ -218,7 +221,9 @@ def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Arr
     try:
         lowest, highest = label_range
     except (TypeError, ValueError):
-        raise ValueError(f"label_range must be a pair (lowest, highest), got {label_range!r}") from None
+        raise InputError.about(
+            "label_range", f"must be a pair (lowest, highest), got {label_range!r}"
+        ) from None
     a, b = (_label_range_end(end, X, n_classes) for end in (lowest, highest))
     ordered = (a >= 0.0) & (a <= b) & (b <= 1.0)
     # Written so that a NaN fails too.
@@ -227,21 +232,27 @@ def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Arr
         and (a.sum(axis=-1) <= 1.0 + ROUNDING).all()
         and (b.sum(axis=-1) >= 1.0 - ROUNDING).all()
     ):
-        raise ValueError(
-            "label_range must satisfy 0 <= lowest <= highest <= 1 for every class, "
-            "with the lowest values summing to at most 1 and the highest to at least 1"
+        raise InputError.about(
+            "label_range",
+            "must satisfy 0 <= lowest <= highest <= 1 for every class, "
+            "with the lowest values summing to at most 1 and the highest to at least 1",
         )
     return a, b
 
 
 def _label_range_end(end: float | ArrayLike | Callable[[Any], ArrayLike], X: Any, n_classes: int) -> Array:
-    values = np.asarray(end(X) if callable(end) else end, dtype=np.float64)
+    given = end(X) if callable(end) else end
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError.about("label_range", f"must hold numbers, got {given!r}") from None
     if values.ndim == 0:
         return np.full(n_classes, values)
     per_row = (np.shape(X)[0], n_classes)
     if values.shape == (n_classes,) or (callable(end) and values.shape == per_row):
         return values
-    raise ValueError(
-        f"label_range must hold numbers, arrays of shape ({n_classes},) or callables that return shape "
-        f"({n_classes},) or {per_row}, got shape {values.shape}"
+    raise InputError.about(
+        "label_range",
+        f"must hold numbers, arrays of shape ({n_classes},) or callables that return shape "
+        f"({n_classes},) or {per_row}, got shape {values.shape}",
     )

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds, realizable
+from selective_labels.support.errors import InputError
 
 
 def point_costs(probabilities: Array, cost: ArrayLike | None = None) -> Array:
@@ -260,7 +261,7 @@ def _largest_of_others(values: Array) -> Array:
 
 
 def _two_classes(values: Array) -> Array:
-    if values.shape[1] != 2:
+    if values.shape[1] != 2:  # a mistake of the caller
         raise ValueError(f"a signed weight needs two classes, got {values.shape[1]}")
     return values
 
@@ -268,8 +269,9 @@ def _two_classes(values: Array) -> Array:
 def _cost_matrix(cost: ArrayLike, n_classes: int) -> Array:
     matrix = np.asarray(cost, dtype=np.float64)
     if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"cost must be a finite matrix C[true, predicted] of shape ({n_classes}, {n_classes}), "
-            f"got shape {matrix.shape}"
+        raise InputError.about(
+            "cost",
+            f"must be a finite matrix C[true, predicted] of shape ({n_classes}, {n_classes}), "
+            f"got shape {matrix.shape}",
         )
     return matrix

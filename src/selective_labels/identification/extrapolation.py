@@ -3,6 +3,7 @@
 import numpy as np
 
 from selective_labels.identification.point import project_to_simplex
+from selective_labels.support.errors import UndefinedError
 
 
 def adjusted_means(
@@ -79,9 +80,10 @@ def value_at_one(
     design = distance[:, None] ** np.arange(n_columns)
     root = np.sqrt(weight)[:, None]
     if np.linalg.matrix_rank(root * design, tol=1e-6 * max(root.max(), np.finfo(float).tiny)) < n_columns:
-        raise ValueError(
+        raise UndefinedError(
             f"form={form!r} needs {n_columns} decision-makers of different leniency or more; "
-            "these do not differ enough."
+            "these do not differ enough.",
+            "form",
         )
     return np.linalg.lstsq(root * design, root * means, rcond=None)[0][0]
 

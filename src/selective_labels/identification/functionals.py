@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
+from selective_labels.support.errors import InputError
 
 
 def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
@@ -39,10 +40,10 @@ def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
     if weights is None:
         return np.full(n_samples, 1.0 / n_samples)
     weights = np.asarray(weights, dtype=float)
-    if weights.shape != (n_samples,):
+    if weights.shape != (n_samples,):  # a mistake of the caller: the weights of data have passed its checks
         raise ValueError(f"weights have shape {weights.shape}, but there are {n_samples} rows.")
     if (weights < 0).any() or not weights.sum() > 0:
-        raise ValueError("Weights must be non-negative and at least one must be positive.")
+        raise InputError("Weights must be non-negative and at least one must be positive.", "sample_weight")
     return weights / weights.sum()
 
 

@@ -80,7 +80,7 @@ class SlopeMoments:
     @property
     def labeled(self) -> Array:
         """p̄_k = P(Y=k, D=1 | x); shape (n_samples, n_classes)."""
-        if self._labeled is None:
+        if self._labeled is None:  # a mistake of the caller
             raise ValueError("moments need the joint probabilities of at least one decision-maker, got none")
         return self._labeled
 
@@ -199,7 +199,7 @@ def slope(covariance: Array, strength: Array, selected: Array, shrinkage: ArrayL
            [0.25, 0.75]])
     """
     tau = _column(shrinkage)
-    if not (tau >= 0.0).all():
+    if not (tau >= 0.0).all():  # a mistake of the caller: nobody gives this from outside
         raise ValueError("shrinkage must not be negative")
     denominator = _column(strength)
     usable = np.broadcast_to(denominator > 0.0, covariance.shape)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import ROUNDING, Array, Mask
 from selective_labels.identification.functionals import normalized_weights
+from selective_labels.support.errors import UndefinedError
 
 # Rounding of probabilities near 0 or 1 leaves shares below this; a ratio to such a share is noise.
 NEGLIGIBLE = 1e-14
@@ -106,7 +107,7 @@ def predictive_value_extremes(
     prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
     predicted = weights * prediction
     if not predicted.sum() > 0:
-        raise ValueError("The predictive value is undefined: the class is never predicted.")
+        raise UndefinedError("The predictive value is undefined: the class is never predicted.", "metric")
     predicted = predicted / predicted.sum()
     return Extremes(
         float(predicted @ lower),
@@ -220,6 +221,7 @@ def _as_rows(
 ) -> tuple[Array, Array, Array, Array]:
     """Arrays of floats, bounds that are probabilities, and weights that sum to one."""
     prediction, lower, upper = (np.asarray(values, dtype=float) for values in (prediction, lower, upper))
+    # Bounds are ours, and so is a mistake in them.
     if not ((lower >= -ROUNDING) & (lower <= upper + ROUNDING) & (upper <= 1 + ROUNDING)).all():
         raise ValueError("Bounds of the event must satisfy 0 <= lower <= upper <= 1 in every row.")
     weights = normalized_weights(weights, len(prediction))
@@ -245,7 +247,9 @@ def _defined_argmax(values: Array) -> int:
     """Position of the maximum; an error if no value is defined, that is if all are -inf."""
     best = int(np.argmax(values))
     if values[best] == -np.inf:
-        raise ValueError("A condition has probability zero: the event, or its complement, occurs in no row.")
+        raise UndefinedError(
+            "A condition has probability zero: the event, or its complement, occurs in no row.", "metric"
+        )
     return best
 
 

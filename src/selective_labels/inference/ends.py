@@ -17,6 +17,7 @@ from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.ranking import NEGLIGIBLE, balanced_accuracy_extremes
 from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate, smooth_estimate
 from selective_labels.nuisance.scores import Scores
+from selective_labels.support.errors import UndefinedError
 
 Ends = tuple[Estimate, Estimate]
 
@@ -142,7 +143,7 @@ class KnownRatioDifference:
         """Lower and upper end."""
         scale = [mean_estimate(each.denominator[:, 0], weights).value for each in (self.first, self.second)]
         if min(scale) <= NEGLIGIBLE:
-            raise ValueError("its condition has no probability among these cases.")
+            raise UndefinedError("its condition has no probability among these cases.", "metric")
         gain = self.first.numerator / scale[0] - self.second.numerator / scale[1]
         low, high = (self._end(evidence, weights, choice) for choice in (gain.argmin(1), gain.argmax(1)))
         return low, high
@@ -207,7 +208,9 @@ class Separation:
         share = mean_estimate(chance, weights)
         spread = share.value * (1.0 - share.value)
         if not spread > NEGLIGIBLE:
-            raise ValueError("the event, or its complement, has no probability among these cases.")
+            raise UndefinedError(
+                "the event, or its complement, has no probability among these cases.", "metric"
+            )
         contrast = (joint.value - mean.value * share.value) / spread
         by_share = -(mean.value + contrast * (1.0 - 2.0 * share.value)) / spread
         gradient = self.scale * np.array([1.0 / spread, -share.value / spread, by_share])
@@ -353,7 +356,7 @@ def _picked(values: Array, column: np.ndarray) -> Array:
 def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:
     denominator = float(shares @ below)
     if not denominator > NEGLIGIBLE:
-        raise ValueError("its condition has no probability among these cases.")
+        raise UndefinedError("its condition has no probability among these cases.", "metric")
     return float(shares @ above) / denominator
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from selective_labels.support.errors import UndefinedError
+
 Array = NDArray[np.float64]
 
 N_DRAWS = 500
@@ -121,7 +123,7 @@ def covariance(influences: ArrayLike, clusters: ArrayLike | None = None) -> Arra
         sums = np.stack([np.bincount(code, row) for row in influences])
     n_clusters = sums.shape[1]
     if n_clusters < 2:
-        raise ValueError("a standard error needs two clusters or more, got one.")
+        raise UndefinedError("a standard error needs two clusters or more, got one.", "cluster")
     return n_clusters / (n_clusters - 1) * sums @ sums.T / n_samples**2
 
 

@@ -11,6 +11,7 @@ from selective_labels.identification.point import two_fold_moments
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, Scores, average_over_arms
+from selective_labels.support.errors import InputError
 
 # |Cov(P(Y=k | u), P(D=1 | u))| of two numbers in [0, 1] is never larger: a bound of this size is none.
 LARGEST_KAPPA = 0.25
@@ -61,7 +62,7 @@ def outcome_box(none: Scores, unconfounded: Scores, gamma: float) -> ScoredBox:
            [ 0.4,  1.6]])
     """
     if not gamma >= 1.0:
-        raise ValueError(f"gamma={gamma} must be 1 (no confounding) or larger.")
+        raise InputError(f"gamma={gamma} must be 1 (no confounding) or larger.", "gamma")
     unseen = unconfounded.values - none.values
     chance = unconfounded.plug_in - none.plug_in
     return ScoredBox(
@@ -92,7 +93,9 @@ def slope_box(nucem: Scores, leverage: np.ndarray, kappa: float) -> ScoredBox:
         ρ, from 0 to 1/4.
     """
     if not 0.0 <= kappa <= LARGEST_KAPPA:
-        raise ValueError(f"kappa={kappa} must lie between 0 (NUCEM) and {LARGEST_KAPPA} (no assumption).")
+        raise InputError(
+            f"kappa={kappa} must lie between 0 (NUCEM) and {LARGEST_KAPPA} (no assumption).", "kappa"
+        )
     reach = kappa * leverage[:, None]
     plug_in = Bounds(nucem.plug_in - reach, nucem.plug_in + reach)
     return ScoredBox(nucem.values - reach, nucem.values + reach, plug_in)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from selective_labels.support.errors import InputError
+
 # What given probabilities may miss by: quadrature and single precision, not a mistake.
 ROUNDING = 1e-6
 
@@ -37,15 +39,17 @@ class InjectedJoint:
         joint = np.asarray(self.function(X), dtype=float)
         expected = (len(X), self.n_arms, self.n_outcomes)
         if joint.shape != expected:
-            raise ValueError(
-                f"nuisance returned an array of shape {joint.shape}; it must be (rows, decision-makers, "
-                f"classes + 1) = {expected}, the unlabeled class first."
+            raise InputError.about(
+                "nuisance",
+                f"returned an array of shape {joint.shape}; it must be (rows, decision-makers, "
+                f"classes + 1) = {expected}, the unlabeled class first.",
             )
         total = joint.sum(axis=2)
         if not ((joint >= -ROUNDING).all() and (np.abs(total - 1.0) <= ROUNDING).all()):  # NaN fails too
-            raise ValueError(
-                "nuisance returned an array that is not a probability distribution over the unlabeled "
-                "case and the classes: every entry must be non-negative, and the last axis must sum to one."
+            raise InputError.about(
+                "nuisance",
+                "returned an array that is not a probability distribution over the unlabeled "
+                "case and the classes: every entry must be non-negative, and the last axis must sum to one.",
             )
         return np.moveaxis(joint, 1, 0)
 

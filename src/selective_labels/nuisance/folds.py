@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from selective_labels.support.errors import InputError
+
 Fold = tuple[np.ndarray, np.ndarray]
 
 
@@ -57,9 +59,10 @@ def halves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two disjoint halves of the rows, alike in outcomes, groups undivided."""
     if groups is not None and len(np.unique(groups)) < 2:
-        raise ValueError(
-            "groups has one value only in the training part of a fold, which point mode cuts in two; "
-            "use finer groups."
+        raise InputError.about(
+            "groups",
+            "has one value only in the training part of a fold, which point mode cuts in two; "
+            "use finer groups.",
         )
     first, second = _stratified(outcome, 2, groups, random_state)[0]
     return first, second
@@ -69,11 +72,12 @@ def _stratified(
     outcome: np.ndarray, n_folds: int, groups: np.ndarray | None, random_state: int | None
 ) -> list[Fold]:
     if n_folds < 2:
-        raise ValueError(f"cv={n_folds}: cross-fitting needs at least two folds.")
+        raise InputError(f"cv={n_folds}: cross-fitting needs at least two folds.", "cv")
     if groups is not None and len(np.unique(groups)) < n_folds:
-        raise ValueError(
-            f"groups has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
-            "of cv; lower cv or use finer groups."
+        raise InputError.about(
+            "groups",
+            f"has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
+            "of cv; lower cv or use finer groups.",
         )
     # scikit-learn refuses more folds than the commonest outcome has rows; so small a sample gets fewer.
     n_folds = max(2, min(n_folds, np.bincount(outcome).max()))
@@ -87,20 +91,22 @@ def _stratified(
 def _check_partition(folds: list[Fold], n_samples: int) -> None:
     tested = np.concatenate([test for _, test in folds]) if folds else np.empty(0, dtype=int)
     if len(folds) < 2 or not np.array_equal(np.sort(tested), np.arange(n_samples)):
-        raise ValueError(
-            "cv must hold out every row exactly once in two or more folds (a partition, such as KFold gives)."
+        raise InputError.about(
+            "cv",
+            "must hold out every row exactly once in two or more folds (a partition, such as KFold gives).",
         )
     for train, test in folds:
         if np.intersect1d(train, test).size:
-            raise ValueError("cv has a fold whose training and test rows overlap.")
+            raise InputError.about("cv", "has a fold whose training and test rows overlap.")
 
 
 def _check_groups(folds: list[Fold], groups: np.ndarray) -> None:
     for train, test in folds:
         if np.intersect1d(groups[train], groups[test]).size:
-            raise ValueError(
-                "cv divides groups between training and test rows; use a splitter that keeps them together, "
-                "such as GroupKFold, or a number of folds."
+            raise InputError.about(
+                "cv",
+                "divides groups between training and test rows; use a splitter that keeps them together, "
+                "such as GroupKFold, or a number of folds.",
             )
 
 

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.coding import spread_columns
 from selective_labels.nuisance.features import standardised
+from selective_labels.support.errors import require_choice
 
 PROPENSITIES = ("shares", "model")
 MAX_ITERATIONS = 500
@@ -54,9 +55,8 @@ def arm_propensity(
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    if propensity not in PROPENSITIES:
-        raise ValueError(f"propensity={propensity!r} is not one of {', '.join(map(repr, PROPENSITIES))}.")
-    if len(lookup) != data.n_decision_makers:
+    require_choice("propensity", propensity, PROPENSITIES)
+    if len(lookup) != data.n_decision_makers:  # a mistake of the caller: both come from the same rows
         raise ValueError(
             f"data has {data.n_decision_makers} decision-makers and the nuisance model {len(lookup)}; "
             "both must list the same ones."

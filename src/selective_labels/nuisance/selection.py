@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from selective_labels.nuisance.constant import InjectedJoint
 from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
 from selective_labels.nuisance.trees import BoostedJoint, ClassifierJoint
+from selective_labels.support.errors import InputError, require_choice
 
 # More features than this make the quadratic model's columns too many to be tried unasked.
 QUADRATIC_FEATURES = 20
@@ -111,19 +112,21 @@ def candidates(
             skipped["quadratic"] = f"{n_features} features have too many products to be tried unasked"
         return [candidate for family in families.values() for candidate in family], skipped
     if isinstance(nuisance, str):
-        if nuisance not in families:
-            raise ValueError(f"nuisance={nuisance!r} is not one of {', '.join(map(repr, families))}.")
+        require_choice("nuisance", nuisance, tuple(families))
         return families[nuisance], {}
     if hasattr(nuisance, "fit") and is_classifier(nuisance):
         name = type(nuisance).__name__
         if not hasattr(nuisance, "predict_proba"):
-            raise ValueError(f"nuisance={name} has no predict_proba; use a classifier with probabilities.")
+            raise InputError(
+                f"nuisance={name} has no predict_proba; use a classifier with probabilities.", "nuisance"
+            )
         factory = partial(ClassifierJoint, classifier=nuisance, categorical=categorical)
         return [Candidate(name, "as given", factory)], {}
     if callable(nuisance):
         return [Candidate("injected", "as given", partial(InjectedJoint, function=nuisance))], {}
-    raise ValueError(
-        f"nuisance={nuisance!r} is neither a name, nor a scikit-learn classifier, nor a callable of X."
+    raise InputError(
+        f"nuisance={nuisance!r} is neither a name, nor a scikit-learn classifier, nor a callable of X.",
+        "nuisance",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from selective_labels.report import numbers, sections, wording
 from selective_labels.report.embedding import embeddable_json
+from selective_labels.support.errors import InputError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,9 +52,10 @@ def render(document: Mapping[str, Any]) -> str:
     """
     version = document.get("schema_version")
     if version != SCHEMA_VERSION:
-        raise ValueError(
+        raise InputError(
             f"the document has schema_version {version!r}; this version of selective-labels renders "
-            f"{SCHEMA_VERSION}: make the document again."
+            f"{SCHEMA_VERSION}: make the document again.",
+            "document",
         )
     style, script = (_packaged(name) for name in ("style.css", "page.js"))
     page = (

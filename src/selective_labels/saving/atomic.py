@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from selective_labels.support.errors import InputError
+
 # Temporary files of this process, so that an interrupt can remove them.
 _unfinished: set[Path] = set()
 
@@ -18,20 +20,20 @@ def require_writable(path: str | Path) -> None:
     >>> require_writable("no/such/folder/report.html")
     Traceback (most recent call last):
     ...
-    ValueError: no/such/folder/report.html cannot be written: there is no folder no/such/folder.
+    selective_labels.support.errors.InputError: no/such/folder/report.html cannot be written: ...
     """
     path = Path(path)
     folder = path.parent
     if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise ValueError(f"{path} cannot be written: {folder} is not a folder.")
+        raise InputError(f"{path} cannot be written: {folder} is not a folder.", "path")
     if not os.path.isdir(folder):
-        raise ValueError(f"{path} cannot be written: there is no folder {folder}.")
+        raise InputError(f"{path} cannot be written: there is no folder {folder}.", "path")
     if os.path.isdir(path):
-        raise ValueError(f"{path} cannot be written: it is a folder.")
+        raise InputError(f"{path} cannot be written: it is a folder.", "path")
     # Access is asked with the rights in effect, which a privileged process may have given up.
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
-        raise ValueError(f"{path} cannot be written: permission denied in {folder}.")
+        raise InputError(f"{path} cannot be written: permission denied in {folder}.", "path")
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.schema import ModelSchema, schema_of_model, version_warning
 from selective_labels.saving.trusted import refuse_wild_trees, untrusted
+from selective_labels.support.errors import InputError
 from selective_labels.support.words import several
 
 FORMAT = "selective-labels model"
@@ -90,9 +91,9 @@ def save_model(model: Any, path: str | Path, *, schema: ModelSchema | None = Non
         data = io.dumps(content, compression=ZIP_DEFLATED, compresslevel=1)
         strange = untrusted(io.get_untrusted_types(data=data))
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"The model cannot be saved safely: {_first_line(error)}") from None
+        raise InputError(f"The model cannot be saved safely: {_first_line(error)}", "model") from None
     if strange:
-        raise ValueError(f"The model cannot be saved safely: it holds {several(strange)}.")
+        raise InputError(f"The model cannot be saved safely: it holds {several(strange)}.", "model")
     write_whole(path, data)
 
 
@@ -114,17 +115,19 @@ def load_model(path: str | Path) -> SavedModel:
     try:
         names = io.get_untrusted_types(data=data)
     except Exception as error:  # damaged files fail in as many ways as they have parts
-        raise ValueError(
-            f"{path} is not a model file, or is cut off or damaged: {_first_line(error)}"
+        raise InputError(
+            f"{path} is not a model file, or is cut off or damaged: {_first_line(error)}", "path"
         ) from None
     strange = untrusted(names)
     if strange:
-        raise ValueError(f"{path} holds {several(strange)}, which no model file needs; it is not loaded.")
+        raise InputError(
+            f"{path} holds {several(strange)}, which no model file needs; it is not loaded.", "path"
+        )
     try:
         content = io.loads(data, trusted=names)
         refuse_wild_trees(content)
     except Exception as error:
-        raise ValueError(f"{path} is damaged: {_first_line(error)}") from None
+        raise InputError(f"{path} is damaged: {_first_line(error)}", "path") from None
     return _read_content(content, path)
 
 
@@ -137,13 +140,14 @@ def refuse_functions(model: Any) -> None:
     >>> refuse_functions(UCLClassifier(label_range=(lambda X: 0.1, 0.9)))
     Traceback (most recent call last):
     ...
-    ValueError: The model cannot be saved: label_range is a function, and files hold data only; give numbers.
+    selective_labels.support.errors.InputError: The model cannot be saved: label_range is a function, ...
     """
     for name, value in model.get_params(deep=False).items():
         parts = value if isinstance(value, list | tuple) else [value]
         if any(callable(part) and not hasattr(part, "get_params") for part in parts):
-            raise ValueError(
-                f"The model cannot be saved: {name} is a function, and files hold data only; give numbers."
+            raise InputError(
+                f"The model cannot be saved: {name} is a function, and files hold data only; give numbers.",
+                "model",
             )
 
 
@@ -151,22 +155,26 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ValueError(f"There is no model file {path}.") from None
+        raise InputError(f"There is no model file {path}.", "path") from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+        raise InputError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}.", "path"
+        ) from None
 
 
 def _read_content(content: Any, path: Path) -> SavedModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} is not a model file of selective-labels; make one with: selective-labels fit."
+        raise InputError(
+            f"{path} is not a model file of selective-labels; make one with: selective-labels fit.", "path"
         )
     if content["format_version"] != FORMAT_VERSION:
-        raise ValueError(f"{path} was written by a newer version of selective-labels; update, or fit again.")
+        raise InputError(
+            f"{path} was written by a newer version of selective-labels; update, or fit again.", "path"
+        )
     try:
         schema = ModelSchema.from_json(content["schema"])
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{path} is damaged: its schema cannot be read.") from None
+        raise InputError(f"{path} is damaged: its schema cannot be read.", "path") from None
     warning = version_warning(schema)
     if warning is not None:
         warnings.warn(warning, UserWarning, stacklevel=3)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from selective_labels.support.errors import InputError
+
 # Our own: anything defined (not merely imported) in these modules; none of them opens files or runs programs.
 OWN_MODULES = (
     "selective_labels.estimators.baselines.",
@@ -70,7 +72,7 @@ def refuse_wild_trees(model: Any) -> None:
             continue
         categories = [] if estimator._bin_mapper is None else _known_categories(estimator._bin_mapper)
         if any((codes < 0).any() or (codes > 255).any() for codes in categories):
-            raise ValueError("a boosted tree has categories out of range")
+            raise InputError("a boosted tree has categories out of range", "path")
         for tree in (tree for stage in estimator._predictors for tree in stage):
             _refuse_wild_tree(tree, estimator.n_features_in_)
 
@@ -87,12 +89,12 @@ def _refuse_wild_tree(tree: Any, n_features: int) -> None:
     for side in SPLITS:
         # A child always comes after its parent, so a walk from the root ends.
         if not ((nodes[side] > places) & (nodes[side] < len(nodes)))[inner].all():
-            raise ValueError("a boosted tree points outside itself")
+            raise InputError("a boosted tree points outside itself", "path")
     if not ((nodes["feature_idx"] >= 0) & (nodes["feature_idx"] < n_features))[inner].all():
-        raise ValueError("a boosted tree splits on a feature that does not exist")
+        raise InputError("a boosted tree splits on a feature that does not exist", "path")
     by_category = inner & (nodes["is_categorical"] == 1)
     if not (nodes["bitset_idx"] < len(tree.raw_left_cat_bitsets))[by_category].all():
-        raise ValueError("a boosted tree splits on categories that do not exist")
+        raise InputError("a boosted tree splits on categories that do not exist", "path")
 
 
 def _reachable(root: Any, wanted: type) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What is wrong with the input, and what a check found: typed, so that nobody parses a sentence."""
+"""What goes wrong by what was given, and what a check found: typed, so that nobody parses a sentence."""
 
 from typing import Self
 

@@ -7,6 +7,8 @@ from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from selective_labels.support.errors import InputError
+
 
 def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
     """Fit in place, the weights handed down to whatever inside a pipeline or a search takes them."""
@@ -33,4 +35,6 @@ def weight_name(classifier: Any) -> str:
         return f"{name}__{weight_name(last)}"
     if hasattr(classifier, "estimator"):  # a search over hyper-parameters hands its keywords on
         return weight_name(classifier.estimator)
-    raise ValueError(f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.")
+    raise InputError(
+        f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.", "estimator"
+    )
