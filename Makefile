@@ -3,8 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One thread per test worker: two workers on two cores are faster than two pools that fight.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# The paper's published means as CSV, which the page of the study sets beside ours.
+PUBLISHED ?= ../shared/published
 
-.PHONY: demo test test-statistical bench lint docs clean
+.PHONY: demo test test-statistical bench study lint docs clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,6 +29,12 @@ test-statistical: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
+
+# The page again, from the results that are stored beside it.
+study: .venv/installed
+	@test -d '$(PUBLISHED)' || \
+		{ echo "There are no published means in $(PUBLISHED); say where they are: make study PUBLISHED=FOLDER." >&2; exit 1; }
+	$(BIN)/python -m study page study/results --published '$(PUBLISHED)' --out study/results
 
 docs: .venv/installed
 	$(BIN)/pdoc --docformat numpy --math --output-directory site selective_labels

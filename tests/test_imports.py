@@ -1,6 +1,7 @@
 """Imports go one way (design, section 2), and the package pulls in nothing heavy."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -32,12 +33,22 @@ MAY_KNOW = {
     "report": FOUNDATION | {"assessment"},
     "tables": FOUNDATION,
     "saving": FOUNDATION | LEARNERS | {"tables"},
-    "experiments": FOUNDATION | LEARNERS | {"datasets", "saving", ""},
     "demo": FOUNDATION | LEARNERS | PAGES | {"datasets", ""},
-    "cli": FOUNDATION | LEARNERS | PAGES | {"datasets", "demo", "experiments", ""},
+    "cli": FOUNDATION | LEARNERS | PAGES | {"datasets", "demo", ""},
     "__main__": {"cli"},
 }
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+STUDY = ROOT.parents[1] / "study"
+STUDY_FILES = sorted(STUDY.rglob("*.py"))
+# The study is a user of the package: it takes what users take, and these modules.
+PUBLIC = {PACKAGE, f"{PACKAGE}.assumptions", f"{PACKAGE}.datasets"}
+STUDY_MAY_KNOW = {
+    f"{PACKAGE}.cli.console",  # a command that fails ends with one sentence and a status
+    f"{PACKAGE}.cli.interrupts",  # after Ctrl-C, a run says how to resume
+    f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds
+    f"{PACKAGE}.saving.atomic",  # results and page appear whole or not at all
+    f"{PACKAGE}.support.progress",  # long runs tell how far they have come
+}
 
 
 def part_of(path):
@@ -46,7 +57,8 @@ def part_of(path):
 
 def imported_modules(path):
     """Absolute names of everything imported anywhere in a file, also inside functions."""
-    package = [PACKAGE, *path.relative_to(ROOT).parts[:-1]]
+    top = ROOT if path.is_relative_to(ROOT) else STUDY
+    package = [PACKAGE if top == ROOT else top.name, *path.relative_to(top).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -85,6 +97,34 @@ def test_identification_imports_numpy_and_scipy_only(path):
 def test_the_lowest_rooms_know_of_others_only_how_to_refuse(path):
     own = (f"{PACKAGE}.{part_of(path)}", f"{PACKAGE}.support.errors.")
     assert all(name.startswith(own) for name in imported_modules(path) if name.split(".")[0] == PACKAGE)
+
+
+def taken_from(path, alias, module):
+    """Names that a file takes from a module by a dot, such as the C of ``sl.C``."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias:
+            yield f"{module}.{node.attr}"
+
+
+def is_public(name):
+    module, _, last = name.rpartition(".")
+    return name in PUBLIC or (module in PUBLIC and last in importlib.import_module(module).__all__)
+
+
+@pytest.mark.parametrize("path", STUDY_FILES, ids=lambda path: str(path.relative_to(STUDY)))
+def test_the_study_takes_what_users_take(path):
+    names = {
+        *(name for name in imported_modules(path) if name.split(".")[0] == PACKAGE),
+        *taken_from(path, "sl", PACKAGE),
+        *taken_from(path, "datasets", f"{PACKAGE}.datasets"),
+    }
+    deeper = {name.rpartition(".")[0] for name in names if not is_public(name)}
+    assert deeper <= STUDY_MAY_KNOW, "a name that users have, or a reason beside the module"
+
+
+def test_the_package_does_not_know_the_study():
+    tops = {name.split(".")[0] for path in FILES for name in imported_modules(path)}
+    assert STUDY.name not in tops
 
 
 def test_the_parser_sees_every_kind_of_import(tmp_path, monkeypatch):

@@ -27,7 +27,6 @@ from selective_labels.cli.options import (
     SubjectOptions,
     TableOptions,
 )
-from selective_labels.cli.reproduce import reproduce, study
 
 app = typer.Typer(
     name="selective-labels",
@@ -260,7 +259,3 @@ def report(
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, title, typed, by or [], metric, event)
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)
-
-
-command("selective-labels reproduce synthetic --protocol honest --out runs/honest --jobs 2")(reproduce)
-command("selective-labels study runs/honest runs/published --out docs")(study)

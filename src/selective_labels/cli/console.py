@@ -36,7 +36,7 @@ def guarded(function: Callable[..., None]) -> Callable[..., None]:
     """Let a command end with one sentence and a status, never with a traceback.
 
     What users can mend (InputError, a missing package, a full disk) ends with status 1; so does what they
-    cannot, with a request to report it. ``selective-labels --debug`` shows the traceback.
+    cannot, with a request to report it. The option --debug before the command shows the traceback.
     """
 
     @functools.wraps(function)
@@ -73,7 +73,7 @@ def _sentence(error: Exception) -> str:
         return "There is not enough memory for this table; try fewer rows or features."
     return (
         f"Something unexpected happened ({type(error).__name__}: {error}). Please report this, with what "
-        "`selective-labels --debug` prints for the same command."
+        "the same line prints with --debug before the command."
     )
 
 

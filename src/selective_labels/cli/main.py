@@ -1,21 +1,28 @@
-"""Where the command `selective-labels` begins and ends."""
+"""Where a command begins and ends."""
 
 import os
 import sys
+from importlib import import_module
 
 from selective_labels.cli.interrupts import INTERRUPTED, leave, say_interrupted, watch
 
 
-def main() -> None:
-    """Run the command line; Ctrl-C ends it within two seconds."""
+def main(module: str = "selective_labels.cli.app", name: str = "selective-labels") -> None:
+    """Run a command line; Ctrl-C ends it within two seconds.
+
+    Parameters
+    ----------
+    module : str
+        Whose `app` is the command line; imported here, so that an interrupt of the import ends in order, too.
+    name : str
+        What users type.
+    """
     watch()
     # Worker processes, and the one that cleans up after them, have nothing to say to users.
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     status: int | str | None = 0
     try:
-        from selective_labels.cli.app import app
-
-        app(prog_name="selective-labels")
+        import_module(module).app(prog_name=name)
     except KeyboardInterrupt:
         status = INTERRUPTED
     except SystemExit as end:

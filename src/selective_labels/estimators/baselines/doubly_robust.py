@@ -23,6 +23,7 @@ from selective_labels.nuisance.confounding import outcome_box
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import fit_weighted
 
 
@@ -137,7 +138,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
     def _scores(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Scores of both ends, (n_samples, n_classes) each, and the share of clipped rows."""
         if not self.gamma >= 1.0:
-            raise ValueError(f"gamma={self.gamma!r} must be 1 (no confounding) or larger.")
+            raise InputError(f"gamma={self.gamma!r} must be 1 (no confounding) or larger.", "gamma")
         if (data.y != HOLE).all():
             seen = np.eye(len(data.classes))[data.y]
             return seen, seen, 0.0
@@ -161,7 +162,9 @@ def _regressor(choice: Any, seed: int, categorical: tuple[int, ...]) -> Any:
     if isinstance(choice, str) and choice == "linear":
         return Pipeline([*standardised(categorical).steps, ("regressor", LinearRegression())])
     if isinstance(choice, str) or not (hasattr(choice, "fit") and is_regressor(choice)):
-        raise ValueError(f'estimator={choice!r}: give a scikit-learn regressor, "linear" or None.')
+        raise InputError(
+            f'estimator={choice!r}: give a scikit-learn regressor, "linear" or None.', "estimator"
+        )
     return one_hot_before(choice, categorical)
 
 

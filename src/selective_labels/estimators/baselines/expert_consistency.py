@@ -15,6 +15,7 @@ from selective_labels.estimators.baselines.inner import (
     has_probabilities,
 )
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import fit_weighted
 
 
@@ -102,14 +103,15 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0.0 <= self.epsilon < 0.5:
-            raise ValueError(f"epsilon={self.epsilon!r} must be at least 0 and below one half.")
+            raise InputError(f"epsilon={self.epsilon!r} must be at least 0 and below one half.", "epsilon")
         random_state = check_random_state(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         labels, refused, accepted = self._amalgamate(data, draw_seed(random_state))
         rows = labels != HOLE
         if len(np.unique(labels[rows])) < 2:
-            raise ValueError(
-                "the amalgamated labels are all of one class; lower epsilon, so that fewer are imputed."
+            raise InputError(
+                "the amalgamated labels are all of one class; lower epsilon, so that fewer are imputed.",
+                "epsilon",
             )
         weight = None if data.sample_weight is None else data.sample_weight[rows]
         self.classifier_ = fit_weighted(classifier, data.features[rows], data.classes[labels[rows]], weight)
@@ -146,12 +148,14 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     def _label_codes(self, classes: list[Any]) -> tuple[int, int | None]:
         for name, label in (("adverse", self.adverse_label), ("favourable", self.favourable_label)):
             if label is not None and label not in classes:
-                raise ValueError(f"{name}_label={label!r} is not among the labels seen.")
+                raise InputError(f"{name}_label={label!r} is not among the labels seen.", f"{name}_label")
         adverse = len(classes) - 1 if self.adverse_label is None else classes.index(self.adverse_label)
         if self.favourable_label is not None:
             favourable = classes.index(self.favourable_label)
             if favourable == adverse:
-                raise ValueError(f"adverse_label and favourable_label are both {classes[adverse]!r}.")
+                raise InputError(
+                    f"adverse_label and favourable_label are both {classes[adverse]!r}.", "favourable_label"
+                )
             return adverse, favourable
         return adverse, 1 - adverse if len(classes) == 2 else None
 

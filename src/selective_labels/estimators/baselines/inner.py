@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from selective_labels.nuisance.features import boosting, one_hot_before, standardised
+from selective_labels.support.errors import InputError
 
 MAX_ITERATIONS = 1000
 
@@ -41,7 +42,7 @@ def classifier_of(
             [*standardised(categorical).steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
         )
     elif not hasattr(choice, "fit") or not is_classifier(choice):
-        raise ValueError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.')
+        raise InputError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.', role)
     else:
         classifier = one_hot_before(clone(choice), categorical)
     return _seeded(classifier, random_state)
@@ -56,7 +57,7 @@ def has_probabilities(baseline: Any) -> bool:
 def require_probabilities(classifier: ClassifierMixin, why: str) -> None:
     """Refuse a classifier that has no ``predict_proba``, before time is spent on fitting it."""
     if not hasattr(classifier, "predict_proba"):
-        raise ValueError(f"{type(classifier).__name__} has no predict_proba, which {why} needs.")
+        raise InputError(f"{type(classifier).__name__} has no predict_proba, which {why} needs.", "estimator")
 
 
 def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) -> ClassifierMixin:

@@ -14,6 +14,7 @@ from selective_labels.estimators.baselines.labeled_rows import (
     fit_labeled_rows,
 )
 from selective_labels.nuisance.folds import Fold, make_folds
+from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import fit_weighted
 
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
@@ -97,7 +98,7 @@ class IPWClassifier(LabeledRowsClassifier):
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0 < self.clip <= 1:
-            raise ValueError(f"clip={self.clip!r} must be above 0 and at most 1.")
+            raise InputError(f"clip={self.clip!r} must be above 0 and at most 1.", "clip")
         random_state = check_random_state(self.random_state)
         kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
         classifier = classifier_of(self.estimator, **kinds)

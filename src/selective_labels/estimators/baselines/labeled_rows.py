@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from selective_labels.data import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.estimators.baselines.inner import has_probabilities, require_probabilities
+from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import fit_weighted
 
 
@@ -108,7 +109,7 @@ def fit_labeled_rows(
     if use_decision_maker:
         require_probabilities(classifier, "averaging over decision-makers")
     if sample_weight is not None and not sample_weight.any():
-        raise ValueError("sample_weight is zero on every labeled row.")
+        raise InputError.about("sample_weight", "is zero on every labeled row.")
     labeled = data.decision == 1
     features = design_matrix(data, use_decision_maker)[labeled]
     fit_weighted(classifier, features, data.classes[data.y[labeled]], sample_weight)

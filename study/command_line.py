@@ -1,0 +1,169 @@
+"""The commands of the study: run its experiments, and write its page."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selective_labels import InputError
+from selective_labels.cli.console import guarded, working
+from selective_labels.cli.interrupts import advise
+
+SECONDS_BETWEEN_LINES = 60.0
+Names = list[str] | None
+
+
+class ExperimentName(StrEnum):
+    """What can be reproduced."""
+
+    SYNTHETIC = "synthetic"
+    FICO = "fico"
+    SENSITIVITY = "sensitivity"
+    STRONG = "strong"
+    RATE = "rate"
+    ARTEFACT = "artefact"
+
+
+class Protocol(StrEnum):
+    """As it should be, or as it was."""
+
+    HONEST = "honest"
+    PUBLISHED = "published"
+
+
+class Backend(StrEnum):
+    """Who does the work, other than processes on this computer."""
+
+    DASK = "dask"
+
+
+app = typer.Typer(
+    help="The replication study: the paper's experiments as published, and as they should be.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def top(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options that stand before the command."""
+    context.obj = {"debug": debug}
+
+
+@app.command(epilog="Example: python -m study reproduce synthetic --out runs/honest --jobs 2")
+@guarded
+def reproduce(
+    context: typer.Context,
+    experiment: Annotated[ExperimentName, typer.Argument(help="The experiment.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the results.", metavar="DIR")],
+    protocol: Annotated[
+        Protocol, typer.Option(help="honest: with controls; published: what was done.")
+    ] = Protocol.HONEST,
+    reps: Annotated[
+        int | None, typer.Option(help="Repetitions of each cell. Default: the study's own.", min=1)
+    ] = None,
+    repetition: Annotated[
+        list[int] | None,
+        typer.Option(help="One repetition alone, by its number in the results. Repeatable.", min=0),
+    ] = None,
+    cells: Annotated[
+        Names, typer.Option(help="Cells, such as 'uc-*'. Repeatable, or with commas. Default: all.")
+    ] = None,
+    parts: Annotated[
+        Names, typer.Option(help="Parts, such as main or point. Repeatable, or with commas. Default: all.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; -1: one for each core. Default: 1.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The HELOC table, for fico.", exists=True, metavar="FILE")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Cases in each data set. Default: the study's own.", min=50)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where the random numbers begin.")] = None,
+    backend: Annotated[Backend | None, typer.Option(help="Send the work to a cluster.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of its scheduler.", metavar="ADDRESS")
+    ] = None,
+) -> None:
+    """Run an experiment; results are kept as they come, and can be resumed."""
+    from study.catalogue import find_experiment
+    from study.engine import Workers
+    from study.engine import reproduce as run
+    from study.tasks import ENTROPY, Setup
+
+    if reps is not None and repetition:
+        raise InputError("--repetition names single repetitions, --reps how many: give one of them.")
+    if jobs == 0:
+        raise InputError("--jobs 0: give a number of processes, or -1 for one on each core.")
+    if backend is None and scheduler is not None:
+        raise InputError("--scheduler needs --backend dask.")
+    if backend is not None and jobs is not None:
+        raise InputError("--jobs are processes of this computer; a cluster uses all of its workers.")
+    chosen = find_experiment(experiment.value, protocol.value)
+    tasks = chosen.tasks(_listed(cells), _listed(parts), reps, repetition or ())
+    setup = Setup(ENTROPY if seed is None else seed, samples, data)
+    if jobs is None:
+        jobs = 1 if backend is None else -1
+    workers = Workers(jobs, None if backend is None else backend.value, scheduler)
+    advise(f"Finished tasks are kept in {out}; add --resume to go on.")
+    with _told():
+        table = run(chosen, tasks, setup, out, resume=resume, workers=workers)
+    typer.echo(f"{len(tasks)} tasks of {experiment.value} ({protocol.value}) are in {table.path}.")
+
+
+@app.command(epilog="Example: python -m study page runs/honest runs/published --out study/results")
+@guarded
+def page(
+    context: typer.Context,
+    results: Annotated[list[Path], typer.Argument(help="Folders or CSV files of results.", exists=True)],
+    out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="DIR")],
+    published: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the published means (CSV), to set beside ours.", exists=True),
+    ] = None,
+) -> None:
+    """Write the page of the study from whatever results there are."""
+    from study.page import write_page
+
+    for path in write_page(results, out, published):
+        typer.echo(f"Wrote {path}.")
+
+
+def _listed(names: list[str] | None) -> list[str]:
+    return [part for name in names or [] for part in name.split(",") if part]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell how far the run has come: bars on a terminal, else a line a minute, for logs of long runs."""
+    if sys.stderr.isatty():
+        with working():
+            yield
+        return
+    from selective_labels.support.progress import listening
+
+    start, last = {}, {}
+
+    def listen(what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == 0:
+            start[what] = last[what] = now
+        if done and (now - last[what] >= SECONDS_BETWEEN_LINES or done == total):
+            last[what] = now
+            left = (now - start[what]) / done * (total - done) / 60
+            print(f"{what}: {done} of {total}, about {left:.0f} minutes left", file=sys.stderr, flush=True)
+
+    with listening(listen):
+        yield
