@@ -1,19 +1,17 @@
 """Scores against populations whose law is known: right in the mean, and robust where they claim to be."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import CrossFit, NuisanceReport, cross_fit
 from selective_labels.nuisance.constant import InjectedJoint
-from selective_labels.nuisance.cross_fit import FoldModel
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
 from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.nuisance.selection import NuisanceReport
 
 # |mean| / standard error of an unbiased score exceeds this with probability 7e-6 (per class).
 LIMIT = 4.5
@@ -318,8 +316,7 @@ class TestCrossFit:
     def test_chunks_do_not_matter(self, fitted, monkeypatch):
         data, fit = fitted
         whole = cross_fit_scores(fit, data)
-        # The package exports a function of the module's name, so the module is fetched by its full name.
-        monkeypatch.setattr(import_module("selective_labels.nuisance.cross_fit"), "CHUNK_NUMBERS", 1)
+        monkeypatch.setattr("selective_labels.nuisance.cross_fit.CHUNK_NUMBERS", 1)
         for assumption, parts in cross_fit_scores(fit, data).items():
             np.testing.assert_allclose(parts.values, whole[assumption].values, rtol=1e-10, atol=1e-12)
 
