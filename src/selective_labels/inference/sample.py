@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption, Nucem, known, named
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.evaluation.subject import with_classes_of
@@ -16,12 +17,11 @@ from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.estimates import covariance, median_of_repeats
 from selective_labels.inference.intervals import few_clusters_factor
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
-POINT_ASSUMPTIONS = ("nucem", "unconfounded")
-WITH_INSTRUMENT = ("instrument", "nucem")
+ALL = "all"
 CLUSTERS = ("groups", "decision_maker")
 
 
@@ -107,7 +107,7 @@ def score_sample(
     y: Any,
     *,
     classifiers: list[Any],
-    assumption: str | Sequence[str],
+    assumption: str | Assumption | Sequence[str | Assumption],
     decision_maker: Any = None,
     decision: Any = None,
     sample_weight: Any = None,
@@ -131,7 +131,7 @@ def score_sample(
     ----------
     classifiers : list
         What will be evaluated: classes that a fitted one knows count as classes.
-    assumption : str or list of str
+    assumption : name or Assumption, or a list of these
     others : see :func:`selective_labels.evaluation.evaluate.evaluate`
     """
     features, categorical = coded_features(X)
@@ -147,14 +147,15 @@ def score_sample(
         categorical=categorical,
     )
     data = with_classes_of(data, classifiers, minus_one_is_class=decision is not None)
-    names = _names(assumption, decision_maker is not None and data.n_decision_makers > 1)
-    _check_choices(names, cluster, data, n_repeats)
+    chosen = _chosen(assumption, decision_maker is not None and data.n_decision_makers > 1)
+    names = [each.name for each in chosen]
+    _check_choices(cluster, data, n_repeats)
     if len(data.classes) < 2:
         raise ValueError(f"y shows only one class ({data.classes.tolist()[0]!r}); two or more are needed.")
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
-    _check_instrument(names, data, strata, decision_maker is not None)
+    _check_instrument(chosen, data, strata, decision_maker is not None)
     repeats: list[dict[str, Evidence]] = []
     clipped = []
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_repeats)
@@ -163,7 +164,7 @@ def score_sample(
             data,
             nuisance,
             cv=cv,
-            in_halves="nucem" in names,
+            in_halves=any(each.needs_halves for each in chosen),
             n_groups=selector_groups(data),
             n_jobs=n_jobs,
             random_state=int(seed),
@@ -171,33 +172,29 @@ def score_sample(
         for seed in seeds
     )
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", n_repeats), strict=True):
-        if "nucem" in names and fit.in_halves and not repeats:  # once, whatever the number of repeats
+        if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=int(seed), stacklevel=3)
-        scores = cross_fit_scores(fit, data, names, propensity=propensity)
+        scores = cross_fit_scores(fit, data, chosen, propensity=propensity)
         repeats.append(
-            {name: Evidence.from_scores(scores[name], name in POINT_ASSUMPTIONS) for name in names}
+            {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
 
 
-def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:
+def _chosen(
+    assumption: str | Assumption | Sequence[str | Assumption], has_instrument: bool
+) -> list[Assumption]:
     """List the assumptions asked for; "all" means all that the input allows."""
-    if isinstance(assumption, str):
-        if assumption != "all":
-            return [assumption]
-        return [name for name in ASSUMPTIONS if has_instrument or name not in WITH_INSTRUMENT]
-    return list(assumption)
+    if isinstance(assumption, str) and assumption == ALL:
+        return [each for each in known() if has_instrument or not each.needs_decision_makers]
+    wanted: list[object] = [assumption] if isinstance(assumption, str | Assumption) else [*assumption]
+    # An empty list is refused as a whole.
+    return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
-def _check_choices(names: list[str], cluster: str | None, data: SelectiveLabels, n_repeats: int) -> None:
-    unknown = [name for name in names if name not in ASSUMPTIONS]
-    if unknown or not names:
-        raise ValueError(
-            f"assumption {unknown[0] if unknown else names!r} is not one of "
-            f"{', '.join(map(repr, (*ASSUMPTIONS, 'all')))}."
-        )
+def _check_choices(cluster: str | None, data: SelectiveLabels, n_repeats: int) -> None:
     if cluster is not None and cluster not in CLUSTERS:
         raise ValueError(f"cluster={cluster!r} is not one of {', '.join(map(repr, CLUSTERS))} or None.")
     if cluster == "groups" and data.groups is None:
@@ -206,19 +203,23 @@ def _check_choices(names: list[str], cluster: str | None, data: SelectiveLabels,
         raise ValueError(f"n_repeats={n_repeats} must be one or more.")
 
 
-def _check_instrument(names: list[str], data: SelectiveLabels, strata: Any, given: bool) -> None:
+def _check_instrument(chosen: list[Assumption], data: SelectiveLabels, strata: Any, given: bool) -> None:
     """Refuse or warn where decision-makers cannot serve as an instrument."""
-    needing = [name for name in names if name in WITH_INSTRUMENT]
+    needing = [each for each in chosen if each.needs_decision_makers]
     if not needing:
         return
     if not given:
+        others = [repr(each.name) for each in known() if not each.needs_decision_makers]
         raise ValueError(
-            f"decision_maker is missing: y has holes and assumption {needing[0]!r} uses who decided; "
-            "'none' and 'unconfounded' do without."
+            f"decision_maker is missing: y has holes and assumption {needing[0].name!r} uses who decided; "
+            f"{' and '.join(others)} do without."
         )
     if data.n_decision_makers == 1:
-        if "nucem" in needing:
-            raise ValueError("decision_maker has one value only; assumption 'nucem' needs two or more.")
+        points = [each.name for each in needing if each.identifies_value]
+        if points:
+            raise ValueError(
+                f"decision_maker has one value only; assumption {points[0]!r} needs two or more."
+            )
         warnings.warn(
             "decision_maker has one value only: there is no instrument, and the bounds are those of 'none'.",
             UserWarning,

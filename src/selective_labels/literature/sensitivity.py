@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.assumptions import Instrument, NoAssumption, Nucem, Unconfounded, named
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.evaluation.subject import read_subject, with_classes_of
@@ -31,7 +32,7 @@ from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
 
 METRICS = ("accuracy", "error", "cost", "share")
 PARAMETERS = ("gamma", "kappa")
-LIMITS = ("none", "instrument")
+LIMITS = (NoAssumption().name, Instrument().name)
 CLUSTERS = ("groups", "decision_maker", None)
 # Largest gamma of a default curve.
 SHOWN_GAMMA = 10.0
@@ -303,8 +304,8 @@ def _boxes(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    start = ["none", "unconfounded"] if parameter == "gamma" else ["nucem"]
-    scores = cross_fit_scores(fit, data, dict.fromkeys([*start, limit]))
+    start = [NoAssumption(), Unconfounded()] if parameter == "gamma" else [Nucem()]
+    scores = cross_fit_scores(fit, data, [*start, named(limit)])
     if parameter == "gamma":
 
         def base(value: float) -> ScoredBox:

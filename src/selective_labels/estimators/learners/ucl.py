@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from selective_labels.assumptions import Instrument
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, check_cost, read_features
 from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
@@ -291,7 +292,7 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
             stacklevel=3,
         )
     coded = coded.take(known)
-    scores = cross_fit_scores(classifier._identified.joint, coded, ["instrument"], held_out=False)[
+    scores = cross_fit_scores(classifier._identified.joint, coded, [Instrument()], held_out=False)[
         "instrument"
     ]
     lower = scores.values[np.arange(len(known)), chosen[known]]
