@@ -8,7 +8,7 @@ import numpy as np
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import SelectiveSample, make_decision_makers
 from selective_labels.evaluation import evaluate
-from selective_labels.nuisance import cross_fit
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import selector_groups
 
 N_SAMPLES, N_ROUNDS = 100_000, 3

@@ -14,27 +14,30 @@ ROOT = Path(__file__).parents[1] / "src" / PACKAGE
 # Each room may know itself and these; a room without an entry has no place in the design.
 FOUNDATION = {"data", "features", "identification", "nuisance", "support"}
 LEARNERS = {"diagnostics", "estimators", "evaluation", "inference", "literature"}
+# Objects with formulas of scores: known to those who score, and to those who say what is assumed.
+ASSUMING = FOUNDATION | {"assumptions"}
 # What one table says, its rendering, and files in and out.
 PAGES = {"assessment", "report", "saving", "tables"}
 MAY_KNOW = {
     "identification": {"support"},
     "support": set(),
     "features": {"support"},
-    "data": {"features"},
+    "data": {"features", "support"},
     "nuisance": {"data", "identification", "support"},
+    "assumptions": {"nuisance", "support"},
     # Point learning and evaluation under NUCEM warn with the code of a check: diagnostics come before them.
-    "diagnostics": FOUNDATION,
-    "inference": FOUNDATION | {"diagnostics", "evaluation"},
-    "estimators": FOUNDATION | {"diagnostics"},
-    "evaluation": FOUNDATION | {"diagnostics", "inference"},
-    "literature": FOUNDATION | {"evaluation", "inference"},
+    "diagnostics": ASSUMING,
+    "inference": ASSUMING | {"diagnostics"},
+    "estimators": ASSUMING | {"diagnostics"},
+    "evaluation": ASSUMING | {"diagnostics", "inference"},
+    "literature": ASSUMING | {"evaluation", "inference"},
     "datasets": {"support"},
-    "assessment": FOUNDATION | LEARNERS | {"datasets", ""},
-    "report": FOUNDATION | {"assessment"},
+    "assessment": ASSUMING | LEARNERS | {"datasets", ""},
+    "report": ASSUMING | {"assessment"},
     "tables": FOUNDATION,
     "saving": FOUNDATION | LEARNERS | {"tables"},
-    "demo": FOUNDATION | LEARNERS | PAGES | {"datasets", ""},
-    "cli": FOUNDATION | LEARNERS | PAGES | {"datasets", "demo", ""},
+    "demo": ASSUMING | LEARNERS | PAGES | {"datasets", ""},
+    "cli": ASSUMING | LEARNERS | PAGES | {"datasets", "demo", ""},
     "__main__": {"cli"},
 }
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
@@ -125,6 +128,15 @@ def test_the_study_takes_what_users_take(path):
 def test_the_package_does_not_know_the_study():
     tops = {name.split(".")[0] for path in FILES for name in imported_modules(path)}
     assert STUDY.name not in tops
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if part_of(path) == "assumptions"], ids=lambda path: path.name
+)
+def test_assumptions_know_the_formulas_and_no_model(path):
+    """So that who needs the names alone does not load the models."""
+    modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
+    assert all(name.startswith(f"{PACKAGE}.nuisance.score_formulas.") for name in modules)
 
 
 def test_the_parser_sees_every_kind_of_import(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from selective_labels import datasets
+    from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
@@ -55,6 +55,7 @@ __all__ = [
     "TableDescription",
     "UCLClassifier",
     "assess",
+    "assumptions",
     "calibration_bins",
     "compare",
     "conditional_rate",
@@ -105,7 +106,7 @@ _ROOM = {
     "sensitivity_curve": "literature",
     "threshold_curve": "evaluation",
 }
-_ROOMS = ("datasets", "estimators", *sorted({room.split(".")[0] for room in _ROOM.values()}))
+_ROOMS = ("assumptions", "datasets", "estimators", *sorted({room.split(".")[0] for room in _ROOM.values()}))
 
 
 def __getattr__(name: str) -> Any:

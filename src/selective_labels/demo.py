@@ -10,6 +10,7 @@ from rich.table import Table
 
 from selective_labels import datasets
 from selective_labels.assessment import TableDescription, assess
+from selective_labels.assumptions import known
 from selective_labels.diagnostics import diagnose
 from selective_labels.estimators.baselines import IPWClassifier, SelectedSampleClassifier
 from selective_labels.estimators.learners import UCLClassifier
@@ -117,8 +118,9 @@ def show_verdict(table: pd.DataFrame, console: Console) -> None:
         table[list(FEATURES)], table["defaulted"], decision_maker=table["officer"], random_state=0
     )
     console.print("\n[bold]May be assumed here[/] (all checks are on the page)")
-    for assumption in ("instrument", "nucem", "unconfounded"):
-        console.print(f"  {assumption}: {diagnosis.allows(assumption)}")
+    for assumption in known():
+        if assumption.questions:
+            console.print(f"  {assumption.name}: {diagnosis.allows(assumption)}")
 
 
 def show_learners(loans: Loans, console: Console) -> None:

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
+from selective_labels.assumptions import NAMED, Instrument
+from selective_labels.assumptions.findings import FAMILIES, STATUSES, worst
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.diagnostics import CheckResult, diagnose, warn_if_not_allowed
-from selective_labels.diagnostics.results import FAMILIES, STATUSES, worst
 from selective_labels.diagnostics.run import CHECKS
-from selective_labels.diagnostics.verdict import ASSUMPTIONS
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.support.errors import DiagnosticWarning
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import seed
 
+ASKED = [each for each in NAMED if each.questions]
 FAST = {"cv": 2, "n_permutations": 49, "random_state": 0}
 
 
@@ -78,6 +79,18 @@ def test_assignment_by_a_feature_is_valid_given_features_only(by_feature):
     assert "among the features" in permission.reason
 
 
+def test_an_object_is_asked_about_like_its_name(good, by_feature):
+    for diagnosis in (good, by_feature):
+        for given in ("strata", "features"):
+            named = diagnosis.allows("instrument", given=given)
+            assert diagnosis.allows(Instrument(), given=given) == named
+
+
+def test_nothing_is_asked_about_no_assumption(good):
+    with pytest.raises(ValueError, match="assumption='none' is not one of 'instrument', 'nucem'"):
+        good.allows("none")
+
+
 def test_permission_reads_as_a_truth_value(good):
     assert good.allows("instrument") == True  # noqa: E712
     assert good.allows("unconfounded") == False  # noqa: E712
@@ -88,8 +101,8 @@ def test_prints_a_table_and_a_verdict(good):
     text = repr(good)
     for check in CHECKS:
         assert check.code in text
-    for assumption in ASSUMPTIONS:
-        assert assumption in good.verdict
+    for assumption in ASKED:
+        assert assumption.name in good.verdict
 
 
 def test_html_is_escaped():
@@ -175,7 +188,7 @@ def test_bad_input_is_not_applicable_with_the_reason(drawn, reason):
     assert any(reason in each.message for each in silent)
     assert all(each.p_value is None and each.statistic is None for each in silent)
     assert all(np.isfinite(each.statistic) for each in diagnosis if each.statistic is not None)
-    for assumption in ASSUMPTIONS:
+    for assumption in ASKED:
         assert diagnosis.allows(assumption).reason
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from selective_labels.assumptions import Instrument, named, names
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.evaluate import read_metrics
@@ -84,6 +85,19 @@ def test_all_assumptions_side_by_side(sample):
 def test_all_without_decision_makers_is_what_is_possible(sample):
     results = run(sample, rule(sample.X), assumption="all", decision_maker=None)
     assert [each.assumption for each in results] == ["none", "unconfounded"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_object_stands_for_its_name(name, sample):
+    by_name, by_object = (run(sample, rule(sample.X), assumption=each) for each in (name, named(name)))
+    assert by_object == by_name, "one result, with the name as its assumption"
+    several = run(sample, rule(sample.X), assumption=[named(name)])
+    assert list(several) == [by_name]
+
+
+def test_objects_and_names_mix_in_a_list(sample):
+    results = run(sample, rule(sample.X), assumption=["none", Instrument()])
+    assert [each.assumption for each in results] == ["none", "instrument"]
 
 
 def test_none_needs_no_model(sample):

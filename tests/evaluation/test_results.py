@@ -6,9 +6,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from selective_labels.assumptions import NAMED, NoAssumption, named
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import compare, evaluate
-from selective_labels.evaluation.display import ASSUMPTION_TEXTS
 from selective_labels.evaluation.results import Evaluation, Sample
 from tests.evaluation.samples import lottery, other_rule, rule
 
@@ -47,7 +47,7 @@ def test_text_states_assumption_sample_and_what_is_covered(one, sample):
     text = repr(one)
     assert f"accuracy: between {one.lower:.3f} and {one.upper:.3f}" in text
     assert f"95 % interval: [{one.ci_lower:.3f}, {one.ci_upper:.3f}]; it covers the value" in text
-    assert f"Assumption (instrument): {ASSUMPTION_TEXTS['instrument']}" in text
+    assert f"Assumption (instrument): {named('instrument').sentence}" in text
     assert f"1,000 cases, {np.sum(sample.decision):,} of them" in text
     assert "8 decision-makers" in text
     assert "covers the whole identified interval" in repr(one.with_interval("set"))
@@ -55,8 +55,8 @@ def test_text_states_assumption_sample_and_what_is_covered(one, sample):
 
 def test_text_of_many_states_the_same(many):
     text = repr(many)
-    for name, meaning in ASSUMPTION_TEXTS.items():
-        assert f"Assumption ({name}): {meaning}" in text
+    for each in NAMED:
+        assert f"Assumption ({each.name}): {each.sentence}" in text
     assert "covers the value" in text
     assert f"Sample ({NASTY})" in text
     assert f"accuracy, {NASTY} minus plain" in text  # the gap
@@ -126,6 +126,7 @@ def test_select_and_one(many):
     chosen = many.select(metric="accuracy", assumption="none")
     assert [each.group for each in chosen] == [NASTY, "plain"]
     assert many.one(metric="accuracy", assumption="none", group="plain") is chosen[1]
+    assert many.select(metric="accuracy", assumption=NoAssumption()).items == chosen.items
     with pytest.raises(ValueError, match="8 evaluations match"):
         many.one(metric="accuracy")
     with pytest.raises(ValueError, match="'metrics' is not an attribute"):

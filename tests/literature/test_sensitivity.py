@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from selective_labels.assumptions import Nucem
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.evaluate import evaluate
@@ -157,7 +158,7 @@ def test_slope_box_holds_for_every_law_within_kappa():
     kappa = np.ptp(confounding, axis=1).max() / 2  # of the midpoint between the extreme decision-makers
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     fit = cross_fit(data, sample.oracle.joint)
-    scores = cross_fit_scores(fit, data, ["nucem"])["nucem"]
+    scores = cross_fit_scores(fit, data, [Nucem()])["nucem"]
     leverage = slope_leverage(fit, data)
     shares = np.bincount(sample.decision_maker) / 400
     spread = leniency - (leniency @ shares)[:, None]

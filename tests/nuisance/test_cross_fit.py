@@ -1,6 +1,5 @@
 """One coherent model of decision and label, cross-fitted: every family, rare classes, injected truth."""
 
-import importlib
 import warnings
 
 import numpy as np
@@ -17,8 +16,8 @@ from sklearn.svm import LinearSVC
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
-from selective_labels.nuisance import cross_fit
 from selective_labels.nuisance.coding import outcome_codes, spread_columns
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.selection import log_losses
 from selective_labels.nuisance.slopes import slope_moments
@@ -294,8 +293,7 @@ def test_rows_are_read_in_chunks(monkeypatch):
     sample, data = table()
     fit = cross_fit(data, "logistic", cv=2, random_state=0)
     whole, _ = identified_bounds(fit, sample.X, 3, (0.0, lambda X: np.full((len(X), 3), 0.9)), held_out=True)
-    module = importlib.import_module("selective_labels.nuisance.cross_fit")  # its function has the same name
-    monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.CHUNK_NUMBERS", 1)
     parts, _ = identified_bounds(fit, sample.X, 3, (0.0, lambda X: np.full((len(X), 3), 0.9)), held_out=True)
     assert len(fit.chunks(np.arange(500), 4)) == 8  # 64 rows at a time
     assert_allclose(parts.lower, whole.lower, atol=1e-14)

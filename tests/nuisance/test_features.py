@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
 from selective_labels.features.coding import coded_features
-from selective_labels.nuisance import cross_fit, logistic, selection
+from selective_labels.nuisance import logistic, selection
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
 from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
 from tests.raw_tables import make_raw_sample

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from selective_labels import SelectiveLabels
-from selective_labels.nuisance import cross_fit
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.folds import halves, make_folds
 
 

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from selective_labels import SelectiveLabels, UCLClassifier
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import cross_fit
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.grouping import Arms, leniency_groups, one_arm_each, shrunken_means
 from selective_labels.nuisance.per_row import identified_bounds
 

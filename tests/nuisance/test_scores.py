@@ -1,19 +1,19 @@
 """Scores against populations whose law is known: right in the mean, and robust where they claim to be."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
+from selective_labels.assumptions import NAMED, Instrument, Unconfounded, named, names
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import CrossFit, NuisanceReport, cross_fit
 from selective_labels.nuisance.constant import InjectedJoint
-from selective_labels.nuisance.cross_fit import FoldModel
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
-from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
+from selective_labels.nuisance.selection import NuisanceReport
+from selective_labels.support.errors import InputError
 
 # |mean| / standard error of an unbiased score exceeds this with probability 7e-6 (per class).
 LIMIT = 4.5
@@ -53,7 +53,7 @@ def scores_with(joint: np.ndarray, data: SelectiveLabels, assumption: str, **opt
     report = NuisanceReport("injected", "as given", n_arms, grouped=False)
     fold = FoldModel((model,), np.arange(n_arms))
     fit = CrossFit((fold,), np.zeros(len(data), dtype=int), shares, report)
-    return cross_fit_scores(fit, data, [assumption], **options)[assumption]
+    return cross_fit_scores(fit, data, [named(assumption)], **options)[assumption]
 
 
 def z_statistics(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -288,7 +288,7 @@ def fitted(small):
 class TestCrossFit:
     def test_each_row_is_scored_by_the_model_that_has_not_seen_it(self, fitted):
         data, fit = fitted
-        scores = cross_fit_scores(fit, data, ["instrument"])["instrument"]
+        scores = cross_fit_scores(fit, data, [Instrument()])["instrument"]
         rows = np.flatnonzero(fit.held_out == 1)
         fold = fit.folds[1]
         arm = fold.lookup[data.decision_maker_codes]
@@ -301,9 +301,9 @@ class TestCrossFit:
 
     def test_new_rows_get_the_average_over_folds(self, fitted):
         data, fit = fitted
-        scores = cross_fit_scores(fit, data, ["unconfounded"], held_out=False)["unconfounded"]
+        scores = cross_fit_scores(fit, data, [Unconfounded()], held_out=False)["unconfounded"]
         by_fold = [
-            cross_fit_scores(type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data)
+            cross_fit_scores(type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data, NAMED)
             for fold in fit.folds
         ]
         expected = np.mean([each["unconfounded"].values for each in by_fold], axis=0)
@@ -312,15 +312,19 @@ class TestCrossFit:
     @pytest.mark.parametrize("assumption", ["nucem", "unconfounded"])
     def test_point_scores_sum_to_one(self, fitted, assumption):
         data, fit = fitted
-        scores = cross_fit_scores(fit, data, [assumption])[assumption]
+        scores = cross_fit_scores(fit, data, [named(assumption)])[assumption]
         np.testing.assert_allclose(scores.slack, 0.0, atol=1e-9)  # the classes share one unit of probability
+
+    def test_an_assumption_named_twice_counts_once(self, fitted):
+        data, fit = fitted
+        once, twice = (cross_fit_scores(fit, data, [Instrument()] * times)["instrument"] for times in (1, 2))
+        np.testing.assert_array_equal(once.values, twice.values)
 
     def test_chunks_do_not_matter(self, fitted, monkeypatch):
         data, fit = fitted
-        whole = cross_fit_scores(fit, data)
-        # The package exports a function of the module's name, so the module is fetched by its full name.
-        monkeypatch.setattr(import_module("selective_labels.nuisance.cross_fit"), "CHUNK_NUMBERS", 1)
-        for assumption, parts in cross_fit_scores(fit, data).items():
+        whole = cross_fit_scores(fit, data, NAMED)
+        monkeypatch.setattr("selective_labels.nuisance.cross_fit.CHUNK_NUMBERS", 1)
+        for assumption, parts in cross_fit_scores(fit, data, NAMED).items():
             np.testing.assert_allclose(parts.values, whole[assumption].values, rtol=1e-10, atol=1e-12)
 
     def test_unseen_labels_are_never_read(self, small):
@@ -332,20 +336,19 @@ class TestCrossFit:
                 small.X, y, decision=small.decision, decision_maker=small.decision_maker
             )
             fit = cross_fit(data, "logistic", cv=3, n_groups=4, in_halves=True, random_state=0)
-            both.append(cross_fit_scores(fit, data))
-        for assumption in ASSUMPTIONS:
+            both.append(cross_fit_scores(fit, data, NAMED))
+        for assumption in names():
             np.testing.assert_array_equal(both[0][assumption].values, both[1][assumption].values)
 
     def test_nucem_needs_halves(self, small):
         data = as_data(small)
         fit = cross_fit(data, "logistic", cv=3, n_groups=4, random_state=0)
-        with pytest.raises(ValueError, match="in_halves=True"):
-            cross_fit_scores(fit, data)
+        with pytest.raises(InputError, match="in_halves=True"):
+            cross_fit_scores(fit, data, NAMED)
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"assumptions": ["faith"]}, "'faith' is not one of 'none', 'instrument'"),
             ({"overlap": 0.0}, "overlap=0.0 must lie between 0 and 1"),
             ({"propensity": "guess"}, "propensity='guess' is not one of"),
         ],
@@ -353,7 +356,7 @@ class TestCrossFit:
     def test_wrong_options(self, fitted, options, message):
         data, fit = fitted
         with pytest.raises(ValueError, match=message):
-            cross_fit_scores(fit, data, **options)
+            cross_fit_scores(fit, data, NAMED, **options)
 
     def test_other_rows_or_decision_makers(self, fitted, small):
         _, fit = fitted
@@ -361,9 +364,9 @@ class TestCrossFit:
             small.X[:90], small.y[:90], decision_maker=small.decision_maker[:90] % 3
         )
         with pytest.raises(ValueError, match="held_out=False"):
-            cross_fit_scores(fit, fewer)
+            cross_fit_scores(fit, fewer, NAMED)
         with pytest.raises(ValueError, match="data has 3 decision-makers and the nuisance model 8"):
-            cross_fit_scores(fit, fewer, held_out=False)
+            cross_fit_scores(fit, fewer, NAMED, held_out=False)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import cross_fit
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.slopes import (
     OwnInstrument,
     choose_shrinkage,

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from selective_labels.assessment.sections import Part
+from selective_labels.assumptions.findings import FAMILIES
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import Diagnosis, diagnose
-from selective_labels.diagnostics.display import QUESTIONS
-from selective_labels.diagnostics.results import FAMILIES
+from selective_labels.diagnostics.display import questions
 from selective_labels.evaluation.results import plain
 
 
@@ -26,11 +26,17 @@ def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int
 def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
     """Checks and verdict as plain values."""
     verdict = []
-    for assumption, given, _ in QUESTIONS:
+    for assumption, given, _ in questions():
         allowed = diagnosis.allows(assumption, given=given)
-        about = given if assumption == "instrument" else None
+        # What assignment is random within is told where there is a choice.
+        about = given if len(assumption.questions) > 1 else None
         verdict.append(
-            {"assumption": assumption, "given": about, "allowed": bool(allowed), "reason": allowed.reason}
+            {
+                "assumption": assumption.name,
+                "given": about,
+                "allowed": bool(allowed),
+                "reason": allowed.reason,
+            }
         )
     return {
         "checks": [{name: plain(value) for name, value in vars(each).items()} for each in diagnosis],

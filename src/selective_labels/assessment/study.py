@@ -13,13 +13,13 @@ from selective_labels.assessment.contenders import Contender, robust_classifier,
 from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.wording import full_sentence
+from selective_labels.assumptions import known
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
-WITHOUT_INSTRUMENT = ("none", "unconfounded")
 SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity")
 
 
@@ -135,7 +135,7 @@ class Study:
         try:
             return self._score("all")
         except InputError as error:
-            sample = self._score(WITHOUT_INSTRUMENT)
+            sample = self._score([each for each in known() if not each.needs_decision_makers])
             self.notes.append(
                 f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
             )

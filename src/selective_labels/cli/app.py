@@ -12,6 +12,7 @@ from selective_labels.cli.console import guarded, working
 from selective_labels.cli.grouped import with_groups
 from selective_labels.cli.interrupts import advise
 from selective_labels.cli.options import (
+    DEFAULT_ASSUMPTION,
     MODEL,
     Assumption,
     Data,
@@ -203,7 +204,7 @@ def evaluate(
     from selective_labels.cli.output import show
 
     subject.require_one()
-    names = [each.value for each in assumption or [Assumption.INSTRUMENT]]
+    names = [each.value for each in assumption or [DEFAULT_ASSUMPTION]]
     source = Source(context, data, file, table, output)
     show(judge(source, subject, numbers, fitting, names, by), output.format)
 
@@ -221,7 +222,7 @@ def compare(
     output: OutputOptions,
     assumption: Annotated[
         Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)
-    ] = Assumption.INSTRUMENT,
+    ] = DEFAULT_ASSUMPTION,
 ) -> None:
     """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
     from selective_labels.cli.inputs import Source

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from selective_labels.assumptions import names
+from selective_labels.support.errors import InputError
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
@@ -64,13 +67,25 @@ class Propensity(StrEnum):
     MODEL = "model"
 
 
-class Assumption(StrEnum):
-    """What is assumed about cases whose label is not seen."""
+def assumption_choices() -> type[StrEnum]:
+    """Make the choices of --assumption: all that have a name.
 
-    NONE = "none"
-    INSTRUMENT = "instrument"
-    NUCEM = "nucem"
-    UNCONFOUNDED = "unconfounded"
+    Examples
+    --------
+    >>> [each.value for each in assumption_choices()]
+    ['none', 'instrument', 'nucem', 'unconfounded']
+    """
+    members = {name.upper(): name for name in names()}
+    return StrEnum("Assumption", members)  # type: ignore[return-value]
+
+
+if TYPE_CHECKING:
+
+    class Assumption(StrEnum):
+        """What is assumed about cases whose label is not seen."""
+else:
+    Assumption = assumption_choices()
+DEFAULT_ASSUMPTION = Assumption("instrument")
 
 
 def _option(words: str, panel: str | None = None, name: str | None = None, **settings: Any) -> Any:
@@ -200,7 +215,7 @@ class SubjectOptions:
         """Raise unless one of the two is given (or none, where none will do)."""
         given = (self.predictions is not None) + (self.model is not None)
         if not at_least <= given <= 1:
-            raise ValueError("Give --predictions COLUMN or --model FILE, one of the two.")
+            raise InputError("Give --predictions COLUMN or --model FILE, one of the two.", "predictions")
 
 
 @dataclass(frozen=True)

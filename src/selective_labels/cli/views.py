@@ -11,10 +11,10 @@ from selective_labels.assessment.diagnosis import diagnosis_content
 from selective_labels.cli.inputs import Loaded
 from selective_labels.cli.output import View, number, table
 from selective_labels.diagnostics import Diagnosis
-from selective_labels.diagnostics.display import QUESTIONS
+from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
-from selective_labels.evaluation.display import ASSUMPTION_TEXTS
+from selective_labels.evaluation.display import assumption_text
 from selective_labels.evaluation.results import plain
 from selective_labels.support.words import several
 from selective_labels.tables import PreparedTable
@@ -78,8 +78,8 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
     permissions = table(
         ("assumption", "may be used", "why"),
         (
-            (title, "yes" if each["allowed"] else "no", each["reason"])
-            for (_, _, title), each in zip(QUESTIONS, content["verdict"], strict=True)
+            (words, "yes" if each["allowed"] else "no", each["reason"])
+            for (_, _, words), each in zip(questions(), content["verdict"], strict=True)
         ),
         title="Verdict",
         limit=600,
@@ -174,8 +174,8 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
         notes=notes,
     )
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
-    names = dict.fromkeys(each.assumption for each in results)
-    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *_assumptions(list(names)), *notes]
+    assumed = map(assumption_text, dict.fromkeys(each.assumption for each in results))
+    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
 
 
@@ -189,7 +189,7 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
     parts = [
         *_data_parts(loaded.prepared),
         _intervals([result]),
-        *_assumptions([result.assumption]),
+        assumption_text(result.assumption),
         *result.remarks[1:],
         *notes,
         f"Verdict: {verdict}.",
@@ -228,10 +228,6 @@ def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
         right="lower upper",
         limit=200,
     )
-
-
-def _assumptions(names: list[str]) -> list[str]:
-    return [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
 
 
 def _plain_rows(rows: list[dict[Any, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
+from selective_labels.assumptions import Instrument, Nucem
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.assignment_model import AssignmentModel, assignment_model
 from selective_labels.diagnostics.cells import centred, decision_makers_per_cell
@@ -187,8 +188,8 @@ class Context:
 
     @cached_property
     def scores(self) -> dict[str, Scores]:
-        """Scores of the model rows under each assumption."""
-        return cross_fit_scores(self.fit, self.model_data)
+        """Scores of the model rows, by the names of the assumptions that checks compare."""
+        return cross_fit_scores(self.fit, self.model_data, [Instrument(), Nucem()])
 
     @cached_property
     def bounds(self) -> tuple[Bounds, np.ndarray]:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.assumptions import Assumption, Permission
+from selective_labels.assumptions.findings import FAMILIES, worst
 from selective_labels.diagnostics import display, plots
-from selective_labels.diagnostics.results import FAMILIES, CheckResult, worst
-from selective_labels.diagnostics.verdict import Permission, permission
+from selective_labels.diagnostics.results import CheckResult
+from selective_labels.diagnostics.verdict import permission
 from selective_labels.support.errors import require_choice
 
 
@@ -86,12 +88,12 @@ class Diagnosis:
         require_choice("family", family, FAMILIES)
         return worst(result.status for result in self.results if result.family == family)
 
-    def allows(self, assumption: str, *, given: str = "strata") -> Permission:
+    def allows(self, assumption: str | Assumption, *, given: str = "strata") -> Permission:
         """Say whether an assumption may be used here, and why.
 
         Parameters
         ----------
-        assumption : "instrument", "nucem" or "unconfounded"
+        assumption : "instrument", "nucem", "unconfounded", or one of these as an object
         given : "strata" or "features"
             For "instrument": what assignment is taken as random within.
 

@@ -4,18 +4,14 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from selective_labels.assumptions import Assumption, known
+
 if TYPE_CHECKING:
     from selective_labels.diagnostics.diagnosis import Diagnosis
 
 WIDTH = 110
 HEADINGS = ("code", "check", "status", "statistic", "p-value")
 COLOURS = {"ok": "#2e7d32", "warning": "#b26a00", "violated": "#b00020", "not applicable": "#666666"}
-QUESTIONS = (
-    ("instrument", "strata", "instrument, cases random within strata"),
-    ("instrument", "features", "instrument, cases random given features"),
-    ("nucem", "features", "nucem"),
-    ("unconfounded", "features", "unconfounded"),
-)
 
 
 def text(diagnosis: "Diagnosis") -> str:
@@ -51,7 +47,20 @@ def html(diagnosis: "Diagnosis") -> str:
 
 def verdict_lines(diagnosis: "Diagnosis") -> list[str]:
     """One line for each assumption."""
-    return [f"{title}: {diagnosis.allows(assumption, given=given)}" for assumption, given, title in QUESTIONS]
+    return [
+        f"{words}: {diagnosis.allows(assumption, given=given)}" for assumption, given, words in questions()
+    ]
+
+
+def questions() -> list[tuple[Assumption, str, str]]:
+    """All that is asked of a diagnosis: an assumption, what assignment is random within, and words for both.
+
+    Examples
+    --------
+    >>> questions()[0]
+    (Instrument(), 'strata', 'instrument, cases random within strata')
+    """
+    return [(each, given, words) for each in known() for given, words in each.questions]
 
 
 def _headline(diagnosis: "Diagnosis") -> str:

@@ -17,7 +17,8 @@ def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     need_strength(context, "for a point estimate")
-    lower, point = context.scores["instrument"].values, context.scores["nucem"].values
+    lower = context.scores["instrument"].values
+    point = context.scores["nucem"].values
     tests = shortfalls(lower, point)
     adjusted = holm(tests[:, 1])
     worst = int(adjusted.argmin())

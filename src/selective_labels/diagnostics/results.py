@@ -1,31 +1,19 @@
 """What a check finds: a status, a number, a sentence, and what to do."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, WARNING
+
 if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
 
-OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
 UNTESTED = "Not tested: "
 # SL201, SL202 and SL203 all ask whether cases are dealt out at random.
 ASSIGNMENT_LOOKS = 3
-# From the best to the worst.
-STATUSES = (NOT_APPLICABLE, OK, WARNING, VIOLATED)
-FAMILIES = (
-    "relevance",
-    "assignment",
-    "overlap",
-    "inequality",
-    "monotonicity",
-    "nucem",
-    "crossing",
-    "skill",
-    "unconfounded",
-)
 
 
 class NotApplicableError(Exception):
@@ -118,17 +106,6 @@ class Check:
             finding.message,
             finding.advice,
         )
-
-
-def worst(statuses: Iterable[str]) -> str:
-    """The worst status that applied; "not applicable" if none did.
-
-    Examples
-    --------
-    >>> worst(["ok", "not applicable", "warning"]), worst(["not applicable"])
-    ('warning', 'not applicable')
-    """
-    return max(statuses, key=STATUSES.index, default=NOT_APPLICABLE)
 
 
 def need(condition: object, reason: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import read_data
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric, code_of
@@ -34,7 +35,7 @@ def compare(
     decision_maker: Any = None,
     decision: Any = None,
     metric: Any = None,
-    assumption: str = "instrument",
+    assumption: str | Assumption = "instrument",
     interval: str = "parameter",
     confidence_level: float = 0.95,
     sample_weight: Any = None,
@@ -68,7 +69,7 @@ def compare(
         As in `evaluate`.
     metric : str or metric object, optional
         Default: "accuracy". Leave it out against "human".
-    assumption : "none", "instrument", "nucem" or "unconfounded"
+    assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     interval, confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
     pos_label, cost, nuisance, propensity, cv, n_repeats, n_jobs, random_state

@@ -4,18 +4,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from selective_labels.assumptions import named, names
+
 if TYPE_CHECKING:
     from selective_labels.evaluation.results import Estimated, Evaluation, Evaluations, Sample
 
-
-ASSUMPTION_TEXTS = {
-    "none": "nothing is assumed about the labels that were not seen (Manski's worst case).",
-    "instrument": "cases reach decision-makers as if at random (within strata, if given), and who decides "
-    "does not change the label.",
-    "nucem": "as for an instrument, and nothing unmeasured both moves the label and changes how "
-    "decision-makers differ (NUCEM).",
-    "unconfounded": "among cases with equal features, the decision has nothing to do with the label.",
-}
 INTERVAL_TEXTS = {
     "parameter": "covers the value, wherever it lies between the ends,",
     "set": "covers the whole identified interval",
@@ -60,7 +53,7 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
 
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.35 * len(results)), layout="constrained")
-    colours = {name: f"C{number}" for number, name in enumerate(ASSUMPTION_TEXTS)}
+    colours = {name: f"C{number}" for number, name in enumerate(names())}
     for height, result in enumerate(results):
         colour = colours[result.assumption]
         ax.hlines(height, result.ci_lower, result.ci_upper, color=colour, linewidth=1.5)
@@ -76,6 +69,18 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
         f"thick: identified interval; thin: {first.confidence_level:.4g} interval for the {_target(first)}"
     )
     return ax
+
+
+def assumption_text(name: str) -> str:
+    """Say what is assumed.
+
+    Examples
+    --------
+    >>> assumption_text("unconfounded")
+    'Assumption (unconfounded): among cases with equal features, the decision has nothing to do with the
+    label.'
+    """
+    return f"Assumption ({name}): {named(name).sentence}"
 
 
 def sample_text(sample: "Sample") -> str:
@@ -99,7 +104,7 @@ def _lines(result: "Estimated") -> list[str]:
         f"{_percent(result)} interval: {_interval(result)}; it {INTERVAL_TEXTS[result.interval]} "
         f"with probability {result.confidence_level:.4g}.",
         *_notes(result),
-        f"Assumption ({result.assumption}): {ASSUMPTION_TEXTS[result.assumption]}",
+        assumption_text(result.assumption),
         f"Sample: {sample_text(result.sample)}",
     ]
     return [*result.remarks, *lines]
@@ -131,13 +136,13 @@ def _footer(results: "Evaluations") -> list[str]:
     if not items:
         return []
     first = items[0]
-    names = dict.fromkeys(item.assumption for item in items)
+    assumed = dict.fromkeys(item.assumption for item in items)
     samples = {_whom(item): item.sample for item in items}
     lines = [
         f"lower, upper: estimated ends of what the assumption leaves possible. interval: {_percent(first)}, "
         f"{INTERVAL_TEXTS[first.interval]} with probability {first.confidence_level:.4g}."
     ]
-    lines += [f"Assumption ({name}): {ASSUMPTION_TEXTS[name]}" for name in names]
+    lines += [assumption_text(name) for name in assumed]
     lines += [
         f"{item.title}: the interval under {item.assumption} lies outside that under none, which assumes "
         "nothing: the assumption does not hold here, or its estimate is too weak to use."

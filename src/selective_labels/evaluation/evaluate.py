@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import as_series, read_data
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
@@ -27,7 +28,7 @@ def evaluate(
     decision_maker: Any = None,
     decision: Any = None,
     metric: Any = "accuracy",
-    assumption: str | Sequence[str] = "instrument",
+    assumption: str | Assumption | Sequence[str | Assumption] = "instrument",
     interval: str = "parameter",
     confidence_level: float = 0.95,
     sample_weight: Any = None,
@@ -77,6 +78,7 @@ def evaluate(
     assumption : "none", "instrument", "nucem", "unconfounded", "all", or a list of these
         "nucem" and "unconfounded" identify the value. "all": all that the input allows. With "nucem" among
         them, the models are fitted on halves of the rows, so the other assumptions' numbers move a little.
+        For a name, its object of :mod:`selective_labels.assumptions` will do.
     interval : "parameter" or "set"
         "parameter" covers the value with the given probability (Imbens and Manski; Stoye where the ends may
         meet); "set" covers the whole identified interval.
@@ -147,7 +149,7 @@ def evaluate(
     metrics = read_metrics(metric, subject, pos_label, cost)
     cells = None if by is None else _read_groups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
-    single = by is None and isinstance(assumption, str) and assumption != "all"
+    single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
     if single and len(results) == 1 and one_metric:
         return results[0]

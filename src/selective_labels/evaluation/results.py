@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.assumptions import Assumption, NoAssumption
 from selective_labels.evaluation import display
 from selective_labels.inference.intervals import Interval, few_clusters_factor
 from selective_labels.inference.sample import ScoredSample
@@ -248,8 +249,12 @@ class Evaluations:
             first = sorted(unknown)[0]
             raise InputError(f"{first!r} is not an attribute of an evaluation.", first)
 
+        values = {
+            name: value.name if isinstance(value, Assumption) else value for name, value in wanted.items()
+        }
+
         def chosen(item: Evaluation) -> bool:
-            return all(getattr(item, name) == value for name, value in wanted.items())
+            return all(getattr(item, name) == value for name, value in values.items())
 
         gaps = None if self.gaps is None else Evaluations(tuple(filter(chosen, self.gaps)))
         return Evaluations(tuple(filter(chosen, self.items)), gaps)
@@ -263,7 +268,7 @@ class Evaluations:
 
     def contradicts(self, item: Evaluation) -> bool:
         """Whether an interval lies outside that of the same metric and group without any assumption."""
-        alike = self.select(metric=item.metric, group=item.group, assumption="none").items
+        alike = self.select(metric=item.metric, group=item.group, assumption=NoAssumption().name).items
         return any(item.ci_lower > free.ci_upper or item.ci_upper < free.ci_lower for free in alike)
 
     def to_frame(self) -> pd.DataFrame:

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import read_data
 from selective_labels.evaluation.curves import Described
-from selective_labels.evaluation.display import ASSUMPTION_TEXTS, sample_text
+from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Metric, code_of
 from selective_labels.evaluation.named import named_metrics
@@ -70,8 +71,7 @@ class ThresholdCurve(Described):
         return [
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
-            f"Assumption ({first.assumption}): {ASSUMPTION_TEXTS[first.assumption]} The share accepted needs "
-            "none.",
+            f"{assumption_text(first.assumption)} The share accepted needs none.",
             f"Sample: {sample_text(first.sample)} Each {first.confidence_level:.0%} interval covers the "
             "value at one threshold.",
         ]
@@ -87,7 +87,7 @@ def threshold_curve(
     pos_label: Any = None,
     thresholds: ArrayLike | None = None,
     metric: str | Sequence[str] = DEFAULT_METRICS,
-    assumption: str = "instrument",
+    assumption: str | Assumption = "instrument",
     confidence_level: float = 0.95,
     sample_weight: Any = None,
     groups: Any = None,
@@ -121,7 +121,7 @@ def threshold_curve(
     thresholds : array of numbers, optional
         Default: 41 quantiles of the score, and one above all.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
-    assumption : "none", "instrument", "nucem" or "unconfounded"
+    assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
     nuisance, propensity, cv, n_repeats, n_jobs, random_state

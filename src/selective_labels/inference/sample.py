@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.spread import Spread, spread_of
-from selective_labels.nuisance.scores import ASSUMPTIONS, cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 
-POINT_ASSUMPTIONS = ("nucem", "unconfounded")
-WITH_INSTRUMENT = ("instrument", "nucem")
+ALL = "all"
 DEFAULT_SETTINGS = FittingSettings()
 
 
@@ -77,7 +77,7 @@ class ScoredSample:
 def score_sample(
     data: SelectiveLabels,
     classifiers: list[Any],
-    assumption: str | Sequence[str],
+    assumption: str | Assumption | Sequence[str | Assumption],
     cluster: str | None = None,
     fitting: FittingSettings = DEFAULT_SETTINGS,
 ) -> ScoredSample:
@@ -91,14 +91,14 @@ def score_sample(
     data : SelectiveLabels
     classifiers : list
         What will be evaluated: classes that a fitted one knows count as classes.
-    assumption : str or list of str
+    assumption : name or Assumption, or a list of these
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.clusters.choose_clusters`.
     fitting : FittingSettings
     """
     data = with_classes_of(data, classifiers)
-    names = _names(assumption, data.decision_makers_given and data.n_decision_makers > 1)
-    _check_choices(names)
+    chosen = _chosen(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    names = [each.name for each in chosen]
     cluster = choose_clusters(cluster, data)
     if len(data.classes) < 2:
         raise InputError.about(
@@ -107,18 +107,18 @@ def score_sample(
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
-    _check_instrument(names, data)
+    _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
     clipped = []
     seeds = fitting.repeated_seeds
-    n_groups, in_halves = selector_groups(data), "nucem" in names
+    n_groups, in_halves = selector_groups(data), any(each.needs_halves for each in chosen)
     fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_groups=n_groups) for seed in seeds)
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
-        if "nucem" in names and fit.in_halves and not repeats:  # once, whatever the number of repeats
+        if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
-        scores = cross_fit_scores(fit, data, names, propensity=fitting.propensity)
+        scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity)
         repeats.append(
-            {name: Evidence.from_scores(scores[name], name in POINT_ASSUMPTIONS) for name in names}
+            {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
@@ -127,9 +127,9 @@ def score_sample(
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:
     """Add classes that a fitted classifier knows and that happen not to be among the labels seen here."""
-    known = set(data.classes.tolist())
+    here = set(data.classes.tolist())
     others = [label for each in classifiers for label in np.asarray(getattr(each, "classes_", [])).tolist()]
-    new = [label for label in others if label not in known and (data.decision_given or label != HOLE)]
+    new = [label for label in others if label not in here and (data.decision_given or label != HOLE)]
     if not new:
         return data
     try:
@@ -142,40 +142,34 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
     return data.with_classes(classes)
 
 
-def _names(assumption: str | Sequence[str], has_instrument: bool) -> list[str]:
+def _chosen(
+    assumption: str | Assumption | Sequence[str | Assumption], has_instrument: bool
+) -> list[Assumption]:
     """List the assumptions asked for; "all" means all that the input allows."""
-    if isinstance(assumption, str):
-        if assumption != "all":
-            return [assumption]
-        return [name for name in ASSUMPTIONS if has_instrument or name not in WITH_INSTRUMENT]
-    return list(assumption)
+    if isinstance(assumption, str) and assumption == ALL:
+        return [each for each in known() if has_instrument or not each.needs_decision_makers]
+    wanted: list[object] = [assumption] if isinstance(assumption, str | Assumption) else [*assumption]
+    # An empty list is refused as a whole.
+    return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
-def _check_choices(names: list[str]) -> None:
-    unknown = [name for name in names if name not in ASSUMPTIONS]
-    if unknown or not names:
-        raise InputError(
-            f"assumption {unknown[0] if unknown else names!r} is not one of "
-            f"{', '.join(map(repr, (*ASSUMPTIONS, 'all')))}.",
-            "assumption",
-        )
-
-
-def _check_instrument(names: list[str], data: SelectiveLabels) -> None:
+def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
     """Refuse or warn where decision-makers cannot serve as an instrument."""
-    needing = [name for name in names if name in WITH_INSTRUMENT]
+    needing = [each for each in chosen if each.needs_decision_makers]
     if not needing:
         return
     if not data.decision_makers_given:
+        others = [repr(each.name) for each in known() if not each.needs_decision_makers]
         raise InputError(
-            f"decision_maker is missing: y has holes and assumption {needing[0]!r} uses who decided; "
-            "'none' and 'unconfounded' do without.",
+            f"decision_maker is missing: y has holes and assumption {needing[0].name!r} uses who decided; "
+            f"{' and '.join(others)} do without.",
             "decision_maker",
         )
     if data.n_decision_makers == 1:
-        if "nucem" in needing:
+        points = [each.name for each in needing if each.identifies_value]
+        if points:
             raise InputError.about(
-                "decision_maker", "has one value only; assumption 'nucem' needs two or more."
+                "decision_maker", f"has one value only; assumption {points[0]!r} needs two or more."
             )
         warnings.warn(
             "decision_maker has one value only: there is no instrument, and the bounds are those of 'none'.",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Instrument, NoAssumption, Nucem, Unconfounded, named
 from selective_labels.data import SelectiveLabels, class_code, read_data
 from selective_labels.evaluation.subject import read_subject
 from selective_labels.identification.bounds import Bounds
@@ -32,7 +33,7 @@ from selective_labels.support.errors import InputError, require_choice
 
 METRICS = ("accuracy", "error", "cost", "share")
 PARAMETERS = ("gamma", "kappa")
-LIMITS = ("none", "instrument")
+LIMITS = (NoAssumption().name, Instrument().name)
 # Largest gamma of a default curve.
 SHOWN_GAMMA = 10.0
 N_POINTS = 25
@@ -217,8 +218,8 @@ def _boxes(data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSe
         in_halves=parameter == "kappa",
         n_groups=selector_groups(data) if limit == "instrument" else None,
     )
-    start = ["none", "unconfounded"] if parameter == "gamma" else ["nucem"]
-    scores = cross_fit_scores(fit, data, dict.fromkeys([*start, limit]))
+    start = [NoAssumption(), Unconfounded()] if parameter == "gamma" else [Nucem()]
+    scores = cross_fit_scores(fit, data, [*start, named(limit)])
     if parameter == "gamma":
 
         def base(value: float) -> ScoredBox:

@@ -1,6 +1,7 @@
 """Scores: per-row quantities whose means are bounds or values of the whole population."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,41 @@ class Scores:
     def slack(self) -> np.ndarray:
         """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) under a point assumption."""
         return 1.0 - self.values.sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows with all that scores need, from models that have not seen them.
+
+    Attributes
+    ----------
+    first, second : (n_arms, n_samples, n_classes + 1) arrays
+        Joint probabilities, the unlabeled class first, by models on two disjoint halves; one and the same
+        array if there is one model.
+    arm : (n_samples,) int array
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    propensity : (n_samples, n_arms) array
+    lead : (n_samples, n_arms) array or 0
+        See :func:`required_lead`.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    arm: np.ndarray
+    y: np.ndarray
+    propensity: np.ndarray
+    lead: np.ndarray | float
+
+    @cached_property
+    def joint(self) -> np.ndarray:
+        """Mean of the two models."""
+        return self.first if self.first is self.second else (self.first + self.second) / 2.0
+
+    @cached_property
+    def labeled(self) -> np.ndarray:
+        """P(D=1, Y=k | x), shape (n_samples, n_classes)."""
+        return average_over_arms(self.joint, self.propensity)
 
 
 def manski_scores(y: np.ndarray, labeled: np.ndarray) -> Scores:

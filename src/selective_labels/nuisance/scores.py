@@ -1,8 +1,7 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -11,16 +10,12 @@ from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
+    Rows,
     Scores,
-    aipw_scores,
-    average_over_arms,
-    envelope_scores,
-    manski_scores,
     required_lead,
-    slope_scores,
 )
+from selective_labels.support.errors import InputError
 
-ASSUMPTIONS = ("none", "instrument", "nucem", "unconfounded")
 # Up to this many decision-makers are arms of their own: as few as groups would be.
 FEW_DECISION_MAKERS = 4
 MOST_GROUPS = 20
@@ -29,10 +24,25 @@ ROWS_PER_GROUP = 500
 PROBE_ROWS = 500
 
 
+class Scorable(Protocol):
+    """An assumption, as far as scores need it."""
+
+    @property
+    def name(self) -> str:
+        """By which its scores are found."""
+
+    @property
+    def needs_halves(self) -> bool:
+        """Whether its scores need models on two disjoint halves of the rows."""
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Score rows."""
+
+
 def cross_fit_scores(
     fit: CrossFit,
     data: SelectiveLabels,
-    assumptions: Iterable[str] = ASSUMPTIONS,
+    assumptions: Iterable[Scorable],
     *,
     propensity: str = "shares",
     overlap: float = OVERLAP,
@@ -49,8 +59,8 @@ def cross_fit_scores(
     data : SelectiveLabels
         The rows that `fit` was made from, or, with ``held_out=False``, other rows with the same
         decision-makers and classes.
-    assumptions : iterable of "none", "instrument", "nucem", "unconfounded"
-        "nucem" needs ``cross_fit(in_halves=True)``.
+    assumptions : iterable of assumption objects
+        See :mod:`selective_labels.assumptions`. Some need ``cross_fit(in_halves=True)``.
     propensity : "shares" or "model"
         See :func:`selective_labels.nuisance.propensity.arm_propensity`.
     overlap : float
@@ -62,16 +72,15 @@ def cross_fit_scores(
     Returns
     -------
     dict of Scores
-        By assumption. See :func:`manski_scores`, :func:`envelope_scores`, :func:`slope_scores`,
-        :func:`aipw_scores`.
+        By the name of the assumption.
     """
-    names = list(assumptions)
-    _check(fit, data, names, overlap, held_out)
+    chosen = {each.name: each for each in assumptions}
+    _check(fit, data, chosen.values(), overlap, held_out)
     n_classes = len(data.classes)
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = len(fit.held_out) or len(data)
-    totals = {name: _empty_scores(len(data), n_classes) for name in names}
+    totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(data, fold.lookup, fit.n_arms, propensity)
@@ -81,9 +90,9 @@ def cross_fit_scores(
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
-            chunk = _Chunk(pair[0], pair[-1], arm, data.y[here], shares, lead)
-            for name in names:
-                _add(totals[name], here, chunk.score(name, overlap))
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead)
+            for name, assumption in chosen.items():
+                _add(totals[name], here, assumption.score(chunk, overlap))
     if held_out:
         return totals
     n_folds = len(fit.folds)
@@ -121,50 +130,23 @@ def selector_groups(data: SelectiveLabels) -> int | None:
     return max(n_groups, 2)
 
 
-@dataclass(frozen=True, eq=False)
-class _Chunk:
-    """Some rows with all that scores need."""
-
-    first: np.ndarray
-    second: np.ndarray
-    arm: np.ndarray
-    y: np.ndarray
-    propensity: np.ndarray
-    lead: np.ndarray | float
-
-    @cached_property
-    def joint(self) -> np.ndarray:
-        return self.first if self.first is self.second else (self.first + self.second) / 2.0
-
-    @cached_property
-    def labeled(self) -> np.ndarray:
-        return average_over_arms(self.joint, self.propensity)
-
-    def score(self, assumption: str, overlap: float) -> Scores:
-        if assumption == "none":
-            return manski_scores(self.y, self.labeled)
-        if assumption == "unconfounded":
-            return aipw_scores(self.labeled, self.y, overlap)
-        if assumption == "nucem":
-            return slope_scores(self.first, self.second, self.arm, self.y, self.propensity)
-        return envelope_scores(self.joint, self.arm, self.y, self.propensity, self.lead, overlap)
-
-
-def _check(fit: CrossFit, data: SelectiveLabels, names: list[str], overlap: float, held_out: bool) -> None:
-    unknown = [name for name in names if name not in ASSUMPTIONS]
-    if unknown:
-        raise ValueError(f"assumption {unknown[0]!r} is not one of {', '.join(map(repr, ASSUMPTIONS))}.")
+def _check(
+    fit: CrossFit, data: SelectiveLabels, chosen: Iterable[Scorable], overlap: float, held_out: bool
+) -> None:
     if not 0.0 < overlap < 1.0:
-        raise ValueError(f"overlap={overlap} must lie between 0 and 1, both excluded.")
+        raise InputError(f"overlap={overlap} must lie between 0 and 1, both excluded.", "overlap")
     if held_out and len(fit.held_out) != len(data):
-        raise ValueError(
+        raise InputError(
             f"the nuisance model was fitted on {len(fit.held_out)} rows and data has {len(data)}; "
-            "rows that it has not seen need held_out=False."
+            "rows that it has not seen need held_out=False.",
+            "held_out",
         )
     single = len(fit.folds[0].models) == 1 and fit.report.chosen != "injected"
-    if "nucem" in names and single:
-        raise ValueError(
-            "assumption 'nucem' needs models on two halves of the rows: cross_fit(in_halves=True)."
+    needing = [each.name for each in chosen if each.needs_halves]
+    if needing and single:
+        raise InputError(
+            f"assumption {needing[0]!r} needs models on two halves of the rows: cross_fit(in_halves=True).",
+            "assumption",
         )
 
 

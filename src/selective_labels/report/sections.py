@@ -186,7 +186,7 @@ def _verdict(result: Mapping[str, Any]) -> str:
 
 
 def _by_assumption(entries: Sequence[Entry]) -> list[Entry]:
-    order = list(wording.ASSUMPTIONS)
+    order = list(wording.assumptions())
     return sorted(entries, key=lambda entry: order.index(entry.result["assumption"]))
 
 

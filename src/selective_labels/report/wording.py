@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from selective_labels.assumptions import known
+
 
 @dataclass(frozen=True)
 class Term:
@@ -38,25 +40,6 @@ METRICS = {
     "brier": Term("Brier score", "Quality of the probabilities; lower is better."),
     "regret": Term("Regret", "Excess over the best possible classifier; lower is better."),
     "acceptance": Term("Accepted", "Of all cases, the share that is not flagged."),
-}
-ASSUMPTIONS = {
-    "none": Term(
-        "No assumption",
-        "Nothing is assumed about cases without a label: each could have turned out either way.",
-    ),
-    "instrument": Term(
-        "Instrument",
-        "Which decision-maker gets a case is as good as random, and who decides does not change the outcome.",
-    ),
-    "nucem": Term(
-        "NUCEM",
-        "As for the instrument; besides, nothing unmeasured both moves the outcome and changes how "
-        "decision-makers differ.",
-    ),
-    "unconfounded": Term(
-        "Unconfounded",
-        "Among cases with equal features, whether a label was seen has nothing to do with the outcome.",
-    ),
 }
 GIVEN = {"strata": "random within strata", "features": "random given the features"}
 # The shape tells a status apart without colour; the word tells it without the shape.
@@ -107,4 +90,15 @@ def assumption(name: str) -> Term:
     >>> assumption("none").title
     'No assumption'
     """
-    return ASSUMPTIONS.get(name, Term(name))
+    return assumptions().get(name, Term(name))
+
+
+def assumptions() -> dict[str, Term]:
+    """Words for all assumptions by name, in the order in which they are shown.
+
+    Examples
+    --------
+    >>> list(assumptions())
+    ['none', 'instrument', 'nucem', 'unconfounded']
+    """
+    return {each.name: Term(each.title, each.meaning) for each in known()}

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from selective_labels.assumptions import NoAssumption, Unconfounded
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, check_cost, read_features
 from selective_labels.estimators.baselines.inner import draw_seed
@@ -151,7 +152,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
             assignment=None,
         )
         fit = cross_fit(everybody, self.nuisance, cv=self.cv, n_jobs=self.n_jobs, random_state=seed)
-        scores = cross_fit_scores(fit, everybody, ["none", "unconfounded"])
+        scores = cross_fit_scores(fit, everybody, [NoAssumption(), Unconfounded()])
         box = outcome_box(scores["none"], scores["unconfounded"], self.gamma)
         return box.lower, box.upper, float(scores["unconfounded"].clipped.mean())
 

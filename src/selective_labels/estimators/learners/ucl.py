@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from selective_labels.assumptions import Instrument
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.estimators.base import (
     SelectiveClassifier,
@@ -270,7 +271,7 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
             stacklevel=3,
         )
     coded = coded.take(known)
-    scores = cross_fit_scores(classifier._identified.joint, coded, ["instrument"], held_out=False)[
+    scores = cross_fit_scores(classifier._identified.joint, coded, [Instrument()], held_out=False)[
         "instrument"
     ]
     lower = scores.values[np.arange(len(known)), chosen[known]]

@@ -1,0 +1,76 @@
+"""What may be assumed about the labels that were not seen: one object for each, and the list of all."""
+
+from selective_labels.assumptions.assumption import Assumption
+from selective_labels.assumptions.findings import Findings
+from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.no_assumption import NoAssumption
+from selective_labels.assumptions.nucem import Nucem
+from selective_labels.assumptions.permission import Permission
+from selective_labels.assumptions.unconfounded import Unconfounded
+from selective_labels.support.errors import InputError
+
+__all__ = [
+    "NAMED",
+    "Assumption",
+    "Findings",
+    "Instrument",
+    "NoAssumption",
+    "Nucem",
+    "Permission",
+    "Unconfounded",
+    "known",
+    "named",
+    "names",
+]
+
+# The one list of them, in the order in which they are shown.
+NAMED: tuple[Assumption, ...] = (NoAssumption(), Instrument(), Nucem(), Unconfounded())
+
+
+def known() -> tuple[Assumption, ...]:
+    """All assumptions that have a name, looked up when asked: what is added to NAMED is known everywhere.
+
+    Examples
+    --------
+    >>> [each.name for each in known() if each.identifies_value]
+    ['nucem', 'unconfounded']
+    """
+    return NAMED
+
+
+def names() -> tuple[str, ...]:
+    """Names of the known assumptions, in the order in which they are shown.
+
+    Examples
+    --------
+    >>> names()
+    ('none', 'instrument', 'nucem', 'unconfounded')
+    """
+    return tuple(each.name for each in known())
+
+
+def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
+    """The assumption that has this name, or is this object; anything else is refused.
+
+    Parameters
+    ----------
+    assumption : str or Assumption
+    besides : tuple of str
+        What the caller takes besides, to be listed in the refusal.
+
+    Examples
+    --------
+    >>> named("nucem"), named(Instrument())
+    (Nucem(), Instrument())
+    >>> named("faith", besides=("all",))
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: assumption 'faith' is not one of 'none', 'instrument',
+    'nucem', 'unconfounded', 'all'.
+    """
+    if isinstance(assumption, str | Assumption):
+        for each in known():
+            if assumption in (each.name, each):
+                return each
+    words = ", ".join(map(repr, (*names(), *besides)))
+    raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")

@@ -1,0 +1,80 @@
+"""What an assumption has to say for itself: words, needs, a score, and what checks say about it."""
+
+from abc import ABC, abstractmethod
+
+from selective_labels.assumptions.findings import Findings
+from selective_labels.assumptions.permission import Permission
+from selective_labels.nuisance.score_formulas import Rows, Scores
+
+
+class Assumption(ABC):
+    """What is assumed about the labels that were not seen.
+
+    Every assumption is a frozen dataclass: equal by value, hashable, picklable. One without settings has the
+    properties below as plain attributes of its class.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """One word, by which users, results and files call it."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What is assumed, as it stands below every number."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Heading on the report page."""
+
+    @property
+    @abstractmethod
+    def meaning(self) -> str:
+        """What is assumed, for readers of the page."""
+
+    @property
+    @abstractmethod
+    def needs_decision_makers(self) -> bool:
+        """Whether it uses who decided."""
+
+    @property
+    @abstractmethod
+    def identifies_value(self) -> bool:
+        """Whether it leaves one value, rather than bounds."""
+
+    @property
+    def needs_halves(self) -> bool:
+        """Whether its scores need models on two disjoint halves of the rows."""
+        return False
+
+    @property
+    def questions(self) -> tuple[tuple[str, str], ...]:
+        """How `diagnose` asks about it: what assignment is random within, and the question in words.
+
+        Nothing is asked about an assumption without questions.
+        """
+        return ()
+
+    @abstractmethod
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Score rows: the mean is a lower bound, or the value, of each class in the whole population.
+
+        Parameters
+        ----------
+        rows : Rows
+        overlap : float
+            Probabilities below this are not inverted.
+        """
+
+    @abstractmethod
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Say whether it may be used after these findings, and why; a reason names its checks.
+
+        Parameters
+        ----------
+        findings : Findings
+        given : "strata" or "features"
+            What assignment is as good as random within.
+        """

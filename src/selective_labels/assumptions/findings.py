@@ -1,0 +1,78 @@
+"""What checks found, as assumptions read it: the words that both sides share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
+# From the best to the worst.
+STATUSES = (NOT_APPLICABLE, OK, WARNING, VIOLATED)
+# Of checks; each is about one thing that can fail.
+FAMILIES = (
+    "relevance",
+    "assignment",
+    "overlap",
+    "inequality",
+    "monotonicity",
+    "nucem",
+    "crossing",
+    "skill",
+    "unconfounded",
+)
+
+
+class Found(Protocol):
+    """What a coded check found."""
+
+    @property
+    def code(self) -> str:
+        """Such as "SL101"."""
+
+    @property
+    def family(self) -> str:
+        """One of FAMILIES."""
+
+    @property
+    def status(self) -> str:
+        """One of STATUSES."""
+
+
+def worst(statuses: Iterable[str]) -> str:
+    """The worst status that applied; "not applicable" if none did.
+
+    Examples
+    --------
+    >>> worst(["ok", "not applicable", "warning"]), worst(["not applicable"])
+    ('warning', 'not applicable')
+    """
+    return max(statuses, key=STATUSES.index, default=NOT_APPLICABLE)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What all checks found.
+
+    Attributes
+    ----------
+    results : tuple of Found
+        Such as the `CheckResult` of a diagnosis.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> findings = Findings((SimpleNamespace(code="SL202", family="assignment", status="violated"),))
+    >>> findings.status("assignment"), findings.status("SL101"), findings.codes("violated", "assignment")
+    ('violated', 'not applicable', 'SL202')
+    """
+
+    results: tuple[Found, ...]
+
+    def status(self, *names: str) -> str:
+        """The worst status among the checks of these families or with these codes."""
+        return worst(each.status for each in self.results if each.family in names or each.code in names)
+
+    def codes(self, status: str, *families: str) -> str:
+        """Codes of the checks of some families that found this, in words."""
+        return ", ".join(
+            each.code for each in self.results if each.family in families and each.status == status
+        )

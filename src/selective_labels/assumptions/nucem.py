@@ -1,0 +1,58 @@
+"""No unmeasured common effect modifier: the instrument, and decision-makers who differ alike for all."""
+
+from dataclasses import dataclass
+
+from selective_labels.assumptions.assumption import Assumption
+from selective_labels.assumptions.findings import OK, VIOLATED, Findings
+from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.permission import Permission
+from selective_labels.nuisance.score_formulas import Rows, Scores, slope_scores
+
+
+@dataclass(frozen=True)
+class Nucem(Assumption):
+    """An instrument, and nothing unmeasured that moves the label changes how decision-makers differ.
+
+    Examples
+    --------
+    >>> Nucem().name, Nucem().identifies_value, Nucem().needs_halves
+    ('nucem', True, True)
+    """
+
+    name = "nucem"
+    sentence = (
+        "as for an instrument, and nothing unmeasured both moves the label and changes how "
+        "decision-makers differ (NUCEM)."
+    )
+    title = "NUCEM"
+    meaning = (
+        "As for the instrument; besides, nothing unmeasured both moves the outcome and changes how "
+        "decision-makers differ."
+    )
+    needs_decision_makers = True
+    identifies_value = True
+    needs_halves = True
+    questions = (("features", "nucem"),)
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """See :func:`selective_labels.nuisance.score_formulas.slope_scores`."""
+        return slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity)
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
+        instrument = Instrument().permission(findings, "features")
+        if not instrument:
+            return instrument
+        if findings.status("relevance") != OK:
+            return Permission(False, "Decision-makers differ too little for a point estimate (SL101).")
+        if findings.status("nucem") == VIOLATED:
+            return Permission(False, f"The data contradict NUCEM ({findings.codes(VIOLATED, 'nucem')}).")
+        # SL602 alone sees gross violations only: it does not stand in for the test that could not be made.
+        if findings.status("SL601") != OK:
+            return Permission(
+                False, "NUCEM could not be tested here (SL601), and is not to be taken on trust."
+            )
+        codes = findings.codes(OK, "nucem")
+        return Permission(
+            True, f"Decision-makers differ enough (SL101), and NUCEM is not contradicted ({codes})."
+        )
