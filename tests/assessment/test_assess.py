@@ -99,7 +99,7 @@ def test_groups_count_the_cases_of_the_table(two_classes):
 def test_given_predictions_are_judged_as_evaluate_judges_them():
     X, y, makers = table()
     labels = np.where(X["a"] < 0, "yes", "no")
-    document = sl.assess(X, y, decision_maker=makers, predictions=labels, metrics=["accuracy"], **QUICK)
+    document = sl.assess(X, y, decision_maker=makers, predictions=labels, metric=["accuracy"], **QUICK)
     found = document["models"][0]
     seed = np.random.SeedSequence(0).generate_state(7)[5]  # the seed of the scores
     expected = sl.evaluate(
@@ -254,8 +254,8 @@ def test_polars_frames_are_taken():
         ({"predictions": [None] * 300}, "predictions are missing in 300 places"),
         ({"predictions": np.linspace(0, 2, 300)}, "neither classes nor between 0 and 1"),
         ({"predictions": ["no"] * 300, "model": object()}, "both given"),
-        ({"pos_label": "maybe"}, "'maybe' is not one of the classes"),
-        ({"metrics": ["speed"]}, "metric 'speed' is not one of"),
+        ({"pos_label": "maybe"}, "pos_label='maybe' is not among the labels"),
+        ({"metric": ["speed"]}, "metric 'speed' is not one of"),
         ({"by": ["a"] * 299}, "by has 299 rows"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.assessment.cases import read_cases
+from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.contenders import (
     Contender,
     given_model,
@@ -13,6 +13,7 @@ from selective_labels.assessment.contenders import (
     robust_classifier,
     usual_practice,
 )
+from selective_labels.data import read_data
 from tests.assessment.samples import table
 
 SEEDS = np.array([0, 1, 2])
@@ -29,9 +30,8 @@ def noise(repeats=1):
     seen = generator.random(600) < 0.8
     repeated = np.repeat(y, repeats)
     groups = np.repeat(np.arange(n_cases), repeats)
-    return read_cases(
-        np.repeat(X, repeats, axis=0), np.where(seen, repeated, -1), decision_maker=makers, groups=groups
-    )
+    features, labels = np.repeat(X, repeats, axis=0), np.where(seen, repeated, -1)
+    return Cases(read_data(features, labels, decision_maker=makers, groups=groups), [])
 
 
 @pytest.mark.parametrize("learn", LEARNERS)
@@ -59,7 +59,7 @@ def test_a_rule_survives_being_stored():
 @pytest.fixture
 def cases():
     X, y, makers = table(300)
-    return read_cases(X[["a", "c"]], y, decision_maker=makers)
+    return Cases(read_data(X[["a", "c"]], y, decision_maker=makers), [])
 
 
 @pytest.mark.parametrize("event", [0, 1])
@@ -86,10 +86,11 @@ def test_predicted_classes_have_no_score(cases):
 
 @pytest.mark.parametrize("elsewhere", [True, False])
 def test_a_model_may_have_seen_the_rows_unless_it_was_trained_elsewhere(cases, elsewhere):
-    seen = cases.y.notna()
-    model = LogisticRegression().fit(cases.X[seen], cases.y[seen])
+    data = cases.data
+    seen = data.decision == 1
+    model = LogisticRegression().fit(data.X[seen], data.classes[data.y[seen]])
     contender = given_model(model, cases, 1, elsewhere)
     assert "(LogisticRegression)" in contender.description
     assert ("may have been trained on" in contender.description) is not elsewhere
-    np.testing.assert_array_equal(contender.scores, model.predict_proba(cases.X)[:, 1])
-    np.testing.assert_array_equal(np.array(["no", "yes"])[contender.codes], model.predict(cases.X))
+    np.testing.assert_array_equal(contender.scores, model.predict_proba(data.X)[:, 1])
+    np.testing.assert_array_equal(np.array(["no", "yes"])[contender.codes], model.predict(data.X))

@@ -12,7 +12,7 @@ from selective_labels.assessment.groups import groups_part
 from selective_labels.assessment.leniency import MOST_SHOWN, leniency_part
 from selective_labels.assessment.sections import Part, compute_part
 from selective_labels.assessment.thresholds import own_threshold
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import SelectiveLabels, read_data
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import score_sample
 from selective_labels.support.errors import DiagnosticWarning, InputError
@@ -90,7 +90,7 @@ def test_a_group_without_a_value_leaves_the_others_alone():
     X, y, _ = fully_labeled(300)
     group = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
     y = np.where(group == "calm", 0, y)
-    sample = score_sample(X, y, classifiers=[], assumption=["none"])
+    sample = score_sample(read_data(X, y), [], ["none"])
     rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
     part = groups_part(sample, [rule], metrics, [Column("mood", "category", group)], ["none"])

@@ -59,7 +59,7 @@ def test_codes_keep_their_columns_when_others_are_left_out_or_added():
     )
     context = Context(data)
     assert context.data.categorical == (1,)
-    assert_array_equal(context.model_data.X[:, context.model_data.categorical], X[:, [2]])
+    assert_array_equal(context.model_data.features[:, context.model_data.categorical], X[:, [2]])
 
 
 def test_progress_is_told_check_by_check(sample):

@@ -152,7 +152,7 @@ def test_auc_of_one_class_against_the_rest():
         ("sharpness", {}, "metric 'sharpness' is not one of 'accuracy'"),
         ("cost", {}, "metric 'cost' needs cost="),
         ("cost", {"cost": np.eye(3)}, r"cost has shape \(3, 3\); it must be"),
-        ("tpr", {"pos_label": 7}, "7 is not one of the classes 0, 1"),
+        ("tpr", {"pos_label": 7}, "pos_label=7 is not among the labels '0', '1'"),
     ],
 )
 def test_names_that_do_not_work(name, options, message):

@@ -31,7 +31,7 @@ def curve_of(sample, **options):
 def test_each_point_is_what_evaluate_says_of_the_cut_score(metric, assumption):
     sample = drawn()
     cut = 0.4
-    curve = curve_of(sample, thresholds=[-1.0, cut], metrics=[metric], assumption=assumption)
+    curve = curve_of(sample, thresholds=[-1.0, cut], metric=[metric], assumption=assumption)
     expected = evaluate(
         (score(sample.X) >= cut).astype(int),
         sample.X,
@@ -50,7 +50,7 @@ def test_each_point_is_what_evaluate_says_of_the_cut_score(metric, assumption):
 def test_with_three_classes_rates_are_those_of_the_event(event):
     sample = drawn(3)
     cut = 0.0
-    curve = curve_of(sample, thresholds=[cut], event=event, metrics=["tpr", "fpr"])
+    curve = curve_of(sample, thresholds=[cut], pos_label=event, metric=["tpr", "fpr"])
     other = 0 if event else 1
     for metric in ("tpr", "fpr"):
         expected = evaluate(
@@ -68,7 +68,7 @@ def test_with_three_classes_rates_are_those_of_the_event(event):
 def test_with_three_classes_the_event_against_the_rest_needs_no_right_rest():
     """Taking one other class for another is no mistake here, so accuracy cannot be below that of classes."""
     sample = drawn(3)
-    curve = curve_of(sample, thresholds=[0.0], metrics=["accuracy"], assumption="none")
+    curve = curve_of(sample, thresholds=[0.0], metric=["accuracy"], assumption="none")
     labels = np.where(score(sample.X) >= 0.0, 2, 0)
     classes = evaluate(
         labels, sample.X, sample.y, decision_maker=sample.decision_maker, assumption="none", **QUICK
@@ -86,7 +86,7 @@ def test_acceptance_is_the_share_below_and_known_without_labels():
 
 
 def test_default_thresholds_go_from_flagging_all_to_flagging_nobody():
-    curve = curve_of(drawn(), metrics=[])
+    curve = curve_of(drawn(), metric=[])
     acceptance = curve.to_frame()["acceptance_lower"]
     assert acceptance.iloc[0] == pytest.approx(0.0, abs=1e-12)
     assert acceptance.iloc[-1] == pytest.approx(1.0, abs=1e-12)
@@ -154,7 +154,7 @@ def test_ties_are_cut_once():
 
 
 def test_json_has_every_number_and_the_assumption():
-    curve = curve_of(drawn(), thresholds=[0.0], metrics=["tpr"])
+    curve = curve_of(drawn(), thresholds=[0.0], metric=["tpr"])
     kept = json.loads(curve.to_json())
     assert list(kept["table"][0]) == list(curve.to_frame().columns)
     assert any("(instrument)" in each for each in kept["sentences"])
@@ -164,10 +164,10 @@ def test_json_has_every_number_and_the_assumption():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["ppv"]}, "metric 'ppv' is not one of"),
+        ({"metric": ["ppv"]}, "metric 'ppv' is not one of"),
         ({"thresholds": [np.nan]}, "thresholds must be finite"),
         ({"thresholds": []}, "thresholds must be finite"),
-        ({"event": "x"}, "'x' is not one of the classes"),
+        ({"pos_label": "x"}, "pos_label='x' is not among the labels"),
         ({"assumption": ["none", "instrument"]}, "one assumption"),
     ],
 )

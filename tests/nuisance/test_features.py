@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
-from selective_labels.features.coding import coded_features
 from selective_labels.nuisance import logistic, selection
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
@@ -17,10 +16,8 @@ FAMILIES = ["logistic", "quadratic", "boosting", LogisticRegression()]
 
 
 def coded(sample, **changes):
-    features, categorical = coded_features(sample.table.assign(**changes))
-    return SelectiveLabels.from_arrays(
-        features, sample.y, decision_maker=sample.decision_maker, categorical=categorical
-    )
+    table = sample.table.assign(**changes)
+    return SelectiveLabels.from_arrays(table, sample.y, decision_maker=sample.decision_maker)
 
 
 def folds(n_samples):

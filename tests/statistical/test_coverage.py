@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from scipy.special import ndtri
 from scipy.stats import binom, qmc
 
+from selective_labels.data import read_data
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.compare import compare_sample, paired_contest
@@ -19,6 +20,7 @@ from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import accuracy_coefficients, mean_extremes
 from selective_labels.identification.ranking import rate_extremes
 from selective_labels.inference.sample import score_sample
+from selective_labels.nuisance.settings import FittingSettings
 
 pytestmark = pytest.mark.statistical
 
@@ -93,16 +95,10 @@ def population_ends(design):
 def replicate(design, seed):
     """Intervals of one sample: {metric: (parameter interval, set interval, estimated width)}."""
     sample = design.draw(N_SAMPLES, seed)
-    scored = score_sample(
-        sample.X,
-        sample.y,
-        classifiers=[],
-        assumption="instrument",
-        decision_maker=sample.decision_maker,
-        nuisance="logistic",
-        random_state=int(seed.generate_state(1)[0]),
-    )
-    subjects = [read_subject(rule(sample.X), sample.X, scored.data) for rule in (first, second)]
+    data = read_data(sample.X, sample.y, decision_maker=sample.decision_maker)
+    fitting = FittingSettings("logistic", seed=int(seed.generate_state(1)[0]))
+    scored = score_sample(data, [], "instrument", fitting=fitting)
+    subjects = [read_subject(rule(sample.X), scored.data) for rule in (first, second)]
     metrics = read_metrics(["accuracy", "tpr"], subjects[0], POS_LABEL, None)
     contest = paired_contest(*subjects, Metric("difference", lambda truth, predicted: truth == predicted))
     results = [

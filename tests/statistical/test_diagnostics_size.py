@@ -11,6 +11,7 @@ from scipy.stats import binom
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.run import CHECKS
+from selective_labels.nuisance.settings import FittingSettings
 from tests.diagnostics import designs
 
 pytestmark = pytest.mark.statistical
@@ -86,7 +87,8 @@ def p_values(cell, seed):
     drawn = cell.draw(cell.n_samples, cell.n_decision_makers, first, **cell.options)
     roles = {"decision_maker": drawn.decision_maker, "strata": drawn.strata}
     data = SelectiveLabels.from_arrays(drawn.X, drawn.y, **roles)
-    context = Context(data, cv=2, level=LEVEL, random_state=int(second.generate_state(1)[0]))
+    fitting = FittingSettings("logistic", cv=2, seed=int(second.generate_state(1)[0]))
+    context = Context(data, fitting, level=LEVEL)
     wanted = {*cell.two_sided, *cell.one_sided}
     results = [context.result_of(check) for check in CHECKS if check.code in wanted]
     return {each.code: 1.0 if each.p_value is None else each.p_value for each in results}

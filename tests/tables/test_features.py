@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from selective_labels.features.kinds import kind_by_content
+from selective_labels.support.errors import InputError
 from selective_labels.tables import FeatureRules, Roles, TableError, as_kind, prepare_table
 from selective_labels.tables.features import chosen_columns
 from selective_labels.tables.prepare import label_values
@@ -112,7 +113,7 @@ def test_kinds_are_read_from_values(values, kind):
 def test_a_few_words_among_numbers_stop_with_column_value_and_row():
     column = pd.Series([str(number) for number in range(300)], name="age")
     column[41] = "forty"
-    with pytest.raises(TableError, match=r"Column 'age' holds numbers, but row 42 holds 'forty' \(1 such"):
+    with pytest.raises(InputError, match=r"Column 'age' holds numbers, but row 42 holds 'forty' \(1 such"):
         kind_by_content(column)
 
 
@@ -123,7 +124,7 @@ def test_a_category_of_numbers_is_text_without_decimals():
 
 
 def test_lists_are_no_features():
-    with pytest.raises(TableError, match="Column 'tags' holds values of type list"):
+    with pytest.raises(InputError, match="Column 'tags' holds values of type list"):
         kind_by_content(pd.Series([["a"], ["b"]], name="tags"))
 
 

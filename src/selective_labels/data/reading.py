@@ -89,4 +89,4 @@ def _refuse_doubled(given: dict[str, Any]) -> None:
 def _of_keywords(X: Any, y: Any, roles: dict[str, Any]) -> SelectiveLabels:
     if y is None:
         raise InputError("y is missing: give labels with holes, or one SelectiveLabels instead of X.", "y")
-    return SelectiveLabels.from_arrays(X, y, **roles)
+    return SelectiveLabels.from_arrays(X, y, **({"decision_maker": None} | roles))

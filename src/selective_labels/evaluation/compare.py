@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_data
+from selective_labels.data import class_code, read_data
 from selective_labels.evaluation.evaluate import read_metrics
-from selective_labels.evaluation.metrics import AnyMetric, code_of
+from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.results import Comparison, estimated
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
@@ -189,7 +189,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
 def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None) -> Contest:
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
     data = sample.data
-    failure = len(data.classes) - 1 if pos_label is None else code_of(pos_label, data.classes)
+    failure = class_code(pos_label, data.classes)
     accepted = data.decision.astype(float)
     failed = (data.y == failure).astype(float)
     risk = _risk(subject, failure)

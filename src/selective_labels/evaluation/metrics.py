@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.data import class_code
 from selective_labels.evaluation.subject import Subject
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.functionals import class_coefficients
@@ -222,7 +223,7 @@ class Auc(AnyMetric):
         return self._of([first, second], (1.0, -1.0), centre=0.0)
 
     def _of(self, subjects: list[Subject], signs: tuple[float, ...], centre: float) -> RankSeparation:
-        code = code_of(self.event, subjects[0].classes)
+        code = class_code(self.event, subjects[0].classes)
         levels = [np.unique(each.score(code), return_inverse=True)[1] for each in subjects]
         return RankSeparation(np.stack(levels), event=code, scale=1.0, centre=centre, signs=signs)
 
@@ -251,7 +252,7 @@ class CalibrationBin(AnyMetric):
     def functional(self, subject: Subject) -> Ratio:
         """Count the event among the rows of the bin."""
         n_classes = len(subject.classes)
-        code = code_of(self.event, subject.classes)
+        code = class_code(self.event, subject.classes)
         inside = self.rows(subject).astype(float)[:, None]
         return Ratio(inside * class_coefficients(code, n_classes), np.repeat(inside, n_classes, axis=1))
 
@@ -261,7 +262,7 @@ class CalibrationBin(AnyMetric):
 
     def rows(self, subject: Subject) -> np.ndarray:
         """Rows whose predicted probability lies in the bin."""
-        predicted = subject.probabilities[:, code_of(self.event, subject.classes)]
+        predicted = subject.probabilities[:, class_code(self.event, subject.classes)]
         return (predicted >= self.low) & ((predicted < self.high) | (self.high >= 1.0))
 
 
@@ -315,16 +316,6 @@ def calibration_bins(event: Any, n_bins: int = 10) -> list[CalibrationBin]:
     """Bins of equal width over [0, 1]."""
     edges = np.linspace(0.0, 1.0, n_bins + 1).round(12).tolist()
     return [CalibrationBin(event, low, high) for low, high in pairwise(edges)]
-
-
-def code_of(label: Any, classes: np.ndarray) -> int:
-    """Position of a class label."""
-    position = np.flatnonzero(classes == label)
-    if not len(position):
-        raise InputError(
-            f"{label!r} is not one of the classes {', '.join(map(repr, classes.tolist()))}.", "pos_label"
-        )
-    return int(position[0])
 
 
 def need_two_classes(name: str, classes: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selective_labels.data import class_code
 from selective_labels.evaluation.metrics import (
     AnyMetric,
     Auc,
@@ -14,7 +15,6 @@ from selective_labels.evaluation.metrics import (
     ProbabilityMetric,
     RegretMetric,
     calibration_bins,
-    code_of,
 )
 from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
 from selective_labels.support.errors import InputError
@@ -35,7 +35,7 @@ def named_metrics(
     cost : (n_classes, n_classes) array, optional
         C[true, predicted], for "cost".
     """
-    event = classes[-1] if pos_label is None else classes[code_of(pos_label, classes)]
+    event = classes[class_code(pos_label, classes)]
     if name not in NAMES:
         raise InputError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.", "metric")
     if name in _OF_EVENT:

@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_data
+from selective_labels.data import class_code, read_data
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric, Metric, code_of
+from selective_labels.evaluation.metrics import AnyMetric, Metric
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import ArraySubject, read_subject
@@ -165,7 +165,7 @@ def threshold_curve(
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")
     classes = sample.data.classes
-    code = len(classes) - 1 if pos_label is None else code_of(pos_label, classes)
+    code = class_code(pos_label, classes)
     scores = read_subject(classifier, sample.data).score(code)
     return threshold_curve_of_sample(
         sample, scores, code, sample.assumptions[0], thresholds, metrics, confidence_level

@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from selective_labels.identification.bounds import Array
 from selective_labels.support.errors import UndefinedError
-
-Array = NDArray[np.float64]
 
 N_DRAWS = 500
 

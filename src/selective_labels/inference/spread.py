@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends
 from selective_labels.inference.estimates import covariance, median_of_repeats
 from selective_labels.inference.intervals import (
@@ -14,7 +15,6 @@ from selective_labels.inference.intervals import (
     set_interval,
 )
 from selective_labels.support.errors import UndefinedError
-from selective_labels.support.types import Array
 
 
 @dataclass(frozen=True)

@@ -289,7 +289,9 @@ def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.n
             f"score must be one column of finite numbers; got an array of shape {risk.shape}.", "score"
         )
     if len(risk) != len(data):
-        raise InputError(f"score has {len(risk)} rows and y has {len(data)}; they must be equal.", "score")
+        raise InputError.about(
+            "score", f"has {len(risk)} rows and y has {len(data)}; they must be of equal length."
+        )
     return risk, (data.y == class_code(pos_label, data.classes)).astype(float)
 
 
