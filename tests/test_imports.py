@@ -11,33 +11,59 @@ import pytest
 PACKAGE = "selective_labels"
 ROOT = Path(__file__).parents[1] / "src" / PACKAGE
 
-# Each room may know itself and these; a room without an entry has no place in the design.
-FOUNDATION = {"data", "features", "identification", "nuisance", "support"}
-LEARNERS = {"diagnostics", "estimators", "evaluation", "inference", "literature"}
-# Objects with formulas of scores: known to those who score, and to those who say what is assumed.
-ASSUMING = FOUNDATION | {"assumptions"}
-# What one table says, its rendering, and files in and out.
-PAGES = {"assessment", "report", "saving", "tables"}
-MAY_KNOW = {
-    "identification": {"support"},
+# The rooms that each room knows: the edges that exist, and no other.
+KNOWS = {
     "support": set(),
+    "identification": {"support"},
     "features": {"support"},
+    "datasets": {"support"},
     "data": {"features", "support"},
     "nuisance": {"data", "identification", "support"},
     "assumptions": {"nuisance", "support"},
-    # Point learning and evaluation under NUCEM warn with the code of a check: diagnostics come before them.
-    "diagnostics": ASSUMING,
-    "inference": ASSUMING | {"diagnostics"},
-    "estimators": ASSUMING | {"diagnostics"},
-    "evaluation": ASSUMING | {"diagnostics", "inference"},
-    "literature": ASSUMING | {"evaluation", "inference"},
-    "datasets": {"support"},
-    "assessment": ASSUMING | LEARNERS | {"datasets", ""},
-    "report": ASSUMING | {"assessment"},
-    "tables": FOUNDATION,
-    "saving": FOUNDATION | LEARNERS | {"tables"},
-    "demo": ASSUMING | LEARNERS | PAGES | {"datasets", ""},
-    "cli": ASSUMING | LEARNERS | PAGES | {"datasets", "demo", ""},
+    "diagnostics": {"assumptions", "data", "identification", "nuisance", "support"},
+    # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
+    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support"},
+    "estimators": {"assumptions", "data", "diagnostics", "features", "identification", "nuisance", "support"},
+    "evaluation": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
+    "literature": {
+        "assumptions",
+        "data",
+        "evaluation",
+        "identification",
+        "inference",
+        "nuisance",
+        "support",
+    },
+    "tables": {"data", "features", "support"},
+    "saving": {"features", "support", "tables"},
+    "assessment": {
+        "assumptions",
+        "data",
+        "diagnostics",
+        "estimators",
+        "evaluation",
+        "features",
+        "inference",
+        "literature",
+        "nuisance",
+        "support",
+    },
+    "report": {"assumptions", "support"},
+    "demo": {"assessment", "assumptions", "datasets", "diagnostics", "estimators", "report", "saving"},
+    "cli": {
+        "assessment",
+        "assumptions",
+        "demo",
+        "diagnostics",
+        "estimators",
+        "evaluation",
+        "features",
+        "identification",
+        "report",
+        "saving",
+        "support",
+        "tables",
+    },
     "__main__": {"cli"},
 }
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
@@ -79,9 +105,22 @@ def known_parts(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_go_one_way(path):
-    part = part_of(path)
-    assert part in MAY_KNOW, f"{part} has no place in the order of imports: add it to the design"
-    assert known_parts(path) <= MAY_KNOW[part] | {part}
+    room = part_of(path)
+    assert room in KNOWS, f"{room} has no place in the order of imports: add it to the design"
+    assert known_parts(path) <= KNOWS[room] | {room}
+
+
+def test_no_edge_is_allowed_that_nobody_uses():
+    found = {room: set() for room in KNOWS}
+    for path in FILES:
+        found[part_of(path)] |= known_parts(path) - {part_of(path)}
+    assert found == KNOWS
+
+
+def test_no_two_rooms_know_each_other():
+    """Rooms in the order of the table know only rooms above them."""
+    order = list(KNOWS)
+    assert all(order.index(known) < order.index(room) for room in order for known in KNOWS[room])
 
 
 @pytest.mark.parametrize(
