@@ -147,7 +147,7 @@ def event_of(event: str | None, classes: np.ndarray) -> Any:
     )
 
 
-def groups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
+def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
     """Columns of subgroups."""
     for column in columns:
         require_column(frame, column, "--by")

@@ -16,7 +16,7 @@ from selective_labels.tables import PreparedTable, TableError
 from selective_labels.tables.roles import require_column
 
 # More subgroups than this are no subgroups.
-MAX_GROUPS = 50
+MAX_SUBGROUPS = 50
 
 
 def judge(
@@ -32,14 +32,14 @@ def judge(
     loaded = source.load([] if saved is None else [saved], [subject.predictions])
     prepared = loaded.prepared
     judged = saved if subject.predictions is None else predictions_of(loaded.frame, subject.predictions)
-    groups = None if by is None else _groups(loaded.frame, by)
+    subgroups = None if by is None else _subgroups(loaded.frame, by)
     with working():
         results = evaluate(
             judged,
             prepared.data,
             metric=list(numbers.metric or ["accuracy"]),
             assumption=assumptions,
-            by=groups,
+            by=subgroups,
             pos_label=event_of(numbers.event, prepared.data.classes),
             **numbers.keywords,
             **fitting.keywords,
@@ -50,12 +50,12 @@ def judge(
     return evaluate_view(loaded, {"kind": kind, "name": name}, results, notes)
 
 
-def _groups(frame: pd.DataFrame, by: str) -> pd.Series:
+def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
     require_column(frame, by, "--by")
-    n_groups = frame[by].nunique()
-    if n_groups > MAX_GROUPS:
+    n_subgroups = frame[by].nunique()
+    if n_subgroups > MAX_SUBGROUPS:
         raise TableError(
-            f"--by {shown(by)} has {n_groups:,} values; give a column with {MAX_GROUPS} at most."
+            f"--by {shown(by)} has {n_subgroups:,} values; give a column with {MAX_SUBGROUPS} at most."
         )
     return frame[by]
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Source, event_of, groups_of, predictions_of
+from selective_labels.cli.inputs import Source, event_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -39,7 +39,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions])
     prepared = loaded.prepared
-    columns: dict[str, Any] = {"by": groups_of(loaded.frame, page.by)}
+    columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.by)}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
     settings: dict[str, Any] = {
