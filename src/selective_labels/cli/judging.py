@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import Source, contestant, event_of, models_among, predictions_of
+from selective_labels.cli.inputs import Source, contestant, models_among, pos_label_of, predictions_of
 from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.views import compare_view, evaluate_view
@@ -40,7 +40,7 @@ def judge(
             metric=list(numbers.metric or ["accuracy"]),
             assumption=assumptions,
             by=subgroups,
-            pos_label=event_of(numbers.event, prepared.data.classes),
+            pos_label=pos_label_of(numbers.pos_label, prepared.data.classes),
             **numbers.keywords,
             **fitting.keywords,
         )
@@ -84,7 +84,7 @@ def set_against(
             prepared.data,
             metric=metrics[0] if metrics else None,
             assumption=assumption,
-            pos_label=event_of(numbers.event, classes),
+            pos_label=pos_label_of(numbers.pos_label, classes),
             **numbers.keywords,
             **fitting.keywords,
         )
