@@ -72,7 +72,7 @@ def test_every_metric_stands_under_every_assumption(two_classes):
 def test_three_classes_have_shares_and_rates_of_each(three_classes):
     names = {each["metric"] for each in three_classes["models"][0]["evaluations"]}
     assert {"accuracy", "share of 'low'", "P(predicted 'normal' | true 'normal')"} <= names
-    assert three_classes["thresholds"]["models"][0]["event"] == "normal"
+    assert three_classes["thresholds"]["models"][0]["pos_label"] == "normal"
 
 
 def test_subgroups_are_compared_with_the_largest(two_classes):

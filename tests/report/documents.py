@@ -144,7 +144,7 @@ def diagnosis(name):
     }
 
 
-def leniency(n_makers, shown_class, name):
+def leniency(n_makers, pos_label, name):
     makers = [
         {
             "id": f"officer {place}{name}",
@@ -157,7 +157,7 @@ def leniency(n_makers, shown_class, name):
         for place in range(n_makers)
     ]
     return {
-        "shown_class": shown_class,
+        "pos_label": pos_label,
         "n_decision_makers": n_makers,
         "note": None,
         "decision_makers": makers,
@@ -256,7 +256,7 @@ def subgroups(name):
     }
 
 
-def thresholds(key, event, name):
+def thresholds(key, pos_label, name):
     points = []
     for place in range(41):
         share = place / 40
@@ -269,4 +269,10 @@ def thresholds(key, event, name):
                 "fpr": interval((1 - share) ** 2),
             }
         )
-    return {"key": key, "event": f"{event}{name}", "assumption": "instrument", "start": 20, "points": points}
+    return {
+        "key": key,
+        "pos_label": f"{pos_label}{name}",
+        "assumption": "instrument",
+        "start": 20,
+        "points": points,
+    }

@@ -118,7 +118,7 @@ def leniency_figures(part: Mapping[str, Any]) -> list[Figure]:
     )
     rows = [_maker_row(each) for each in makers]
     title = "Share decided in favour, with two standard errors to each side"
-    shown = cut(part["shown_class"])
+    shown = cut(part["pos_label"])
     against = f"Share of “{shown}” among the labeled cases of each decision-maker, against leniency"
     return [
         Figure(title, caterpillar(makers, title), headings[:4], [row[:4] for row in rows]),
