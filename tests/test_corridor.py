@@ -157,7 +157,7 @@ WITHOUT_FEATURES = {
         (),
     ),
     "quintiles": (
-        lambda *args, **roles: sl.quintile_contraction(SCORE, *args, **roles, n_groups=2, random_state=0),
+        lambda *args, **roles: sl.quintile_contraction(SCORE, *args, **roles, n_bands=2, random_state=0),
         ("strata",),
     ),
     "extrapolate": (

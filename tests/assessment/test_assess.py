@@ -18,7 +18,7 @@ SECTIONS = (
     "comparison",
     "decided",
     "sensitivity",
-    "groups",
+    "subgroups",
     "thresholds",
 )
 
@@ -72,26 +72,26 @@ def test_every_metric_stands_under_every_assumption(two_classes):
 def test_three_classes_have_shares_and_rates_of_each(three_classes):
     names = {each["metric"] for each in three_classes["models"][0]["evaluations"]}
     assert {"accuracy", "share of 'low'", "P(predicted 'normal' | true 'normal')"} <= names
-    assert three_classes["thresholds"]["models"][0]["event"] == "normal"
+    assert three_classes["thresholds"]["models"][0]["pos_label"] == "normal"
 
 
-def test_groups_are_compared_with_the_largest(two_classes):
-    sections = two_classes["groups"]
+def test_subgroups_are_compared_with_the_largest(two_classes):
+    sections = two_classes["subgroups"]
     assert {(each["column"], each["model"]) for each in sections} == {
         (column, model) for column in ("town", "a") for model in ("yours", "ours")
     }
     town = next(each for each in sections if each["column"] == "town")
-    sizes = {each["group"]: each["n"] for each in town["evaluations"]}
+    sizes = {each["subgroup"]: each["n"] for each in town["evaluations"]}
     largest = max(sizes, key=sizes.get)
     assert {each["reference"] for each in town["gaps"]} == {largest}
-    assert {each["group"] for each in town["gaps"]} == set(sizes) - {largest}
+    assert {each["subgroup"] for each in town["gaps"]} == set(sizes) - {largest}
 
 
-def test_groups_count_the_cases_of_the_table(two_classes):
+def test_subgroups_count_the_cases_of_the_table(two_classes):
     X, y, _ = table()
-    town = next(each for each in two_classes["groups"] if each["column"] == "town")
+    town = next(each for each in two_classes["subgroups"] if each["column"] == "town")
     for each in town["evaluations"]:
-        rows = X["town"] == each["group"]
+        rows = X["town"] == each["subgroup"]
         assert each["n"] == rows.sum()
         assert each["n_labeled"] == y[rows].notna().sum()
 
@@ -156,12 +156,12 @@ def very_few():
 @pytest.mark.parametrize(
     ("case", "missing"),
     [
-        (one_class, {"models", "comparison", "decided", "sensitivity", "groups", "thresholds"}),
-        (one_decision_maker, {"leniency", "groups"}),
-        (every_label_seen, {"sensitivity", "groups"}),
-        (stratum_of_one, {"groups"}),
-        (violated, {"groups"}),
-        (very_few, {"groups"}),
+        (one_class, {"models", "comparison", "decided", "sensitivity", "subgroups", "thresholds"}),
+        (one_decision_maker, {"leniency", "subgroups"}),
+        (every_label_seen, {"sensitivity", "subgroups"}),
+        (stratum_of_one, {"subgroups"}),
+        (violated, {"subgroups"}),
+        (very_few, {"subgroups"}),
     ],
 )
 def test_what_cannot_be_computed_says_why(case, missing):

@@ -8,9 +8,9 @@ import pytest
 
 from selective_labels.assessment.columns import Column
 from selective_labels.assessment.contenders import Contender
-from selective_labels.assessment.groups import groups_part
 from selective_labels.assessment.leniency import MOST_SHOWN, leniency_part
 from selective_labels.assessment.sections import Part, compute_part
+from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.thresholds import own_threshold
 from selective_labels.data import SelectiveLabels, read_data
 from selective_labels.evaluation.named import named_metrics
@@ -85,16 +85,16 @@ def test_a_decision_maker_with_one_case_has_no_error_and_is_not_shown():
     assert content["note"].startswith("1 ")
 
 
-def test_a_group_without_a_value_leaves_the_others_alone():
+def test_a_subgroup_without_a_value_leaves_the_others_alone():
     """The rate among true events has no value where everybody is known to be none."""
     X, y, _ = fully_labeled(300)
-    group = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
-    y = np.where(group == "calm", 0, y)
+    mood = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
+    y = np.where(mood == "calm", 0, y)
     sample = score_sample(read_data(X, y), [], ["none"])
     rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
-    part = groups_part(sample, [rule], metrics, [Column("mood", "category", group)], ["none"])
-    found = {(each["metric"], each["group"]): each["lower"] for each in part.content[0]["evaluations"]}
+    part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"])
+    found = {(each["metric"], each["subgroup"]): each["lower"] for each in part.content[0]["evaluations"]}
     assert set(found) == {
         ("accuracy", "calm"),
         ("accuracy", "some"),
@@ -103,7 +103,7 @@ def test_a_group_without_a_value_leaves_the_others_alone():
         ("tpr", "most"),
     }
     for (metric, label), value in found.items():
-        rows = (group == label) & ((y == 1) | (metric == "accuracy"))
+        rows = (mood == label) & ((y == 1) | (metric == "accuracy"))
         assert value == pytest.approx(np.mean(rule.codes[rows] == y[rows]))
     assert len(part.notes) == 1
     assert part.notes[0].startswith("mood, calm. Left out: metric 'tpr'")

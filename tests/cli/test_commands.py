@@ -95,7 +95,7 @@ def test_a_category_that_training_had_not_is_counted(run, cases, model, tmp_path
     assert document["unseen_categories"] == [{"name": "job", "n_rows": len(cases)}]
 
 
-def test_evaluate_a_column_by_group(run, data):
+def test_evaluate_a_column_by_subgroup(run, data):
     command = (
         "evaluate",
         data,
@@ -119,7 +119,7 @@ def test_evaluate_a_column_by_group(run, data):
         "instrument",
     )
     document = as_json(run(*command, "--format", "json"), "evaluate")
-    found = {(each["metric"], each["assumption"], each["group"]) for each in document["evaluations"]}
+    found = {(each["metric"], each["assumption"], each["subgroup"]) for each in document["evaluations"]}
     assert len(found) == 8
     assert len(document["gaps"]) == 4
     assert len(as_csv(run(*command, "--format", "csv"))) == 12

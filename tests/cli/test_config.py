@@ -57,3 +57,29 @@ def test_hostile_names_survive_the_file(run, cases, data, tmp_path):
 def test_nothing_is_saved_if_the_roles_are_wrong(refused, data, tmp_path):
     refused("check", data, *ROLES, *NO_PREDICTIONS, "--label", "none", "--save-config", "c.toml")
     assert not (tmp_path / "c.toml").exists()
+
+
+def test_an_option_with_two_spellings_is_saved_once_and_read_in_both(run, data, tmp_path):
+    command = ("evaluate", data, *ROLES, *QUICK, *COMMAND, "--features", "age", "--metric", "tpr")
+    first = run(*command, "--event", "no", "--save-config", "c.toml")
+    assert first.exit_code == 0, first.output
+    assert run(*command).stdout != first.stdout, "the last class is another failure"
+    saved = (tmp_path / "c.toml").read_text()
+    assert 'pos-label = "no"' in saved
+    assert "event" not in saved
+    (tmp_path / "old.toml").write_text(saved.replace("pos-label", "event"))
+    for name in ("c.toml", "old.toml"):
+        assert run("evaluate", data, "--config", name).stdout == first.stdout
+
+
+def test_the_command_line_wins_in_either_spelling(refused, data, tmp_path):
+    (tmp_path / "c.toml").write_text("event = 'none'\n")
+    command = ("evaluate", data, *ROLES, *QUICK, *COMMAND, "--config", "c.toml")
+    assert "--pos-label 'none' is not a class" in refused(*command)
+    assert "--pos-label 'other' is not a class" in refused(*command, "--pos-label", "other")
+
+
+def test_both_spellings_in_one_file_are_refused(refused, data, tmp_path):
+    (tmp_path / "c.toml").write_text("pos-label = 'no'\nevent = 'yes'\n")
+    sentence = refused("evaluate", data, *ROLES, *COMMAND, "--config", "c.toml")
+    assert sentence == "c.toml: 'pos-label' and 'event' are the same option; give one."

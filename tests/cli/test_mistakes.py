@@ -25,7 +25,7 @@ def test_a_feature_that_does_not_exist_is_named(refused, data, option):
 
 
 @pytest.mark.parametrize("option", ["--predictions", "--by"])
-def test_predictions_and_groups_that_do_not_exist_are_named(refused, data, option):
+def test_predictions_and_subgroups_that_do_not_exist_are_named(refused, data, option):
     given = ("--predictions", "guess", option, "nowhere")
     assert f"{option} 'nowhere' is not a column" in refused("evaluate", data, *ROLES, *FEATURES, *given)
 

@@ -110,9 +110,9 @@ def test_none_needs_no_model(sample):
 
 def test_one_decision_maker_is_no_instrument(sample):
     with pytest.warns(UserWarning, match="one value only: there is no instrument"):
-        alone = run(sample, rule(sample.X), decision_maker=np.zeros(2000))
+        within = run(sample, rule(sample.X), decision_maker=np.zeros(2000))
     none = run(sample, rule(sample.X), assumption="none", decision_maker=None)
-    np.testing.assert_allclose([alone.lower, alone.upper], [none.lower, none.upper])
+    np.testing.assert_allclose([within.lower, within.upper], [none.lower, none.upper])
 
 
 @pytest.mark.parametrize("garbage", [0, 2, 99])
@@ -125,10 +125,10 @@ def test_unseen_labels_are_never_read(garbage, sample):
     assert clean.to_json() == dirty.to_json()  # bit for bit
 
 
-def test_groups_and_their_gaps(sample):
+def test_subgroups_and_their_gaps(sample):
     by = np.where(sample.X[:, 3] > 0, "old", "young")
     results = run(sample, rule(sample.X), ["accuracy", "tpr"], by=by)
-    assert [(each.metric, each.group) for each in results] == [
+    assert [(each.metric, each.subgroup) for each in results] == [
         ("accuracy", "old"),
         ("accuracy", "young"),
         ("tpr", "old"),
@@ -136,19 +136,19 @@ def test_groups_and_their_gaps(sample):
     ]
     assert [each.n for each in results.select(metric="tpr")] == [np.sum(by == "old"), np.sum(by == "young")]
     for gap in results.gaps:
-        old, young = (results.one(metric=gap.metric, group=group) for group in ("old", "young"))
-        # Groups are different cases: any value of one goes with any value of the other.
+        old, young = (results.one(metric=gap.metric, subgroup=each) for each in ("old", "young"))
+        # Subgroups are different cases: any value of one goes with any value of the other.
         np.testing.assert_allclose([gap.lower, gap.upper], [old.lower - young.upper, old.upper - young.lower])
         independent = np.hypot(old.standard_errors[0], young.standard_errors[1])
         np.testing.assert_allclose(gap.standard_errors[0], independent, rtol=0.01)
 
 
-def test_group_is_evaluated_as_if_alone(sample):
-    """Weights of zero outside the group give the same ends."""
+def test_a_subgroup_is_evaluated_as_if_alone(sample):
+    """Weights of zero outside the subgroup give the same ends."""
     inside = sample.X[:, 3] > 0
-    grouped = run(sample, rule(sample.X), by=inside, nuisance=sample.oracle.joint).one(group=True)
+    within = run(sample, rule(sample.X), by=inside, nuisance=sample.oracle.joint).one(subgroup=True)
     weighted = run(sample, rule(sample.X), sample_weight=inside.astype(float), nuisance=sample.oracle.joint)
-    np.testing.assert_allclose([grouped.lower, grouped.upper], [weighted.lower, weighted.upper])
+    np.testing.assert_allclose([within.lower, within.upper], [weighted.lower, weighted.upper])
 
 
 def test_clusters_of_copies_undo_the_copies(sample):

@@ -108,7 +108,7 @@ def test_json_keeps_every_digit(one, many, duel):
             assert values[name] == getattr(result, name)
     rows = json.loads(many.to_json())
     assert [row["lower"] for row in rows] == [each.lower for each in many]
-    assert {row["group"] for row in rows} == {NASTY, "plain"}
+    assert {row["subgroup"] for row in rows} == {NASTY, "plain"}
     infinite = next(row for row in rows if row["metric"] == "log_loss")
     assert infinite["limits"] == [0.0, None]  # JSON has no infinity
 
@@ -124,8 +124,8 @@ def test_frame_has_a_row_for_each(one, many, duel):
 
 def test_select_and_one(many):
     chosen = many.select(metric="accuracy", assumption="none")
-    assert [each.group for each in chosen] == [NASTY, "plain"]
-    assert many.one(metric="accuracy", assumption="none", group="plain") is chosen[1]
+    assert [each.subgroup for each in chosen] == [NASTY, "plain"]
+    assert many.one(metric="accuracy", assumption="none", subgroup="plain") is chosen[1]
     assert many.select(metric="accuracy", assumption=NoAssumption()).items == chosen.items
     with pytest.raises(ValueError, match="8 evaluations match"):
         many.one(metric="accuracy")

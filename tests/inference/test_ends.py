@@ -226,7 +226,7 @@ def test_influence_of_auc_is_that_of_the_bootstrap():
 
 
 def test_rows_of_weight_zero_are_outside():
-    """Influences of a subgroup vanish outside it, so that gaps between groups add up."""
+    """Influences of a subgroup vanish outside it, so that gaps between subgroups add up."""
     evidence, weights, prediction, level = noisy()
     inside = np.arange(len(weights)) % 3 == 0
     for functional in (rate(prediction, 1, 1), RankSeparation(level[None], event=1, scale=1.0)):

@@ -238,17 +238,17 @@ def test_a_decision_maker_who_accepted_nobody_is_left_out():
         ({"decision_maker": np.zeros(300)}, "needs 2 decision-makers of different leniency"),
         ({"decision_maker": np.arange(300) % 2, "form": "quadratic"}, "needs 3 decision-makers"),
         (
-            {"prediction": np.full(300, 9)},
-            "prediction: 9 is predicted in 300 rows and is not one of the classes",
+            {"predictions": np.full(300, 9)},
+            "predictions: 9 is predicted in 300 rows and is not one of the classes",
         ),
-        ({"prediction": np.full((300, 2), 0.6)}, "sum to one"),
+        ({"predictions": np.full((300, 2), 0.6)}, "sum to one"),
         ({"pos_label": "x"}, "pos_label='x' is not among the labels"),
         ({"y": np.full(300, -1)}, "no label at all"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(change, message):
     prediction, y, maker, _, _ = draw(0, n_samples=300)
-    arguments = {"prediction": prediction, "y": y, "decision_maker": maker, "n_draws": 5} | change
+    arguments = {"predictions": prediction, "y": y, "decision_maker": maker, "n_draws": 5} | change
     with pytest.raises(ValueError, match=message):
         extrapolate(**arguments)
 

@@ -1,11 +1,11 @@
-"""Contraction of the most lenient group within strata: groups, weights, and what they buy."""
+"""Contraction of the most lenient band within strata: bands, weights, and what they buy."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels.literature.contraction import contraction, quintile_contraction
-from tests.reference.contraction import contracted, group_of
+from tests.reference.contraction import band_of, contracted
 
 LIMIT = 4.5  # standard errors of a false alarm of 7e-6
 
@@ -22,37 +22,37 @@ def draw(seed, n_samples=3000, n_makers=30, n_strata=3):
     return risk, np.where(decision == 1, failed, -1), maker, stratum, decision, failed
 
 
-def by_hand(risk, y, maker, stratum, decision, n_groups):
-    """Groups ranked by the same cases, and everything else with loops."""
+def by_hand(risk, y, maker, stratum, decision, n_bands):
+    """Bands ranked by the same cases, and everything else with loops."""
     surplus = {
         j: np.mean([decision[i] - decision[stratum == stratum[i]].mean() for i in np.flatnonzero(maker == j)])
         for j in np.unique(maker)
     }
-    group = group_of(maker.tolist(), stratum.tolist(), surplus, n_groups)
-    acceptance, failure = np.zeros(n_groups), np.zeros(n_groups)
-    for number in range(n_groups):
+    band = band_of(maker.tolist(), stratum.tolist(), surplus, n_bands)
+    acceptance, failure = np.zeros(n_bands), np.zeros(n_bands)
+    for number in range(n_bands):
         for cell in np.unique(stratum):
-            rows = (group == number) & (stratum == cell)
+            rows = (band == number) & (stratum == cell)
             share = np.mean(stratum == cell)
             acceptance[number] += share * decision[rows].mean()
             failure[number] += share * np.mean(y[rows] == 1)
-    return group, acceptance, failure
+    return band, acceptance, failure
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_groups_and_rates_equal_those_by_hand(seed):
+def test_bands_and_rates_equal_those_by_hand(seed):
     risk, y, maker, stratum, decision, _ = draw(seed, n_samples=1000)
     result = quintile_contraction(risk, y, decision_maker=maker, strata=stratum, cv=None)
-    group, acceptance, failure = by_hand(risk, y, maker, stratum, decision, 5)
+    band, acceptance, failure = by_hand(risk, y, maker, stratum, decision, 5)
     order = np.argsort(acceptance)
     assert_allclose(result.human.x, acceptance[order], atol=1e-12)
     assert_allclose(result.human.lower, failure[order], atol=1e-12)
-    assert result.decision_makers.tolist() == np.unique(maker[group == 4]).tolist()
-    assert_allclose(result.lower[-1], failure[4], atol=1e-12)  # nobody refused yet: what the group did
+    assert result.decision_makers.tolist() == np.unique(maker[band == 4]).tolist()
+    assert_allclose(result.lower[-1], failure[4], atol=1e-12)  # nobody refused yet: what the band did
     assert_allclose(result.x[-1], acceptance[4], atol=1e-12)
 
 
-def test_one_stratum_with_one_group_member_is_plain_contraction():
+def test_one_stratum_with_one_band_member_is_plain_contraction():
     risk, y, maker, _, decision, _ = draw(0, n_makers=5, n_strata=1)
     quintile = quintile_contraction(risk, y, decision_maker=maker, cv=None)
     plain = contraction(risk, y, decision_maker=maker)
@@ -64,8 +64,8 @@ def test_one_stratum_with_one_group_member_is_plain_contraction():
     assert_allclose(quintile.at(half / mine.sum()).lower, expected, atol=1e-12)
 
 
-def test_weights_give_all_groups_the_same_strata():
-    # Outcomes depend on the stratum alone: then failures per accepted case are the same in all groups.
+def test_weights_give_all_bands_the_same_strata():
+    # Outcomes depend on the stratum alone: then failures per accepted case are the same in all bands.
     rng = np.random.default_rng(0)
     n_samples = 40_000
     stratum = rng.integers(2, size=n_samples)
@@ -78,7 +78,7 @@ def test_weights_give_all_groups_the_same_strata():
     failed = (rng.random(n_samples) < np.array([0.2, 0.6])[stratum]).astype(int)
     y = np.where(decision == 1, failed, -1)
     result = quintile_contraction(rng.random(n_samples), y, decision_maker=maker, strata=stratum)
-    # Strata weigh the same in every group, so failures per accepted case are the mean of both.
+    # Strata weigh the same in every band, so failures per accepted case are the mean of both.
     rate = result.human.lower / result.human.x
     truth = np.average([0.2, 0.6], weights=np.bincount(stratum))
     error = np.sqrt(0.4 * 0.6 / (n_samples / 5 * 0.3)) * 2  # twice: weights cost effective cases
@@ -92,7 +92,7 @@ def test_a_risk_score_beats_decisions_at_random():
     assert (np.diff(table["acceptance"]) > 0).all()
 
 
-def test_a_case_does_not_choose_its_own_group():
+def test_a_case_does_not_choose_its_own_band():
     rng = np.random.default_rng(0)
     n_samples = 4000  # eight cases a decision-maker, all alike
     maker = rng.integers(500, size=n_samples)
@@ -132,9 +132,9 @@ def test_unseen_labels_are_never_read():
 
 def test_bad_input_gets_one_clear_sentence():
     risk, y, maker, stratum, _, _ = draw(0)
-    with pytest.raises(ValueError, match="n_groups=1 must be 2 or more"):
-        quintile_contraction(risk, y, decision_maker=maker, n_groups=1)
-    with pytest.raises(ValueError, match="no stratum has cases in all 5 leniency groups"):
+    with pytest.raises(ValueError, match="n_bands=1 must be 2 or more"):
+        quintile_contraction(risk, y, decision_maker=maker, n_bands=1)
+    with pytest.raises(ValueError, match="no stratum has cases in all 5 leniency bands"):
         quintile_contraction(risk, y, decision_maker=maker % 3, strata=stratum)
     with pytest.raises(ValueError, match="strata is missing"):
         quintile_contraction(risk, y, decision_maker=maker, strata=[None] * len(y))

@@ -1,4 +1,4 @@
-"""Contraction and leniency groups, written out case by case."""
+"""Contraction and leniency bands, written out case by case."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ def contracted(score, accepted, failed, n_kept):
     return sum(f for _, f in kept) / len(score)
 
 
-def group_of(decision_maker, strata, leniency, n_groups):
-    """Leniency group of every case: rank of its decision-maker among those of its stratum."""
-    groups = []
+def band_of(decision_maker, strata, leniency, n_bands):
+    """Leniency band of every case: rank of its decision-maker among those of its stratum."""
+    bands = []
     for maker, stratum in zip(decision_maker, strata, strict=True):
         present = sorted(
             {m for m, s in zip(decision_maker, strata, strict=True) if s == stratum}, key=leniency.get
         )
-        groups.append(int((present.index(maker) + 0.5) / len(present) * n_groups))
-    return np.array(groups)
+        bands.append(int((present.index(maker) + 0.5) / len(present) * n_bands))
+    return np.array(bands)

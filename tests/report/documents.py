@@ -28,7 +28,7 @@ def document(n_makers=40, classes=("paid", "defaulted"), name=""):
             "by_feature": by_feature(name),
         },
         "sensitivity": sensitivity(),
-        "groups": [groups(name)],
+        "subgroups": [subgroups(name)],
         "thresholds": {
             "models": [thresholds("yours", classes[-1], name), thresholds("ours", classes[-1], name)]
         },
@@ -45,7 +45,7 @@ def interval(middle, half=0.08, error=0.03):
     }
 
 
-def evaluation(metric, assumption, middle, group=None, reference=None):
+def evaluation(metric, assumption, middle, subgroup=None, reference=None):
     ends = interval(middle, HALF_WIDTHS[assumption])
     if reference is not None:
         half = HALF_WIDTHS[assumption]
@@ -65,7 +65,7 @@ def evaluation(metric, assumption, middle, group=None, reference=None):
         "standard_errors": [0.01, 0.01],
         "correlation": 0.3,
         "limits": limits,
-        "group": group,
+        "subgroup": subgroup,
         "reference": reference,
         "n": 3000,
         "n_labeled": 1500,
@@ -144,7 +144,7 @@ def diagnosis(name):
     }
 
 
-def leniency(n_makers, shown_class, name):
+def leniency(n_makers, pos_label, name):
     makers = [
         {
             "id": f"officer {place}{name}",
@@ -157,7 +157,7 @@ def leniency(n_makers, shown_class, name):
         for place in range(n_makers)
     ]
     return {
-        "shown_class": shown_class,
+        "pos_label": pos_label,
         "n_decision_makers": n_makers,
         "note": None,
         "decision_makers": makers,
@@ -179,7 +179,7 @@ def comparison(name):
     results = []
     for place, assumption in enumerate(ASSUMPTIONS):
         result = evaluation("accuracy", assumption, -0.05, reference="b")
-        del result["group"], result["reference"]
+        del result["subgroup"], result["reference"]
         verdict = "undecided" if place < 2 else "b"
         results.append(
             result
@@ -237,26 +237,26 @@ def sensitivity():
     }
 
 
-def groups(name):
+def subgroups(name):
     middles = {"men": 0.6, f"women{name}": 0.66}
     return {
         "column": f"sex{name}",
         "model": "yours",
         "evaluations": [
-            evaluation(m, a, v, group=g)
+            evaluation(m, a, v, subgroup=g)
             for m in ("accuracy", "tpr")
             for a in ("none", "instrument")
             for g, v in middles.items()
         ],
         "gaps": [
-            evaluation(m, a, 0.06, group=f"women{name}", reference="men")
+            evaluation(m, a, 0.06, subgroup=f"women{name}", reference="men")
             for m in ("accuracy", "tpr")
             for a in ("none", "instrument")
         ],
     }
 
 
-def thresholds(key, event, name):
+def thresholds(key, pos_label, name):
     points = []
     for place in range(41):
         share = place / 40
@@ -269,4 +269,10 @@ def thresholds(key, event, name):
                 "fpr": interval((1 - share) ** 2),
             }
         )
-    return {"key": key, "event": f"{event}{name}", "assumption": "instrument", "start": 20, "points": points}
+    return {
+        "key": key,
+        "pos_label": f"{pos_label}{name}",
+        "assumption": "instrument",
+        "start": 20,
+        "points": points,
+    }

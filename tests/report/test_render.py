@@ -25,7 +25,7 @@ SECTIONS = (
     "comparison",
     "decided",
     "sensitivity",
-    "groups",
+    "subgroups",
     "thresholds",
 )
 

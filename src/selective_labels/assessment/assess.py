@@ -14,13 +14,13 @@ from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
 from selective_labels.assessment.description import TableDescription
-from selective_labels.assessment.groups import groups_part
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.sensitivity import sensitivity_part
 from selective_labels.assessment.study import Settings, Study, spawn_seeds
+from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
 from selective_labels.assessment.thresholds import thresholds_part
@@ -58,15 +58,15 @@ def assess(
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
     The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
-    "decided", "sensitivity", "groups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it. A
-    section that the data do not allow is ``{"missing": reason}``.
+    "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it.
+    A section that the data do not allow is ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
     learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
-    allowed assumption serves for groups, thresholds and the summary: the instrument if the diagnosis allows
-    it (with ``propensity="model"`` if only given the features), else none. With `groups`, standard errors
-    take each group as one.
+    allowed assumption serves for subgroups, thresholds and the summary: the instrument if the diagnosis
+    allows it (with ``propensity="model"`` if only given the features), else none. With `groups`, standard
+    errors take each group as one.
 
     Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
     sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
@@ -234,11 +234,11 @@ def _steps(study: Study) -> dict[str, Callable[[], Part]]:
         settings = study.settings.keywords | {"random_state": study.settings.seeds["sensitivity"]}
         return sensitivity_part(study.cases.data, study.yours, limit, **settings)
 
-    def groups() -> Part:
+    def subgroups() -> Part:
         if not study.cases.by:
-            raise InputError("No column of groups was named.", "by")
+            raise InputError("No column of subgroups was named.", "by")
         names = list(dict.fromkeys(["none", study.assumption]))
-        return groups_part(study.sample, study.contenders, study.metrics, study.cases.by, names)
+        return subgroups_part(study.sample, study.contenders, study.metrics, study.cases.by, names)
 
     return {
         "leniency": lambda: leniency_part(study.everybody.data, study.event),
@@ -246,7 +246,7 @@ def _steps(study: Study) -> dict[str, Callable[[], Part]]:
         "comparison": lambda: comparison_part(study.sample, study.yours, study.ours, columns),
         "decided": lambda: decided_part(study.ours, columns, weights),
         "sensitivity": sensitivity,
-        "groups": groups,
+        "subgroups": subgroups,
         "thresholds": lambda: thresholds_part(study.sample, study.contenders, study.event, study.assumption),
     }
 

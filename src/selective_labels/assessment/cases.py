@@ -60,7 +60,7 @@ def read_subgroups(by: Any, data: SelectiveLabels, kinds: Mapping[str, str] | No
         return []
     n_samples = len(data)
     if np.ndim(by) == 1:
-        name = str(getattr(by, "name", None) or "group")
+        name = str(getattr(by, "name", None) or "subgroup")
         return read_columns(pd.DataFrame({name: as_series(by, "by", n_samples)}), kinds)
     if len(by) != n_samples:
         raise InputError.about(

@@ -44,7 +44,7 @@ def leniency_part(data: SelectiveLabels, event: int) -> Part:
     ]
     return Part(
         {
-            "shown_class": str(data.classes[event]),
+            "pos_label": str(data.classes[event]),
             "n_decision_makers": n_makers,
             "note": _note(n_makers, len(known), len(shown)),
             "decision_makers": people,

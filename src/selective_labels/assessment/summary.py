@@ -16,7 +16,7 @@ from selective_labels.assessment.wording import (
 )
 
 ALWAYS_UNSAID = (
-    "Whether a rule is fair: rates in groups, equal or not, do not settle that.",
+    "Whether a rule is fair: rates in subgroups, equal or not, do not settle that.",
     "Why cases end as they do, or what would change them: nothing here is about causes.",
     "What will happen later: people, rules and cases change, not least once a model is put to use.",
     "Anything about cases unlike those in this table, or about features that it does not hold.",

@@ -33,7 +33,7 @@ def thresholds_part(
         models.append(
             {
                 "key": contender.key,
-                "event": str(curve.pos_label),
+                "pos_label": str(curve.pos_label),
                 "assumption": assumption,
                 "start": int(np.argmin(differ)),
                 "points": _points(curve),

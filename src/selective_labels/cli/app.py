@@ -25,6 +25,7 @@ from selective_labels.cli.options import (
     Names,
     NumberOptions,
     OutputOptions,
+    PosLabel,
     SubjectOptions,
     TableOptions,
 )
@@ -245,9 +246,7 @@ def report(
     output: OutputOptions,
     by: Annotated[Names, typer.Option(help="Column of subgroups. Repeatable.", metavar="COLUMN")] = None,
     metric: Annotated[Names, typer.Option(help="Metrics to show. Repeatable.", rich_help_panel=MODEL)] = None,
-    event: Annotated[
-        str | None, typer.Option(help="The failure. Default: the last class.", metavar="CLASS")
-    ] = None,
+    pos_label: PosLabel = None,
     title: Annotated[str, typer.Option(help="Of the page.")] = "What the data can tell",
 ) -> None:
     """One page that explains itself: what the data can tell, how good the model is, who is affected."""
@@ -258,5 +257,5 @@ def report(
     subject.require_one(at_least=0)
     typed = shlex.join(["selective-labels", "report", *context.meta["arguments"]])
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
-    page = Page(out, title, typed, by or [], metric, event)
+    page = Page(out, title, typed, by or [], metric, pos_label)
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)

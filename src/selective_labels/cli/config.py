@@ -41,27 +41,19 @@ def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]
     """
     from selective_labels.saving.atomic import write_whole
 
-    values = {
-        name: value for name, value in context.params.items() if name in _options(context.command).values()
-    }
-    values |= roles
+    values = context.params | roles
     lines = []
-    for option, name in _options(context.command).items():
-        value = values.get(name)
-        default = next(each.default for each in context.command.params if each.name == name)
-        if name not in NEVER_SAVED and value not in (None, [], (), False) and value != default:
-            lines.append(f"{option} = {_toml(value)}")
+    for parameter in context.command.params:
+        spellings, value = _spellings(parameter), values.get(str(parameter.name))
+        unsaid = value in (None, [], (), False) or value == parameter.default
+        if spellings and parameter.name not in NEVER_SAVED and not unsaid:
+            lines.append(f"{spellings[0]} = {_toml(value)}")
     write_whole(path, "\n".join([f"# selective-labels {context.info_name}", *lines, ""]))
 
 
-def _options(command: Any) -> dict[str, str]:
-    """Name of the parameter by long option without its dashes."""
-    return {
-        option.removeprefix("--"): parameter.name
-        for parameter in command.params
-        for option in parameter.opts
-        if option.startswith("--")
-    }
+def _spellings(parameter: Any) -> list[str]:
+    """Long options of a parameter without their dashes, the usual one first."""
+    return [option.removeprefix("--") for option in parameter.opts if option.startswith("--")]
 
 
 def _from_file(command: Any, args: list[str]) -> list[str]:
@@ -69,13 +61,20 @@ def _from_file(command: Any, args: list[str]) -> list[str]:
     path = _config_path(args)
     if path is None:
         return []
-    given = {arg.split("=")[0].removeprefix("--") for arg in args if arg.startswith("--")}
-    known = set(_options(command)) - {name.replace("_", "-") for name in NEVER_SAVED}
+    # Two spellings are one option: the parameter tells.
+    known = {key: each.name for each in command.params for key in _spellings(each)}
+    typed = (arg.split("=")[0].removeprefix("--") for arg in args if arg.startswith("--"))
+    given = {known[key] for key in typed if key in known}
+    read: dict[str, str] = {}
     extra: list[str] = []
     for key, value in _read_toml(path).items():
-        if key not in known:
+        name = known.get(key)
+        if name is None or name in NEVER_SAVED:
             raise InputError(f"{path}: {key!r} is not an option of {command.name}.", "config")
-        if key not in given:
+        if name in read:
+            raise InputError(f"{path}: {read[name]!r} and {key!r} are the same option; give one.", "config")
+        read[name] = key
+        if name not in given:
             extra += _arguments(key, value, path)
     return extra
 

@@ -135,19 +135,19 @@ def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
 
 
-def event_of(event: str | None, classes: np.ndarray) -> Any:
-    """The class that --event names."""
-    if event is None:
+def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
+    """The class that --pos-label names."""
+    if name is None:
         return None
     for each in classes.tolist():
-        if str(each) == event:
+        if str(each) == name:
             return each
     raise TableError(
-        f"--event {shown(event)} is not a class; there are {several([str(c) for c in classes])}."
+        f"--pos-label {shown(name)} is not a class; there are {several([str(c) for c in classes])}."
     )
 
 
-def groups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
+def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
     """Columns of subgroups."""
     for column in columns:
         require_column(frame, column, "--by")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import Source, contestant, event_of, models_among, predictions_of
+from selective_labels.cli.inputs import Source, contestant, models_among, pos_label_of, predictions_of
 from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.views import compare_view, evaluate_view
@@ -16,7 +16,7 @@ from selective_labels.tables import PreparedTable, TableError
 from selective_labels.tables.roles import require_column
 
 # More subgroups than this are no subgroups.
-MAX_GROUPS = 50
+MAX_SUBGROUPS = 50
 
 
 def judge(
@@ -32,15 +32,15 @@ def judge(
     loaded = source.load([] if saved is None else [saved], [subject.predictions])
     prepared = loaded.prepared
     judged = saved if subject.predictions is None else predictions_of(loaded.frame, subject.predictions)
-    groups = None if by is None else _groups(loaded.frame, by)
+    subgroups = None if by is None else _subgroups(loaded.frame, by)
     with working():
         results = evaluate(
             judged,
             prepared.data,
             metric=list(numbers.metric or ["accuracy"]),
             assumption=assumptions,
-            by=groups,
-            pos_label=event_of(numbers.event, prepared.data.classes),
+            by=subgroups,
+            pos_label=pos_label_of(numbers.pos_label, prepared.data.classes),
             **numbers.keywords,
             **fitting.keywords,
         )
@@ -50,12 +50,12 @@ def judge(
     return evaluate_view(loaded, {"kind": kind, "name": name}, results, notes)
 
 
-def _groups(frame: pd.DataFrame, by: str) -> pd.Series:
+def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
     require_column(frame, by, "--by")
-    n_groups = frame[by].nunique()
-    if n_groups > MAX_GROUPS:
+    n_subgroups = frame[by].nunique()
+    if n_subgroups > MAX_SUBGROUPS:
         raise TableError(
-            f"--by {shown(by)} has {n_groups:,} values; give a column with {MAX_GROUPS} at most."
+            f"--by {shown(by)} has {n_subgroups:,} values; give a column with {MAX_SUBGROUPS} at most."
         )
     return frame[by]
 
@@ -84,7 +84,7 @@ def set_against(
             prepared.data,
             metric=metrics[0] if metrics else None,
             assumption=assumption,
-            pos_label=event_of(numbers.event, classes),
+            pos_label=pos_label_of(numbers.pos_label, classes),
             **numbers.keywords,
             **fitting.keywords,
         )

@@ -88,9 +88,8 @@ else:
 DEFAULT_ASSUMPTION = Assumption("instrument")
 
 
-def _option(words: str, panel: str | None = None, name: str | None = None, **settings: Any) -> Any:
-    names = () if name is None else (name,)
-    return typer.Option(*names, help=words, rich_help_panel=panel, show_default=False, **settings)
+def _option(words: str, panel: str | None = None, spelled: tuple[str, ...] = (), **settings: Any) -> Any:
+    return typer.Option(*spelled, help=words, rich_help_panel=panel, show_default=False, **settings)
 
 
 Data = Annotated[
@@ -100,6 +99,15 @@ ModelFile = Annotated[Path, typer.Argument(help="A model that fit saved.", metav
 
 
 Names = list[str] | None
+PosLabel = Annotated[
+    str | None,
+    _option(
+        "The failure, class of tpr, fpr, ppv, share, auc. Default: the last class.",
+        MODEL,
+        spelled=("--pos-label", "--event"),
+        metavar="CLASS",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,9 @@ class TableOptions:
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
     weight: Annotated[str | None, _option("Weight of each case.", ROLE, metavar="COLUMN")] = None
-    yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, name="--yes")] = False
+    yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, spelled=("--yes",))] = (
+        False
+    )
     features: Annotated[
         Names,
         _option(
@@ -178,10 +188,7 @@ class NumberOptions:
             "accuracy, tpr, fpr, ppv, share, auc ... Default: accuracy. Repeatable.", MODEL, metavar="NAME"
         ),
     ] = None
-    event: Annotated[
-        str | None,
-        _option("The class of tpr, fpr, ppv, share, auc. Default: the last.", MODEL, metavar="CLASS"),
-    ] = None
+    pos_label: PosLabel = None
     confidence_level: Annotated[float, _option("Of intervals. Default: 0.95.", MODEL)] = 0.95
     interval: Annotated[
         Interval, _option("Whether intervals cover the value (parameter) or all that is possible.", MODEL)
@@ -194,7 +201,7 @@ class NumberOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As `evaluate` and `compare` take them; metric and event need the data."""
+        """As `evaluate` and `compare` take them; metric and pos_label need the data."""
         return {
             "confidence_level": self.confidence_level,
             "interval": self.interval.value,

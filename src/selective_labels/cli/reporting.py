@@ -9,7 +9,7 @@ import pandas as pd
 
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Source, event_of, groups_of, predictions_of
+from selective_labels.cli.inputs import Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -29,8 +29,8 @@ class Page:
     title: str
     typed: str
     by: list[str]
-    metrics: list[str] | None
-    event: str | None
+    metric: list[str] | None
+    pos_label: str | None
 
 
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
@@ -39,13 +39,13 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions])
     prepared = loaded.prepared
-    columns: dict[str, Any] = {"by": groups_of(loaded.frame, page.by)}
+    columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.by)}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
     settings: dict[str, Any] = {
         **fitting.keywords,
-        "metric": page.metrics,
-        "pos_label": event_of(page.event, prepared.data.classes),
+        "metric": page.metric,
+        "pos_label": pos_label_of(page.pos_label, prepared.data.classes),
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))

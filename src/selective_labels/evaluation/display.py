@@ -156,8 +156,8 @@ def _footer(results: "Evaluations") -> list[str]:
 
 
 def _whom(item: "Evaluation") -> str:
-    groups = [str(group) for group in (item.group, item.reference) if group is not None]
-    return f" ({' and '.join(groups)})" if groups else ""
+    names = [str(name) for name in (item.subgroup, item.reference) if name is not None]
+    return f" ({' and '.join(names)})" if names else ""
 
 
 def _interval(result: "Estimated") -> str:

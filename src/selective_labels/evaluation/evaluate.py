@@ -147,7 +147,7 @@ def evaluate(
     sample = score_sample(data, [classifier], assumption, cluster, fitting)
     subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
-    cells = None if by is None else _read_groups(by, len(sample.data))
+    cells = None if by is None else _read_subgroups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
@@ -167,7 +167,7 @@ def evaluate_sample(
 ) -> Evaluations:
     """Evaluate one classifier on rows that are scored already: no fit, O(n) for each metric.
 
-    `by` has the group of every row, or the rows of every group as a mapping of bool arrays.
+    `by` has the subgroup of every row, or the rows of every subgroup as a mapping of bool arrays.
     """
     cells: Mapping[Any, np.ndarray]
     if isinstance(by, Mapping):
@@ -183,12 +183,12 @@ def evaluate_sample(
         for assumption in sample.assumptions if assumptions is None else assumptions:
             summary = _Summary(sample, metric.name, assumption, interval, confidence_level)
             ends = {label: summary.ends(functional, rows) for label, rows in cells.items()}
-            items += [summary.evaluation(ends[each], cells[each], limits, group=each) for each in cells]
+            items += [summary.evaluation(ends[each], cells[each], limits, subgroup=each) for each in cells]
             for first, second in combinations(cells, 2):
-                # Groups are different cases, so the ends of one do not constrain those of the other.
+                # Subgroups are different cases, so the ends of one do not constrain those of the other.
                 between = [outer_difference(*pair) for pair in zip(ends[first], ends[second], strict=True)]
                 rows = cells[first] | cells[second]
-                gaps.append(summary.evaluation(between, rows, span, group=first, reference=second))
+                gaps.append(summary.evaluation(between, rows, span, subgroup=first, reference=second))
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
@@ -206,7 +206,7 @@ def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike 
     return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
 
 
-def _read_groups(by: Any, n_samples: int) -> np.ndarray:
+def _read_subgroups(by: Any, n_samples: int) -> np.ndarray:
     column = as_series(by, "by", n_samples)
     if column.isna().any():
         raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")

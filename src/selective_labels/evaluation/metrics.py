@@ -202,11 +202,11 @@ class Auc(AnyMetric):
 
     Parameters
     ----------
-    event : class label
-        The class whose score it is, against all others.
+    pos_label : class label
+        The event: the class whose score it is, against all others.
     """
 
-    event: Any
+    pos_label: Any
     name: str = "auc"
     greater_is_better: bool = True
 
@@ -223,7 +223,7 @@ class Auc(AnyMetric):
         return self._of([first, second], (1.0, -1.0), centre=0.0)
 
     def _of(self, subjects: list[Subject], signs: tuple[float, ...], centre: float) -> RankSeparation:
-        code = class_code(self.event, subjects[0].classes)
+        code = class_code(self.pos_label, subjects[0].classes)
         levels = [np.unique(each.score(code), return_inverse=True)[1] for each in subjects]
         return RankSeparation(np.stack(levels), event=code, scale=1.0, centre=centre, signs=signs)
 
@@ -234,12 +234,13 @@ class CalibrationBin(AnyMetric):
 
     Parameters
     ----------
-    event : class label
+    pos_label : class label
+        The event.
     low, high : float
         Ends of the bin, in [0, 1].
     """
 
-    event: Any
+    pos_label: Any
     low: float
     high: float
     greater_is_better: bool = True
@@ -252,7 +253,7 @@ class CalibrationBin(AnyMetric):
     def functional(self, subject: Subject) -> Ratio:
         """Count the event among the rows of the bin."""
         n_classes = len(subject.classes)
-        code = class_code(self.event, subject.classes)
+        code = class_code(self.pos_label, subject.classes)
         inside = self.rows(subject).astype(float)[:, None]
         return Ratio(inside * class_coefficients(code, n_classes), np.repeat(inside, n_classes, axis=1))
 
@@ -262,7 +263,7 @@ class CalibrationBin(AnyMetric):
 
     def rows(self, subject: Subject) -> np.ndarray:
         """Rows whose predicted probability lies in the bin."""
-        predicted = subject.probabilities[:, class_code(self.event, subject.classes)]
+        predicted = subject.probabilities[:, class_code(self.pos_label, subject.classes)]
         return (predicted >= self.low) & ((predicted < self.high) | (self.high >= 1.0))
 
 
@@ -312,10 +313,22 @@ def policy_value(utility: Mapping[Any, float], act: Any, default: float = 0.0) -
     return Metric("policy value", occurs)
 
 
-def calibration_bins(event: Any, n_bins: int = 10) -> list[CalibrationBin]:
-    """Bins of equal width over [0, 1]."""
+def calibration_bins(pos_label: Any, n_bins: int = 10) -> list[CalibrationBin]:
+    """Calibration of the probability of one class, in bins of equal width over [0, 1].
+
+    Parameters
+    ----------
+    pos_label : class label
+        The event.
+    n_bins : int
+
+    Examples
+    --------
+    >>> [each.name for each in calibration_bins("failed", n_bins=2)]
+    ['calibration [0, 0.5)', 'calibration [0.5, 1]']
+    """
     edges = np.linspace(0.0, 1.0, n_bins + 1).round(12).tolist()
-    return [CalibrationBin(event, low, high) for low, high in pairwise(edges)]
+    return [CalibrationBin(pos_label, low, high) for low, high in pairwise(edges)]
 
 
 def need_two_classes(name: str, classes: np.ndarray) -> None:

@@ -138,21 +138,21 @@ class Evaluation(Estimated):
         Of the two estimated ends.
     limits : pair of float
         Possible values of the metric.
-    group : label, optional
-        The subgroup of ``by=``.
+    subgroup : label, optional
+        Which part of the cases: a value of ``by=``.
     reference : label, optional
-        For a gap: the group whose metric is subtracted.
+        For a gap: the subgroup whose metric is subtracted.
     """
 
-    group: Any = None
+    subgroup: Any = None
     reference: Any = None
 
     @property
     def title(self) -> str:
-        """Metric and group in words."""
+        """Metric and subgroup in words."""
         if self.reference is not None:
-            return f"{self.metric}, {self.group} minus {self.reference}"
-        return self.metric if self.group is None else f"{self.metric}, {self.group}"
+            return f"{self.metric}, {self.subgroup} minus {self.reference}"
+        return self.metric if self.subgroup is None else f"{self.metric}, {self.subgroup}"
 
     def with_interval(self, interval: str, confidence_level: float | None = None) -> "Evaluation":
         """Return the same estimate with another interval; nothing is fitted again."""
@@ -219,10 +219,10 @@ class Comparison(Estimated):
 
 @dataclass(frozen=True, repr=False)
 class Evaluations:
-    """Several evaluations of one classifier: metrics, groups, assumptions side by side.
+    """Several evaluations of one classifier: metrics, subgroups, assumptions side by side.
 
-    Iterating, indexing and `len` go over the evaluations. `gaps` holds the differences between the groups of
-    ``by=``.
+    Iterating, indexing and `len` go over the evaluations. `gaps` holds the differences between the
+    subgroups of ``by=``.
 
     Attributes
     ----------
@@ -267,8 +267,8 @@ class Evaluations:
         return found[0]
 
     def contradicts(self, item: Evaluation) -> bool:
-        """Whether an interval lies outside that of the same metric and group without any assumption."""
-        alike = self.select(metric=item.metric, group=item.group, assumption=NoAssumption().name).items
+        """Whether an interval lies outside that of the same metric and subgroup without any assumption."""
+        alike = self.select(metric=item.metric, subgroup=item.subgroup, assumption=NoAssumption().name).items
         return any(item.ci_lower > free.ci_upper or item.ci_upper < free.ci_lower for free in alike)
 
     def to_frame(self) -> pd.DataFrame:

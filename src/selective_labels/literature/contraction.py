@@ -28,7 +28,7 @@ class Contraction(Curve):
     Attributes
     ----------
     human : Curve
-        What decision-makers (or groups of them) did themselves: acceptance and failures per case.
+        What decision-makers (or bands of them) did themselves: acceptance and failures per case.
     decision_makers : (n,) array
         Whose cases the curve is made from.
     """
@@ -39,7 +39,7 @@ class Contraction(Curve):
     def to_frame(self) -> pd.DataFrame:
         """One row per point; `human` is interpolated, NaN outside what decision-makers did."""
         last = self.human.x[-1]
-        # The lenient group itself stands at the end of the curve, up to the last digit.
+        # The lenient band itself stands at the end of the curve, up to the last digit.
         x = np.where(np.abs(self.x - last) <= ROUNDING, last, self.x)
         human = np.interp(x, self.human.x, self.human.lower, left=np.nan, right=np.nan)
         return super().to_frame().assign(human=human)
@@ -174,7 +174,7 @@ def quintile_contraction(
     decision: Any = None,
     strata: Any = None,
     pos_label: Any = None,
-    n_groups: int = 5,
+    n_bands: int = 5,
     cv: Any = 5,
     confidence_level: float = 0.95,
     random_state: Any = None,
@@ -182,18 +182,18 @@ def quintile_contraction(
     """Contraction of the most lenient fifth of decision-makers, as in Kleinberg and others (2018).
 
     Within each stratum decision-makers are ranked by leniency (their mean surplus of acceptance over the
-    strata they work in) and cut into `n_groups` groups of about equally many. With w_i = share of the stratum
-    among all cases / number of cases of the group in the stratum, so that all groups have the same strata,
+    strata they work in) and cut into `n_bands` bands of about equally many. With w_i = share of the stratum
+    among all cases / number of cases of the band in the stratum, so that all bands have the same strata,
 
-        acceptance_g = Σ_{i in g} w_i D_i,   failure_g = Σ_{i in g} w_i D_i 1{failed},
+        acceptance_b = Σ_{i in b} w_i D_i,   failure_b = Σ_{i in b} w_i D_i 1{failed},
 
-    and the curve refuses, of what the most lenient group accepted, the highest scores first. Compare it at
-    the acceptance of each stricter group with what that group did: ``result.versus_human()``.
+    and the curve refuses, of what the most lenient band accepted, the highest scores first. Compare it at
+    the acceptance of each stricter band with what that band did: ``result.versus_human()``.
 
-    It assumes that assignment is as if by lot within strata. It identifies the policy "the most lenient group
+    It assumes that assignment is as if by lot within strata. It identifies the policy "the most lenient band
     accepts AND the score is below the cut", averaged over the strata; not the score alone.
 
-    Strata in which a group has no case (at least those with fewer than `n_groups` decision-makers) are left
+    Strata in which a band has no case (at least those with fewer than `n_bands` decision-makers) are left
     out, and counted in the result's sentences.
 
     Parameters
@@ -202,15 +202,16 @@ def quintile_contraction(
         As in :func:`contraction`.
     strata : (n_samples,) of any type, optional
         Cells within which assignment is random, such as court by month. Default: one cell.
-    n_groups : int
+    n_bands : int
+        Bands of decision-makers by leniency.
     cv : int, splitter, iterable of folds or None
-        A decision-maker's leniency comes from the other folds, so that no case chooses its own group; None
-        ranks by the same cases, as published, which puts accepted cases into the lenient groups.
+        A decision-maker's leniency comes from the other folds, so that no case chooses its own band; None
+        ranks by the same cases, as published, which puts accepted cases into the lenient bands.
 
     Returns
     -------
     Contraction
-        Its `human` curve has one point per group.
+        Its `human` curve has one point per band.
 
     Examples
     --------
@@ -225,27 +226,27 @@ def quintile_contraction(
     data = read_labels(y, "quintile_contraction", ["strata"], **roles)
     risk, failed = _read_score(score, data, pos_label)
     cells = data.cells
-    if n_groups < 2:
-        raise InputError(f"n_groups={n_groups} must be 2 or more.", "n_groups")
-    group = np.empty(len(data), dtype=int)
+    if n_bands < 2:
+        raise InputError(f"n_bands={n_bands} must be 2 or more.", "n_bands")
+    band = np.empty(len(data), dtype=int)
     everyone = np.arange(len(data))
     folds = [(everyone, everyone)] if cv is None else _folds(data, cv, as_seed(random_state))
     for train, test in folds:
         leniency = _leniency(data, cells, train)
-        group[test] = _group_of_pair(cells, data.decision_maker_codes, leniency, n_groups)[test]
-    counts = np.bincount(cells * n_groups + group, minlength=(cells.max() + 1) * n_groups)
-    counts = counts.reshape(-1, n_groups)
+        band[test] = _band_of_pair(cells, data.decision_maker_codes, leniency, n_bands)[test]
+    counts = np.bincount(cells * n_bands + band, minlength=(cells.max() + 1) * n_bands)
+    counts = counts.reshape(-1, n_bands)
     usable = np.all(counts > 0, axis=1)[cells]
     if not usable.any():
         raise InputError(
-            f"no stratum has cases in all {n_groups} leniency groups: every stratum needs {n_groups} "
-            "decision-makers or more; use fewer groups or coarser strata.",
+            f"no stratum has cases in all {n_bands} leniency bands: every stratum needs {n_bands} "
+            "decision-makers or more; use fewer bands or coarser strata.",
             "strata",
         )
-    weight = usable * counts.sum(axis=1)[cells] / np.maximum(counts[cells, group], 1) / usable.sum()
-    lenient = group == n_groups - 1
+    weight = usable * counts.sum(axis=1)[cells] / np.maximum(counts[cells, band], 1) / usable.sum()
+    lenient = band == n_bands - 1
     human = _human_curve(
-        group[usable], weight[usable], data.decision[usable], failed[usable], confidence_level
+        band[usable], weight[usable], data.decision[usable], failed[usable], confidence_level
     )
     left_out = (
         f" {int((~usable).sum())} of {len(data)} cases lie in strata that are too small and are left out."
@@ -253,7 +254,7 @@ def quintile_contraction(
     return Contraction(
         **_contract(risk, data.decision, failed, weight * lenient, confidence_level),
         assumption="cases are assigned to decision-makers as if by lot within strata.",
-        identifies=IDENTIFIES.format(who=f"the most lenient of {n_groups} groups of decision-makers")
+        identifies=IDENTIFIES.format(who=f"the most lenient of {n_bands} bands of decision-makers")
         + (left_out if not usable.all() else ""),
         human=human,
         decision_makers=data.decision_makers[np.unique(data.decision_maker_codes[lenient & usable])],
@@ -372,13 +373,13 @@ def _leniency(data: SelectiveLabels, cells: np.ndarray, train: np.ndarray) -> np
     return np.bincount(codes, surplus, n_codes) / np.maximum(np.bincount(codes, minlength=n_codes), 1)
 
 
-def _group_of_pair(cells: np.ndarray, codes: np.ndarray, leniency: np.ndarray, n_groups: int) -> np.ndarray:
-    """Leniency group of every row: the rank of its decision-maker among those of its cell, cut evenly."""
+def _band_of_pair(cells: np.ndarray, codes: np.ndarray, leniency: np.ndarray, n_bands: int) -> np.ndarray:
+    """Leniency band of every row: the rank of its decision-maker among those of its cell, cut evenly."""
     pairs, row_pair = np.unique(cells * len(leniency) + codes, return_inverse=True)
     cell, code = np.divmod(pairs, len(leniency))
     order = np.lexsort((leniency[code], cell))
     size = np.bincount(cell)
     rank = np.empty(len(pairs))
     rank[order] = np.arange(len(pairs)) - (np.cumsum(size) - size)[cell[order]]
-    group = ((rank + 0.5) / size[cell] * n_groups).astype(int)
-    return group[row_pair]
+    band = ((rank + 0.5) / size[cell] * n_bands).astype(int)
+    return band[row_pair]

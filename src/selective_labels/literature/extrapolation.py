@@ -139,7 +139,7 @@ class Extrapolation(Described):
 
 
 def extrapolate(
-    prediction: Any,
+    predictions: Any,
     y: Any = None,
     *,
     decision_maker: Any = None,
@@ -176,7 +176,7 @@ def extrapolate(
 
     Parameters
     ----------
-    prediction : (n_samples,) labels or (n_samples, n_classes) probabilities of predicting each class
+    predictions : (n_samples,) labels or (n_samples, n_classes) probabilities of predicting each class
         Of a classifier that was fitted to other cases.
     y : SelectiveLabels, or (n_samples,) labels with holes
         A SelectiveLabels has the roles in it: then none is given. Weights and groups are not used.
@@ -219,7 +219,7 @@ def extrapolate(
             "decision_maker is missing: leniency is extrapolated over decision-makers.", "decision_maker"
         )
     label = data.classes[class_code(pos_label, data.classes)]
-    problem = _Problem(data, read_subject(prediction, data, "prediction").chosen, bandwidth)
+    problem = _Problem(data, read_subject(predictions, data, "predictions").chosen, bandwidth)
     problem.check(form)
     ones = np.ones(len(data))
     estimate = problem.metrics(ones, form)

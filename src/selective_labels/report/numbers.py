@@ -123,11 +123,11 @@ def is_share(result: Mapping[str, Any]) -> bool:
 
 
 def is_difference(result: Mapping[str, Any]) -> bool:
-    """Whether a result compares two groups or two models.
+    """Whether a result compares two subgroups or two models.
 
     Examples
     --------
-    >>> is_difference({"verdict": "a"}), is_difference({"group": "old", "reference": "young"})
+    >>> is_difference({"verdict": "a"}), is_difference({"subgroup": "old", "reference": "young"})
     (True, True)
     """
     return "verdict" in result or result.get("reference") is not None

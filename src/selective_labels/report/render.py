@@ -26,7 +26,7 @@ FUNCTIONS = (
     sections.feature_figures,
     sections.leniency_figures,
     sections.sensitivity_figure,
-    sections.group_figures,
+    sections.subgroup_figures,
     sections.explorer_panels,
 )
 

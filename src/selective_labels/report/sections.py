@@ -20,7 +20,7 @@ def section(document: Document, name: str) -> Any:
 
     Examples
     --------
-    >>> section({}, "groups")
+    >>> section({}, "subgroups")
     {'missing': 'This part was not computed.'}
     """
     return document.get(name) or {"missing": NOT_COMPUTED}
@@ -118,7 +118,7 @@ def leniency_figures(part: Mapping[str, Any]) -> list[Figure]:
     )
     rows = [_maker_row(each) for each in makers]
     title = "Share decided in favour, with two standard errors to each side"
-    shown = cut(part["shown_class"])
+    shown = cut(part["pos_label"])
     against = f"Share of “{shown}” among the labeled cases of each decision-maker, against leniency"
     return [
         Figure(title, caterpillar(makers, title), headings[:4], [row[:4] for row in rows]),
@@ -140,13 +140,13 @@ def sensitivity_figure(part: Mapping[str, Any]) -> Figure:
     return Figure(part["title"], sensitivity_chart(part), headings, rows)
 
 
-def group_figures(part: Mapping[str, Any], document: Document) -> list[list[Figure]]:
-    """For each metric: the groups, and the gaps between them."""
-    groups = _entries_by_metric(part["evaluations"], document)
+def subgroup_figures(part: Mapping[str, Any], document: Document) -> list[list[Figure]]:
+    """For each metric: the subgroups, and the gaps between them."""
+    subgroups = _entries_by_metric(part["evaluations"], document)
     gaps = _entries_by_metric(part["gaps"], document)
     return [
         [_metric_figure(name, entries), *_gap_figures(name, gaps.get(name))]
-        for name, entries in groups.items()
+        for name, entries in subgroups.items()
     ]
 
 
@@ -177,7 +177,7 @@ def _metric_figure(name: str, entries: Sequence[Entry]) -> Figure:
 
 def _gap_figures(name: str, entries: Sequence[Entry] | None) -> list[Figure]:
     title = f"Gaps: {wording.metric(name).title}"
-    note = "Gaps are against the largest group."
+    note = "Gaps are against the largest subgroup."
     return [interval_figure(title, entries, note)] if entries else []
 
 
@@ -194,15 +194,15 @@ def _entries_by_metric(results: Sequence[dict[str, Any]], document: Document) ->
     forbidden = refuted(document)
     entries: dict[str, list[Entry]] = {}
     for result in results:
-        entry = Entry(_group_name(result), result, "plain", result["assumption"] in forbidden)
+        entry = Entry(_subgroup_name(result), result, "plain", result["assumption"] in forbidden)
         entries.setdefault(result["metric"], []).append(entry)
     return {name: _by_assumption(each) for name, each in entries.items()}
 
 
-def _group_name(result: Mapping[str, Any]) -> str:
+def _subgroup_name(result: Mapping[str, Any]) -> str:
     if result["reference"] is None:
-        return str(result["group"])
-    return f"{cut(result['group'], 20)} minus {cut(result['reference'], 20)}"
+        return str(result["subgroup"])
+    return f"{cut(result['subgroup'], 20)} minus {cut(result['reference'], 20)}"
 
 
 def _maker_row(maker: Mapping[str, Any]) -> tuple[str, ...]:

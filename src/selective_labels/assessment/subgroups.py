@@ -17,19 +17,19 @@ from selective_labels.inference.sample import ScoredSample
 from selective_labels.support.errors import InputError
 
 
-def groups_part(
+def subgroups_part(
     sample: ScoredSample,
     contenders: Sequence[Contender],
     metrics: Sequence[AnyMetric],
     by: Sequence[Column],
     assumptions: Sequence[str],
 ) -> Part:
-    """Evaluate every contender in the groups of every column; gaps are against the largest group."""
+    """Evaluate every contender in the subgroups of every column; gaps are against the largest."""
     sections, notes = [], []
     for column in by:
         cells = _largest_last(column)
         if len(cells) < 2:
-            notes.append(f"{column.name} has one value only, so there are no groups to compare.")
+            notes.append(f"{column.name} has one value only, so there are no subgroups to compare.")
             continue
         for contender in contenders:
             found = _Found()
@@ -49,7 +49,7 @@ def groups_part(
 
 @dataclass
 class _Found:
-    """What was found about the groups of one column; a group without a value leaves the others alone."""
+    """What was found about the subgroups of one column; one without a value leaves the others alone."""
 
     evaluations: list[Evaluation] = field(default_factory=list)
     gaps: list[Evaluation] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Found:
         assumption: str,
         cells: dict[str, np.ndarray],
     ) -> None:
-        """Evaluate a metric in each group, beside the largest (the last)."""
+        """Evaluate a metric in each subgroup, beside the largest (the last)."""
         subject = subject_of(contender, metric, sample.data.classes)
         *others, largest = cells
         for label in (largest, *others):
@@ -78,7 +78,7 @@ class _Found:
 
 
 def _largest_last(column: Column) -> dict[str, np.ndarray]:
-    """Rows of every group, the largest last: gaps then subtract it."""
+    """Rows of every subgroup, the largest last: gaps then subtract it."""
     bins = binned(column)
     order = np.argsort(np.bincount(bins.codes) == np.bincount(bins.codes).max(), kind="stable")
     return {bins.labels[code]: bins.codes == code for code in order}
