@@ -5,6 +5,8 @@ from collections.abc import Generator
 
 import pytest
 
+from selective_labels.estimators.learners import remembered
+
 # A test that needs something optional skips with a reason that starts with this word.
 OPTIONAL = "optional"
 
@@ -21,3 +23,9 @@ def pytest_runtest_makereport(
             report.outcome = "failed"
             report.longrepr = f"{reason}: SELECTIVE_LABELS_REQUIRE_EXTRAS is set, so this must run."
     return report
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered() -> None:
+    """What one test identified is not at hand in another."""
+    remembered.forget()

@@ -4,8 +4,11 @@ import warnings
 
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
+from selective_labels import lower_bound_scorer
 from selective_labels.estimators.learners import remembered
 from tests.estimators.learners.samples import fit, make_sample, quick
 
@@ -33,8 +36,33 @@ def test_another_estimator_needs_no_second_identification(tmp_path, counted):
         assert_array_equal(alone.predict(sample.X), sharing.predict(sample.X))
         assert_array_equal(alone.predict_bounds(sample.X).lower, sharing.predict_bounds(sample.X).lower)
         assert alone.worst_case_regret_ == sharing.worst_case_regret_
-    # Each was identified alone, and both once together.
-    assert len(counted) == 3
+    # Once without a memory, and once with it.
+    assert len(counted) == 2
+
+
+def test_a_search_over_estimators_identifies_each_fold_once(counted):
+    sample = make_sample(300)
+    options = {"estimator": ["plug-in", "linear", LogisticRegression()]}
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(quick(), options, cv=2, scoring=lower_bound_scorer)
+        search.fit(sample.X, sample.y, decision_maker=sample.decision_maker)
+    assert len(counted) == 3  # two folds, and the final fit on all rows
+
+
+def test_what_is_not_plain_is_identified_anew(counted):
+    """A function may be another one under the same name."""
+    sample = make_sample(300)
+    for _ in range(2):
+        fit(quick(nuisance=sample.oracle.joint), sample)
+    assert len(counted) == 2
+
+
+def test_only_the_last_few_are_kept(counted):
+    sample = make_sample(120)
+    for seed in range(remembered.MOST_RECENT + 1):
+        fit(quick(random_state=seed), sample)
+    fit(quick(random_state=0), sample)
+    assert len(counted) == remembered.MOST_RECENT + 2
 
 
 @pytest.mark.parametrize(

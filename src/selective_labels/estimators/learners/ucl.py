@@ -76,7 +76,8 @@ class UCLClassifier(SelectiveClassifier):
     random_state : int, RandomState or None
     memory : None, path or joblib.Memory
         Where to keep what was identified, so that learners of the same data, mode and seed (another
-        `estimator` or `surrogate`) need not fit the nuisance model again.
+        `estimator` or `surrogate`) need not fit the nuisance model again. None: the last eight are kept while
+        the program runs, of up to 200,000 rows each, which serves a search.
 
     Attributes
     ----------
