@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.stats import t
 
 from selective_labels.identification.extrapolation import adjusted_means, coherent, value_at_one
 from selective_labels.literature.extrapolation import extrapolate
@@ -93,6 +94,21 @@ def test_coverage_with_few_and_with_scattered_decision_makers():
         result = extrapolate(np.ones(n_samples, int), y, decision_maker=maker, n_draws=40, random_state=0)
         covered += result.share.ci_lower < 0.4 < result.share.ci_upper
     assert covered / n_repeats > 0.95 - LIMIT * np.sqrt(0.95 * 0.05 / n_repeats)
+
+
+def test_scattered_decision_makers_get_the_quantiles_of_few_clusters():
+    """Where decision-makers scatter they are the clusters: with the level, intervals grow as those of t do."""
+    rng = np.random.default_rng(5)
+    maker = rng.integers(6, size=1200)
+    seen = rng.random(1200) < np.linspace(0.3, 0.9, 6)[maker]
+    y = np.where(seen, rng.random(1200) < np.array([0.3, 0.7, 0.4, 0.6, 0.35, 0.65])[maker], -1).astype(int)
+    narrow, wide = (
+        extrapolate(np.ones(1200, int), y, decision_maker=maker, confidence_level=level, random_state=0).share
+        for level in (0.6, 0.8)
+    )
+    assert 0.0 < wide.ci_lower < wide.ci_upper < 1.0, "a cut interval would say nothing"
+    ratio = (wide.ci_upper - wide.ci_lower) / (narrow.ci_upper - narrow.ci_lower)
+    assert_allclose(ratio, t.ppf(0.9, 5) / t.ppf(0.8, 5), rtol=1e-9)
 
 
 def test_fully_labeled_cases_give_the_sample_values():

@@ -1,4 +1,4 @@
-"""What goes wrong by what was given, and what a check found: typed, so that nobody has to parse a sentence."""
+"""What goes wrong by what was given, and what a check found: typed, so that nobody parses a sentence."""
 
 from typing import Self
 
