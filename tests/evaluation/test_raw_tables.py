@@ -142,4 +142,4 @@ def test_an_assignment_without_overlap_is_untested_not_a_crash():
 
 def test_bounds_unpack_into_their_ends():
     lower, upper = sl.Bounds(np.array([[0.2, 0.3]]), np.array([[0.7, 0.8]]))
-    assert (lower <= upper).all()
+    assert (lower.tolist(), upper.tolist()) == ([[0.2, 0.3]], [[0.7, 0.8]])

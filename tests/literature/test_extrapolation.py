@@ -97,7 +97,7 @@ def test_coverage_with_few_and_with_scattered_decision_makers():
 
 
 def test_scattered_decision_makers_get_the_quantiles_of_few_clusters():
-    """Where decision-makers scatter they are the clusters: with the level, intervals grow as those of t do."""
+    """Where decision-makers scatter, they are the clusters: with the level, intervals grow as t does."""
     rng = np.random.default_rng(5)
     maker = rng.integers(6, size=1200)
     seen = rng.random(1200) < np.linspace(0.3, 0.9, 6)[maker]
@@ -186,6 +186,24 @@ def test_value_at_one_equals_weighted_polynomials(form):
     fitted = np.polyfit(leniency, mean, 2 if form == "quadratic" else 1, w=np.sqrt(weight))
     ours = value_at_one(leniency, mean[:, None], precision, form, bandwidth=0.9)
     assert_allclose(ours, np.polyval(fitted, 1.0))
+
+
+def test_the_local_form_looks_twice_as_far_as_the_median_decision_maker():
+    leniency, mean = np.array([0.1, 0.5, 0.6, 0.7, 0.9]), np.array([9.0, 0.2, 0.4, 0.1, 0.3])
+    by_default = value_at_one(leniency, mean[:, None], np.ones(5), "local")
+    # The median distance from one is 0.4, so that the first decision-maker, at 0.9, does not count.
+    assert_allclose(
+        by_default, value_at_one(leniency[1:], mean[1:, None], np.ones(4), "local", bandwidth=0.8)
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_decision_makers_who_hardly_differ_are_too_alike_at_any_precision(scale):
+    means, precision = np.array([[0.1], [0.4], [0.2]]), scale * np.array([1.0, 2.0, 1e-9])
+    near, far = 0.5 + np.array([0.0, 1e-8, 2e-8]), 0.5 + np.array([0.0, 1e-3, 2e-3])
+    with pytest.raises(ValueError, match="do not differ enough"):
+        value_at_one(near, means, precision, "linear")
+    assert np.isfinite(value_at_one(far, means, precision, "linear")).all()
 
 
 def test_strata_are_adjusted_for():
