@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One thread per test worker: two workers on two cores are faster than two pools that fight.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-statistical bench lint docs clean
+.PHONY: demo test test-statistical mutants bench lint docs clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -25,6 +25,10 @@ test: lint
 test-statistical: .venv/installed
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m statistical --verbose -rP tests
 
+# Wrong versions of the core that no test near by notices; results stay in .mutants/, delete it to begin anew.
+mutants: .venv/installed
+	$(THREADS) nice $(BIN)/python -m tests.mutants --jobs 2
+
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
 
@@ -32,4 +36,4 @@ docs: .venv/installed
 	$(BIN)/pdoc --docformat numpy --math --output-directory site selective_labels
 
 clean:
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .mutants site .pytest_cache .mypy_cache .ruff_cache
