@@ -6,7 +6,8 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # The paper's published means as CSV, which the page of the study sets beside ours.
 PUBLISHED ?= ../shared/published
 
-.PHONY: demo test test-statistical bench study lint docs clean
+
+.PHONY: demo test test-statistical mutants bench study lint docs clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,6 +28,10 @@ test: lint
 test-statistical: .venv/installed
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m statistical --verbose -rP tests
 
+# Wrong versions of the core that no test near by notices; results stay in .mutants/, delete it to begin anew.
+mutants: .venv/installed
+	$(THREADS) nice $(BIN)/python -m tests.mutants --jobs 2
+
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
 
@@ -40,4 +45,4 @@ docs: .venv/installed
 	$(BIN)/pdoc --docformat numpy --math --output-directory site selective_labels
 
 clean:
-	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .mutants site .pytest_cache .mypy_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Generator
+from typing import TypeVar
 
 import pytest
 
@@ -9,6 +10,10 @@ from selective_labels.estimators.learners import remembered
 
 # A test that needs something optional skips with a reason that starts with this word.
 OPTIONAL = "optional"
+# A test that needs data of others, which we may use and not hand on, starts with this one.
+FILE = "file"
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -16,7 +21,18 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Where everything optional must be present, its absence is a failure, not a skip."""
-    report = yield
+    return _required((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a file that skips as a whole."""
+    return _required((yield))
+
+
+def _required(report: Report) -> Report:
     if report.skipped and os.environ.get("SELECTIVE_LABELS_REQUIRE_EXTRAS"):
         reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
         if reason.removeprefix("Skipped: ").startswith(OPTIONAL):

@@ -25,20 +25,20 @@ def with_holes(names, hole):
 
 
 def polars_series(values):
-    return pytest.importorskip("polars").Series(values)
+    return pytest.importorskip("polars", reason="optional: polars").Series(values)
 
 
 def polars_categorical(values):
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="optional: polars")
     return polars.Series(values, dtype=polars.Categorical)
 
 
 def arrow_array(values):
-    return pytest.importorskip("pyarrow").array(values)
+    return pytest.importorskip("pyarrow", reason="optional: pyarrow").array(values)
 
 
 def arrow_chunks(values):
-    return pytest.importorskip("pyarrow").chunked_array([values])
+    return pytest.importorskip("pyarrow", reason="optional: pyarrow").chunked_array([values])
 
 
 @pytest.mark.parametrize("hole", [-1, None, np.nan, pd.NA], ids=["minus one", "None", "NaN", "NA"])
@@ -272,7 +272,7 @@ def make_table(n_rows=200):
 
 
 def frame_of(library, table):
-    module = pytest.importorskip(library)
+    module = pytest.importorskip(library, reason=f"optional: {library}")
     return module.table(table) if library == "pyarrow" else module.DataFrame(table)
 
 
@@ -353,7 +353,7 @@ def test_bad_column_names(changes, message):
 
 
 def test_polars_frames_need_no_pyarrow():
-    pytest.importorskip("polars")
+    pytest.importorskip("polars", reason="optional: polars")
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import polars as pl\n"

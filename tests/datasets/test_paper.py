@@ -22,7 +22,7 @@ FALSE_ALARM = 1e-6
 
 def published_limits():
     if not LIMITS.exists():
-        skip = pytest.mark.skip(reason="the table of published limits is not beside the project")
+        skip = pytest.mark.skip(reason="file: the table of published limits is not beside the project")
         return [pytest.param({}, marks=skip)]
     with LIMITS.open() as file:
         rows = list(csv.DictReader(file))
@@ -60,7 +60,7 @@ def test_limits_have_converged(monkeypatch, selection):
 
 def test_limits_table_is_complete():
     if not LIMITS.exists():
-        pytest.skip("the table of published limits is not beside the project")
+        pytest.skip("file: the table of published limits is not beside the project")
     assert len(published_limits()) == 54, "three constants, two selections, nine strengths"
 
 

@@ -10,7 +10,9 @@ from scipy.special import expit
 from selective_labels.datasets import load_heloc, make_fico, make_selective
 
 HELOC = Path(__file__).parents[3] / "shared" / "data" / "heloc_fico" / "heloc_dataset_v1.csv.gz"
-needs_heloc = pytest.mark.skipif(not HELOC.exists(), reason="FICO's HELOC file is not beside the project")
+needs_heloc = pytest.mark.skipif(
+    not HELOC.exists(), reason="file: FICO's HELOC file is not beside the project"
+)
 
 
 @pytest.fixture(scope="module")

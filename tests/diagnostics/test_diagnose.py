@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from selective_labels.assumptions import NAMED, Instrument
 from selective_labels.assumptions.findings import FAMILIES, STATUSES, worst
@@ -118,14 +119,12 @@ def test_html_is_escaped():
 
 @pytest.mark.parametrize("kind", ["leniency", "labels", "strength", "balance"])
 def test_plots(good, kind):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     axes = good.plot(kind)
     assert axes.get_title()
     pyplot.close(axes.figure)
 
 
 def test_plot_of_what_could_not_be_computed():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     diagnosis = diagnosed(designs.without_features(500, 4, seed()))
     with pytest.raises(ValueError, match="could not be computed"):
         diagnosis.plot("balance")

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -82,7 +83,6 @@ def test_plot_draws_on_the_axes_given():
 
 
 def test_plot_makes_axes_of_its_own():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     axes = make_curve().plot()
     assert len(axes.lines) == 1  # a point estimate has no second end

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from selective_labels.assumptions import Instrument, named, names
 from selective_labels.datasets import make_decision_makers
@@ -170,9 +171,21 @@ def test_clusters_of_copies_undo_the_copies(sample):
 
 
 def test_few_decision_makers_as_clusters_widen(sample):
-    result = run(sample, rule(sample.X), cluster="decision_maker")
-    assert result.sample.n_clusters == 8
-    assert result.ci_lower < run(sample, rule(sample.X)).ci_upper
+    """Standard errors are multiplied by t / z, which depends on the level; nothing else in them does."""
+    narrow, wide = (
+        run(
+            sample,
+            rule(sample.X),
+            cluster="decision_maker",
+            confidence_level=level,
+            nuisance=sample.oracle.joint,
+        )
+        for level in (0.8, 0.95)
+    )
+    assert wide.sample.n_clusters == 8
+    factors = t.ppf([0.9, 0.975], 7) / norm.ppf([0.9, 0.975])
+    ratio = np.divide(wide.standard_errors, narrow.standard_errors)
+    np.testing.assert_allclose(ratio, factors[1] / factors[0])
 
 
 def test_repeats_take_the_median(sample):
@@ -187,11 +200,33 @@ def test_same_seed_same_result_for_any_number_of_jobs(sample):
     assert results[0] == results[1]
 
 
-def test_known_assignment_and_strata(sample):
-    strata = (sample.X[:, 3] > 0).astype(int)
-    known = run(sample, rule(sample.X), strata=strata, assignment=lambda X: np.full((len(X), 8), 1 / 8))
-    estimated = run(sample, rule(sample.X), strata=strata)
-    assert abs(known.lower - estimated.lower) < estimated.standard_errors[0]
+def envelope_by_hand(sample, chances):
+    """Ends of the accuracy of `rule`: φ_k = p_kẑ + 1{Z=ẑ} / e_ẑ (D Y_k - p_kẑ), ẑ the best decision-maker."""
+    joint = sample.oracle.joint(sample.X)[:, :, 1:]
+    scores = np.empty((len(joint), 3))
+    for row, (law, chance) in enumerate(zip(joint, chances, strict=True)):
+        for k in range(3):
+            best = law[:, k].argmax()
+            weight = (sample.decision_maker[row] == best) / chance[best]
+            scores[row, k] = law[best, k] + weight * ((sample.y[row] == k) - law[best, k])
+    chosen = np.eye(3)[rule(sample.X)]
+    return np.sum(chosen * scores) / len(joint), 1 - np.sum((1 - chosen) * scores) / len(joint)
+
+
+def test_known_assignment_weighs_each_case_by_its_own_chances(sample):
+    known = np.random.default_rng(0).dirichlet(np.full(8, 10.0), 2000)  # far from shares, never tiny
+    options = {"nuisance": sample.oracle.joint, "strata": (sample.X[:, 3] > 0).astype(int)}
+    for assignment in (known, lambda X: known):
+        result = run(sample, rule(sample.X), assignment=assignment, **options)
+        np.testing.assert_allclose([result.lower, result.upper], envelope_by_hand(sample, known))
+
+
+def test_strata_weigh_each_case_by_the_shares_of_its_stratum(sample):
+    strata = np.where(sample.X[:, 3] > 0.8, "few", "many")
+    counts = {name: np.bincount(sample.decision_maker[strata == name]) for name in ("few", "many")}
+    shares = np.array([counts[name] / counts[name].sum() for name in strata])
+    result = run(sample, rule(sample.X), strata=strata, nuisance=sample.oracle.joint)
+    np.testing.assert_allclose([result.lower, result.upper], envelope_by_hand(sample, shares))
 
 
 def test_set_interval_contains_the_parameter_interval(sample):

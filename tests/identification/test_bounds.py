@@ -14,6 +14,13 @@ def test_bounds_know_their_size():
     assert_allclose(bounds.width, 0.4)
 
 
+def test_bounds_unpack_into_their_ends():
+    ends = np.array([[0.2, 0.3]]), np.array([[0.6, 0.7]])
+    lower, upper = Bounds(*ends)
+    assert lower is ends[0]
+    assert upper is ends[1]
+
+
 @pytest.mark.parametrize(("lower", "upper"), [(np.zeros(3), np.ones(3)), (np.zeros((2, 3)), np.ones((2, 2)))])
 def test_bounds_have_one_shape(lower, upper):
     with pytest.raises(ValueError, match=r"shape \(n_samples, n_classes\)"):
@@ -36,6 +43,14 @@ def test_bounds_know_when_they_cross(case):
     assert realizable(Bounds(lower, upper)).crossed.all()
 
 
+def test_rows_cross_one_by_one():
+    lower, upper = (
+        np.array(rows) for rows in zip(*CROSSED.values(), ([0.2, 0.2, 0.2], [0.5, 0.6, 0.7]), strict=True)
+    )
+    # What the other rows sum to is no help to a row.
+    assert_array_equal(Bounds(lower, upper).crossed, [True, True, True, True, False])
+
+
 def test_rounding_is_not_a_crossing():
     thirds = np.full((1, 3), 1 / 3) + 1e-13
     bounds = Bounds(thirds, thirds)
@@ -49,6 +64,9 @@ def test_contains_wants_a_probability_vector_inside():
     # Inside; too low in one class; inside the box but not of sum one.
     assert_array_equal(bounds.contains([[0.5, 0.5], [0.2, 0.8], [0.5, 0.6]]), [True, False, False])
     assert bounds.contains([[0.2, 0.8]] * 3, tolerance=0.1).all()
+    # One class inside does not make up for the others.
+    one = Bounds(np.full((1, 3), 0.25), np.full((1, 3), 0.5))
+    assert not one.contains([[0.3, 0.6, 0.1]]).any()
 
 
 def test_raw_bounds_read_a_stream_once():
@@ -105,6 +123,22 @@ def test_repair_exchanges_reversed_ends():
     assert_allclose([bounds.lower[0, 0], bounds.upper[0, 0]], [0.3, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected"),
+    [
+        ([0.6, 0.4], [0.5, 0.9], ([0.5, 0.4], [0.6, 0.5])),
+        ([0.5, 0.2], [0.4, 0.6], ([0.4, 0.5], [0.5, 0.6])),
+    ],
+    ids=["lower", "upper"],
+)
+def test_repair_does_not_scale_what_sums_to_one(lower, upper, expected):
+    bounds, repaired = repair(Bounds(np.array([lower]), np.array([upper])))
+    assert repaired.all()
+    # Only the first interval is reversed: it spans the disagreement, and the other is what is left.
+    assert_allclose(bounds.lower, [expected[0]])
+    assert_allclose(bounds.upper, [expected[1]])
+
+
 def test_repair_never_leaves_a_crossing():
     rng = np.random.default_rng(2)
     lower, upper = rng.uniform(size=(2, 5000, 3)) ** 2
@@ -129,10 +163,26 @@ def test_label_range_accepts_numbers_arrays_and_callables():
     assert highest.shape == (2,)
 
 
+@pytest.mark.parametrize("label_range", [(0.0, 1.0), (0.5, 0.5), ([0.0, 1.0], [0.0, 1.0])])
+def test_label_range_may_be_nothing_or_everything(label_range):
+    lowest, highest = as_label_range(label_range, X, 2)
+    assert_array_equal(lowest, np.broadcast_to(label_range[0], 2))
+    assert_array_equal(highest, np.broadcast_to(label_range[1], 2))
+
+
+def in_one_row(values):
+    """A callable that returns zeros and ones in turn, and these values in the last row."""
+    return lambda X: np.vstack([np.tile([0.0, 1.0], (len(X) - 1, 1)), values])
+
+
 @pytest.mark.parametrize(
     "label_range",
     [
         0.5,
+        ([0.5, -0.1], 1.0),
+        (in_one_row([0.7, 0.7]), 1.0),
+        (0.0, in_one_row([0.3, 0.3])),
+        (in_one_row([0.3, 0.3]), in_one_row([0.9, 0.2])),
         (0.1, 0.5, 0.9),
         (-0.1, 1.0),
         (0.0, 1.1),

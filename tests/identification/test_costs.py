@@ -51,6 +51,13 @@ def test_a_known_vector_has_equal_ends(bounds):
     assert_allclose(best_case_costs(known), point_costs(eta), rtol=0, atol=1e-12)
 
 
+def test_rounding_does_not_lift_a_known_vector_off_the_ground():
+    rng = np.random.default_rng(9)
+    # Sums of many classes miss one in the last digits, on both sides.
+    eta = rng.dirichlet(np.ones(7), size=500)
+    assert_allclose(best_case_costs(Bounds(eta, eta)), point_costs(eta), rtol=0, atol=1e-12)
+
+
 def test_contrasts_bracket_the_regret(bounds):
     cost = np.random.default_rng(6).normal(size=(3, 3))
     smallest, largest = contrast_extremes(bounds, cost)
@@ -102,7 +109,9 @@ def test_signed_weights_need_two_classes(function, bounds):
         signed_point_weight(bounds.lower)
 
 
-@pytest.mark.parametrize("cost", [np.eye(2), np.full((3, 3), np.nan), np.ones(3)])
+@pytest.mark.parametrize(
+    "cost", [np.eye(2), np.full((3, 3), np.nan), np.where(np.eye(3) > 0, np.inf, 1.0), np.ones(3)]
+)
 def test_cost_matrix_is_checked(cost, bounds):
     with pytest.raises(ValueError, match="cost must be a finite matrix"):
         worst_case_costs(bounds, cost)

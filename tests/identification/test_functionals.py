@@ -196,6 +196,16 @@ def test_weights_that_weigh_nothing_are_refused(weights):
         normalized_weights(weights, 2)
 
 
+def test_small_weights_are_weights():
+    assert_allclose(normalized_weights([1e-3, 3e-3], 2), [0.25, 0.75])
+
+
+def test_a_policy_is_worth_its_default_where_it_does_not_act():
+    # Acting on half of the cases mixes the utility with the default; never acting leaves the default.
+    found = policy_coefficients([0.5, 0.0, 1.0], utility=[2.0, -4.0], default=1.0)
+    assert_allclose(found, [[1.5, -1.5], [1.0, 1.0], [2.0, -4.0]])
+
+
 def test_weights_of_another_length_are_refused():
     with pytest.raises(ValueError, match="3 rows"):
         normalized_weights([1.0, 2.0], 3)

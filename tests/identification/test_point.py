@@ -69,6 +69,15 @@ def test_nobody_assigned_or_labeled_is_defined():
     assert_array_equal(moments.selected, [[0.5, 0.5]])
 
 
+def test_who_never_gets_a_case_says_nothing_about_it():
+    moments = SlopeMoments()
+    for instrument, joint in ((0.2, [0.5, 0.1, 0.4]), (0.9, [0.1, 0.6, 0.3])):
+        moments.update(instrument, [joint, joint], share=np.array([0.0, 0.5]))
+    # Nobody gets the first case, so nothing of it is labeled; the second has the mean of both.
+    assert_allclose(moments.labeled, [[0.0, 0.0], [0.35, 0.35]])
+    assert_allclose(moments.covariance, [[0.0, 0.0], [0.0875, -0.0175]])
+
+
 def test_moments_need_a_decision_maker():
     with pytest.raises(ValueError, match="at least one decision-maker"):
         _ = SlopeMoments().selected
@@ -131,6 +140,13 @@ def test_numeric_moments_ignore_the_direction_of_the_codes(population):
     assert (up.strength >= 0).all()
 
 
+def test_numeric_moments_without_strength_are_not_turned():
+    joint = np.array([[[0.5, 0.25, 0.25]], [[0.5, 0.5, 0.0]]])  # equal leniency, other classes
+    moments = numeric_moments([0.0, 1.0], joint, [0.5, 0.5])
+    assert_array_equal(moments.strength, [0.0])
+    assert_array_equal(moments.covariance, [[0.0625, -0.0625]])
+
+
 @pytest.mark.parametrize("shrinkage", [0.0, 1e-4, 0.1, 1e3])
 def test_slopes_sum_to_one_for_every_shrinkage(population, shrinkage):
     joint, share = population
@@ -151,8 +167,11 @@ def test_shrinkage_goes_from_the_slope_to_the_selected_answer():
     assert_allclose(slope(*parts, shrinkage=1e9), moments.selected, rtol=1e-9)
     # One value per row is as good as a number.
     assert_allclose(slope(*parts, shrinkage=np.array([0.04])), [[0.5, 0.5]])
+    two_rows = [np.repeat(part, 2, axis=0) for part in parts]
     with pytest.raises(ValueError, match="shrinkage"):
         slope(*parts, shrinkage=-1.0)
+    with pytest.raises(ValueError, match="shrinkage"):
+        slope(*two_rows, shrinkage=np.array([1.0, -1.0]))
 
 
 def nearest(value, lower):

@@ -201,6 +201,19 @@ def test_selectors_attain_the_ends(extremes, value, seed, hard, n_classes):
         assert_allclose(value(prediction, eta, population.weights), end, atol=1e-10)
 
 
+@pytest.mark.parametrize("extremes", [balanced_accuracy_extremes, auc_extremes])
+def test_the_selector_of_a_row_in_between_is_its_share_of_the_way_up(extremes):
+    found = extremes([1.0, 0.5, 0.0], [0.9, 0.3, 0.1], [0.9, 0.9, 0.1])
+    # The least favourable η of the middle row is one half, by symmetry: a third of the way from .3 to .9
+    assert_allclose(found.minimum_at_upper[1], 1 / 3)
+
+
+def test_selectors_of_predictive_values_are_the_ends_themselves():
+    found = predictive_value_extremes([0.2, 0.9], [0.1, 0.2], [0.3, 0.4])
+    assert not found.minimum_at_upper.any()
+    assert found.maximum_at_upper.all()
+
+
 @functionals
 @settings(deadline=None, max_examples=15)
 @given(seed=seeds)
@@ -297,3 +310,5 @@ def test_predictive_value_of_a_class_never_predicted_is_refused():
 def test_bounds_that_are_no_probabilities_are_refused(lower, upper):
     with pytest.raises(ValueError, match="0 <= lower <= upper <= 1"):
         rate_extremes([0.5], [lower], [upper])
+    with pytest.raises(ValueError, match="0 <= lower <= upper <= 1"):
+        rate_extremes([0.5, 0.5], [0.2, lower], [0.6, upper])  # one good row does not mend a bad one

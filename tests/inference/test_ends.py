@@ -22,8 +22,10 @@ from selective_labels.inference.ends import (
     Regret,
     Separation,
     best_lottery,
+    outer_difference,
 )
-from selective_labels.inference.estimates import bootstrap_covariance, covariance
+from selective_labels.inference.estimates import bootstrap_covariance, covariance, mean_estimate
+from selective_labels.nuisance.score_formulas import Scores
 from tests.reference.functionals import fractional_program, random_population
 
 SEEDS = st.integers(0, 10_000)
@@ -55,6 +57,31 @@ def rate(prediction, a, k):
     """P(t=a | Y=k) as a ratio."""
     event = np.eye(prediction.shape[1])[k]
     return Ratio(prediction[:, [a]] * event, np.ones((len(prediction), 1)) * event)
+
+
+class TestEvidence:
+    VALUES = np.array([[0.7, -0.1], [0.2, 0.3]])
+    PLUG_IN = np.array([[0.9, 0.5], [0.1, 0.4]])
+    SCORES = Scores(VALUES, PLUG_IN, np.zeros(2, dtype=bool))
+
+    def test_bounds_leave_slack(self):
+        evidence = Evidence.from_scores(self.SCORES, point=False)
+        np.testing.assert_array_equal(evidence.lower, self.VALUES)
+        np.testing.assert_allclose(evidence.slack, [0.4, 0.5])
+        np.testing.assert_array_equal(evidence.model, self.PLUG_IN)
+
+    def test_a_point_leaves_none_and_its_model_is_a_probability(self):
+        evidence = Evidence.from_scores(self.SCORES, point=True)
+        np.testing.assert_array_equal(evidence.lower, self.VALUES)
+        np.testing.assert_array_equal(evidence.slack, 0.0)  # exactly, whatever the scores sum to
+        np.testing.assert_allclose(evidence.model, [[0.7, 0.3], [0.35, 0.65]])
+
+    def test_labels_are_certain(self):
+        evidence = Evidence.from_labels(np.array([1, 0, 2]), 3)
+        one_hot = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+        np.testing.assert_array_equal(evidence.lower, one_hot)
+        np.testing.assert_array_equal(evidence.model, one_hot)
+        np.testing.assert_array_equal(evidence.slack, 0.0)
 
 
 @pytest.mark.parametrize("hard", [True, False])
@@ -207,6 +234,42 @@ def test_influence_is_the_derivative_in_the_weights(name):
         np.testing.assert_allclose(influence, slopes, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", FUNCTIONALS)
+def test_no_weights_are_equal_weights(name):
+    evidence, _, prediction, level = noisy(n_samples=50)
+    functional = functional_of(name, prediction, level)
+    for end, other in zip(
+        functional.ends(evidence, None), functional.ends(evidence, np.full(50, 3.0)), strict=True
+    ):
+        np.testing.assert_allclose(end.value, other.value)
+        np.testing.assert_allclose(end.influence, other.influence, atol=1e-12)
+
+
+def test_only_a_condition_on_the_label_has_an_unknown_share():
+    prediction, _, _ = case(0)
+    assert Ratio(prediction, np.repeat(prediction[:, :1], 3, axis=1)).known_denominator
+    assert not rate(prediction, 0, 1).known_denominator
+
+
+def test_a_tie_with_no_regret_is_no_regret():
+    # The rival leads by the slack: where all of it goes to the prediction, nothing is lost.
+    bounds = Bounds(np.array([[0.1, 0.5]]), np.array([[0.5, 0.9]]))
+    prediction = np.array([[1.0, 0.0]])
+    np.testing.assert_allclose(best_lottery(prediction, bounds), prediction)
+
+
+def test_differences_of_ends_take_the_far_ends_and_their_influences():
+    first, second = (
+        tuple(mean_estimate(scores) for scores in pair)
+        for pair in ([[0.1, 0.3], [0.5, 0.9]], [[0.2, 0.6], [0.7, 0.8]])
+    )
+    low, high = outer_difference(first, second)
+    np.testing.assert_allclose([low.value, high.value], [0.2 - 0.75, 0.7 - 0.4])
+    # A row moves a difference by the difference of what it moves.
+    np.testing.assert_allclose(low.influence, [-0.1 + 0.05, 0.1 - 0.05])
+    np.testing.assert_allclose(high.influence, [-0.2 + 0.2, 0.2 - 0.2], atol=1e-15)
+
+
 def test_influence_of_auc_is_that_of_the_bootstrap():
     """A multiplier bootstrap of the scores gives the standard error that the influence gives.
 
@@ -232,6 +295,15 @@ def test_rows_of_weight_zero_are_outside():
     for functional in (rate(prediction, 1, 1), RankSeparation(level[None], event=1, scale=1.0)):
         for end in functional.ends(evidence, weights * inside):
             assert not end.influence[~inside].any()
+
+
+def test_a_difference_needs_both_conditions():
+    prediction, bounds, weights = case(0, 2, hard=True)
+    usual = Ratio(prediction, np.ones_like(prediction))
+    never = Ratio(np.zeros_like(prediction), np.zeros_like(prediction))
+    for pair in ((usual, never), (never, usual)):
+        with pytest.raises(ValueError, match="no probability"):
+            KnownRatioDifference(*pair).ends(exact(bounds), weights)
 
 
 def test_condition_without_probability_is_refused():

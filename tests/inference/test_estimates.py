@@ -149,6 +149,21 @@ class TestBootstrap:
         # With 50 clusters the two formulas differ by terms of order 1 / 50.
         np.testing.assert_allclose(drawn, exact, rtol=self.TOLERANCE + 1 / 50)
 
+    def test_draws_multiply_the_weights_of_whole_clusters(self):
+        weights, clusters = np.array([2.0, 0.0, 1.0, 4.0]), np.array(["a", "a", "b", "b"])
+        drawn = []
+
+        def statistic(draw):
+            drawn.append(draw / np.where(weights > 0, weights, 1.0))
+            return [draw.sum()]
+
+        bootstrap_covariance(statistic, 4, weights=weights, clusters=clusters, n_draws=7, random_state=0)
+        assert len(drawn) == 7
+        first, nothing, second, third = np.transpose(drawn)
+        np.testing.assert_array_equal(nothing, 0.0)  # a weight of zero stays zero
+        np.testing.assert_allclose(second, third)
+        assert len(np.unique([first, second])) == 14  # clusters are drawn apart, and anew each time
+
     def test_same_seed_same_result(self, values):
         one, two = (self.errors(lambda weights: [weights @ values[0]], 400) for _ in range(2))
         np.testing.assert_array_equal(one, two)

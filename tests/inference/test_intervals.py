@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, multivariate_normal, norm
+from scipy.stats import binom, multivariate_normal, norm, t
 
 from selective_labels.inference.intervals import (
     bivariate_normal,
@@ -86,6 +86,12 @@ class TestStoye:
                 if min(at_lower, at_upper) >= 0.95:
                     assert np.dot((c_lower, c_upper), errors) >= best - 1e-6
 
+    @pytest.mark.parametrize("level", [0.8, 0.99])
+    def test_level_of_independent_ends(self, level):
+        np.testing.assert_allclose(
+            stoye_constants(0.0, 1.0, 1.0, 0.0, level), norm.ppf(level**0.5), atol=1e-5
+        )
+
     def test_mirror_image(self):
         there, back = stoye_constants(0.5, 1.0, 2.0, 0.4), stoye_constants(0.5, 2.0, 1.0, 0.4)
         np.testing.assert_allclose(there, back[::-1], atol=1e-4)  # naming the ends is arbitrary
@@ -118,6 +124,35 @@ class TestParameterInterval:
         np.testing.assert_allclose(-below.lower, TWO_SIDED, atol=1e-5)  # the width may be zero
         np.testing.assert_allclose(-above.lower, imbens_manski_constant(threshold), atol=1e-5)
 
+    @pytest.mark.parametrize("level", [0.8, 0.99])
+    def test_level_of_a_wide_interval_is_one_sided(self, level):
+        interval = parameter_interval(0.2, 0.8, (0.01, 0.02), 0.3, 1000, level)
+        margins = norm.ppf(level) * np.array([0.01, 0.02])
+        np.testing.assert_allclose(interval, [0.2 - margins[0], 0.8 + margins[1]], atol=1e-8)
+
+    @pytest.mark.parametrize("level", [0.8, 0.99])
+    def test_level_of_a_point_is_two_sided(self, level):
+        interval = parameter_interval(0.5, 0.5, (0.1, 0.1), 1.0, 1000, level)
+        margin = norm.ppf((1 + level) / 2) * 0.1
+        np.testing.assert_allclose(interval, [0.5 - margin, 0.5 + margin], atol=1e-5)
+
+    def test_each_end_has_the_constant_that_goes_with_its_error(self):
+        """Shortest in total: the end with the larger error gets the smaller constant."""
+        interval = parameter_interval(0.5, 0.5, (0.1, 0.4), 0.0, 1000)
+        c_lower, c_upper = (0.5 - interval.lower) / 0.1, (interval.upper - 0.5) / 0.4
+        assert c_lower > c_upper + 0.1
+        # Independent ends: each is covered by itself, and both at once.
+        np.testing.assert_allclose(norm.cdf(c_lower) * norm.cdf(c_upper), 0.95, atol=1e-6)
+
+    @pytest.mark.parametrize("scale", [1e-6, 1e6])
+    @pytest.mark.parametrize("errors", [(0.0, 0.1), (0.1, 0.02)])
+    def test_units_do_not_matter(self, scale, errors):
+        plain = parameter_interval(0.2, 0.25, errors, 0.4, 100)
+        scaled = parameter_interval(
+            0.2 * scale, 0.25 * scale, (errors[0] * scale, errors[1] * scale), 0.4, 100
+        )
+        np.testing.assert_allclose(np.divide(scaled, scale), plain, rtol=1e-5)
+
     def test_no_error_no_margin(self):
         assert parameter_interval(0.2, 0.4, (0.0, 0.0), 0.0, 100) == (0.2, 0.4)
 
@@ -137,6 +172,12 @@ class TestParameterInterval:
 
 
 class TestSetInterval:
+    @pytest.mark.parametrize("level", [0.8, 0.95])
+    def test_each_end_has_the_margin_of_its_own_error(self, level):
+        margins = norm.ppf((1 + level) / 2) * np.array([0.01, 0.04])
+        interval = set_interval(0.3, 0.6, (0.01, 0.04), level)
+        np.testing.assert_allclose(interval, [0.3 - margins[0], 0.6 + margins[1]])
+
     @pytest.mark.parametrize("correlation", [-0.9, 0.0, 0.9])
     def test_covers_both_ends_together(self, correlation):
         n_replications = 20_000
@@ -144,6 +185,14 @@ class TestSetInterval:
         margin = -set_interval(0.0, 1.0, (1.0, 1.0)).lower
         covered = np.mean((lower - margin <= 0) & (upper + margin >= 0))
         assert covered >= binom.ppf(FALSE_ALARM, n_replications, 0.95) / n_replications
+
+
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_few_clusters_turn_a_normal_interval_into_that_of_t(level):
+    quantile = (1 + level) / 2
+    np.testing.assert_allclose(
+        few_clusters_factor(5, level) * norm.ppf(quantile), t.ppf(quantile, df=4), rtol=1e-12
+    )
 
 
 def test_few_clusters_cover_a_mean():

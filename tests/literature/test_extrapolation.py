@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.stats import t
 
 from selective_labels.identification.extrapolation import adjusted_means, coherent, value_at_one
 from selective_labels.literature.extrapolation import extrapolate
@@ -95,6 +96,21 @@ def test_coverage_with_few_and_with_scattered_decision_makers():
     assert covered / n_repeats > 0.95 - LIMIT * np.sqrt(0.95 * 0.05 / n_repeats)
 
 
+def test_scattered_decision_makers_get_the_quantiles_of_few_clusters():
+    """Where decision-makers scatter, they are the clusters: with the level, intervals grow as t does."""
+    rng = np.random.default_rng(5)
+    maker = rng.integers(6, size=1200)
+    seen = rng.random(1200) < np.linspace(0.3, 0.9, 6)[maker]
+    y = np.where(seen, rng.random(1200) < np.array([0.3, 0.7, 0.4, 0.6, 0.35, 0.65])[maker], -1).astype(int)
+    narrow, wide = (
+        extrapolate(np.ones(1200, int), y, decision_maker=maker, confidence_level=level, random_state=0).share
+        for level in (0.6, 0.8)
+    )
+    assert 0.0 < wide.ci_lower < wide.ci_upper < 1.0, "a cut interval would say nothing"
+    ratio = (wide.ci_upper - wide.ci_lower) / (narrow.ci_upper - narrow.ci_lower)
+    assert_allclose(ratio, t.ppf(0.9, 5) / t.ppf(0.8, 5), rtol=1e-9)
+
+
 def test_fully_labeled_cases_give_the_sample_values():
     prediction, _, maker, _, y_true = draw(3, n_samples=500, n_makers=3)
     lenient = np.where(maker == 2, True, np.random.default_rng(0).random(500) < 0.5)
@@ -170,6 +186,24 @@ def test_value_at_one_equals_weighted_polynomials(form):
     fitted = np.polyfit(leniency, mean, 2 if form == "quadratic" else 1, w=np.sqrt(weight))
     ours = value_at_one(leniency, mean[:, None], precision, form, bandwidth=0.9)
     assert_allclose(ours, np.polyval(fitted, 1.0))
+
+
+def test_the_local_form_looks_twice_as_far_as_the_median_decision_maker():
+    leniency, mean = np.array([0.1, 0.5, 0.6, 0.7, 0.9]), np.array([9.0, 0.2, 0.4, 0.1, 0.3])
+    by_default = value_at_one(leniency, mean[:, None], np.ones(5), "local")
+    # The median distance from one is 0.4, so that the first decision-maker, at 0.9, does not count.
+    assert_allclose(
+        by_default, value_at_one(leniency[1:], mean[1:, None], np.ones(4), "local", bandwidth=0.8)
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_decision_makers_who_hardly_differ_are_too_alike_at_any_precision(scale):
+    means, precision = np.array([[0.1], [0.4], [0.2]]), scale * np.array([1.0, 2.0, 1e-9])
+    near, far = 0.5 + np.array([0.0, 1e-8, 2e-8]), 0.5 + np.array([0.0, 1e-3, 2e-3])
+    with pytest.raises(ValueError, match="do not differ enough"):
+        value_at_one(near, means, precision, "linear")
+    assert np.isfinite(value_at_one(far, means, precision, "linear")).all()
 
 
 def test_strata_are_adjusted_for():

@@ -27,6 +27,7 @@ from selective_labels.nuisance.confounding import (
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.score_formulas import Scores, aipw_scores, manski_scores
 from selective_labels.nuisance.scores import cross_fit_scores
+from tests.reference.clusters import clustered_mean
 from tests.reference.confounding import extremes, outcome_extremes
 
 LIMIT = 4.5  # standard errors of a false alarm of 7e-6
@@ -380,6 +381,32 @@ def test_clusters_and_weights_enter(sample, predictions):
     )
     truth = np.mean(predictions[0][weight > 0] == sample.y_true[weight > 0])
     assert abs(weighted.lower[0] - truth) < 0.15
+
+
+@pytest.mark.parametrize("cluster", ["decision_maker", "groups", None])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_with_all_labels_seen_the_interval_is_the_textbook_one(cluster, level):
+    """Few clusters widen it: a t quantile, and sums over clusters."""
+    rng = np.random.default_rng(0)
+    y, prediction = rng.integers(2, size=(2, 90))
+    maker, case = np.arange(90) % 5, np.arange(90) // 3
+    curve = sensitivity_curve(
+        prediction,
+        rng.normal(size=(90, 1)),
+        y,
+        decision_maker=maker,
+        groups=case,
+        limit="none",
+        values=[1.0],
+        cluster=cluster,
+        confidence_level=level,
+        nuisance=lambda X: np.broadcast_to([0.0, 0.5, 0.5], (len(X), 5, 3)),
+    )
+    clusters = {"decision_maker": maker, "groups": case, None: np.arange(90)}[cluster]
+    expected = clustered_mean(y == prediction, clusters, level)
+    assert_allclose([curve.lower[0], curve.upper[0]], expected.mean)
+    # Solving for the constant of an interval is good to 1e-5.
+    assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [expected.lower, expected.upper], atol=1e-5)
 
 
 def test_text_and_plot_state_the_conclusion(sample, predictions):

@@ -64,3 +64,42 @@ def test_weights_enter_the_loss_as_repeated_rows():
         moment_losses(probabilities, own, np.array([1.0, 2.0])).mean(),
         moment_losses(probabilities[[0, 1, 1]], repeated).mean(),
     )
+
+
+# Under every decision-maker, the same in every row: unlabeled, first and second class.
+JOINT = np.array([[0.5, 0.1, 0.4], [0.2, 0.3, 0.5], [0.7, 0.1, 0.2]])
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["known assignment", "shares"])
+def test_what_happened_is_set_against_the_mean_over_who_could_have_decided(given):
+    """λ_Z - Σ_z e_z λ_z and 1{Y=k} - Σ_z e_z p_kz, with the chances of the row where they are known."""
+    rng = np.random.default_rng(3)
+    y, maker = rng.integers(-1, 2, 50), rng.integers(3, size=50)
+    known = rng.dirichlet([1.0, 2.0, 3.0], 50)
+    data = SelectiveLabels.from_arrays(
+        np.zeros((50, 1)), y, decision_maker=maker, assignment=known if given else None
+    )
+    fit = cross_fit(data, lambda X: np.broadcast_to(JOINT, (len(X), 3, 3)))
+    _, own = held_out_slopes(fit, data)
+    chances = known if given else np.tile(np.bincount(maker) / 50, (50, 1))
+    for row in range(50):
+        leniency = [1 - JOINT[z][0] for z in range(3)]
+        assert_allclose(own.deviation[row], leniency[maker[row]] - np.dot(chances[row], leniency))
+        for k in range(2):
+            assert_allclose(own.labeled[row, k], (y[row] == k) - np.dot(chances[row], JOINT[:, 1 + k]))
+
+
+def test_known_assignment_is_summed_over_the_decision_makers_of_an_arm():
+    sample = make_decision_makers(600, random_state=2)
+    known = np.random.default_rng(4).dirichlet(np.ones(8), 600)
+    data = SelectiveLabels.from_arrays(
+        sample.X, sample.y, decision_maker=sample.decision_maker, assignment=known
+    )
+    fit = cross_fit(data, "logistic", cv=2, n_groups=3, in_halves=True, random_state=0)
+    _, own = held_out_slopes(fit, data)
+    row = 17
+    fold = fit.folds[fit.held_out[row]]
+    leniency = 1 - fold.joint(data.X[[row]])[:, 0, 0]
+    arms = fold.lookup
+    mean = sum(known[row, maker] * leniency[arms[maker]] for maker in range(8))
+    assert_allclose(own.deviation[row], leniency[arms[sample.decision_maker[row]]] - mean)

@@ -66,7 +66,7 @@ def evaluate_split(table, train, test):
     ]
 
 
-@pytest.mark.skipif(not RATERS.exists(), reason="the raters' decisions are not beside the project")
+@pytest.mark.skipif(not RATERS.exists(), reason="file: the raters' decisions are not beside the project")
 def test_instrument_contains_the_truth_about_real_decisions():
     table = pd.read_csv(RATERS)
     splits = GroupShuffleSplit(N_SPLITS, test_size=0.5, random_state=0).split(table, groups=table["case_id"])

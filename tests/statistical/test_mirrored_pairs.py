@@ -52,7 +52,7 @@ def accuracies(selection: str, mirrored: bool, seed: int) -> dict[str, float]:
     return {name: float(value) for name, value in out.items()}
 
 
-@pytest.mark.skipif(not HELOC.exists(), reason="the HELOC file of FICO is not beside the project")
+@pytest.mark.skipif(not HELOC.exists(), reason="file: the HELOC file of FICO is not beside the project")
 @pytest.mark.parametrize("selection", ["nucem", "uc"])
 def test_point_rule_gains_in_both_directions_of_selection(selection):
     cells = [(mirrored, seed) for mirrored in (False, True) for seed in range(N_SEEDS)]

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-UNLABELED = 0
-
 
 def outcome_codes(y: np.ndarray) -> np.ndarray:
     """Code what was seen of each row as one number.

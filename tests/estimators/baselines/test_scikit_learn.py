@@ -111,7 +111,7 @@ def test_pickling(baseline, use_decision_maker):
 @pytest.mark.parametrize("baseline", BASELINES)
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_and_series_give_what_arrays_give(baseline, library):
-    frames = pytest.importorskip(library)
+    frames = pytest.importorskip(library, reason=f"optional: {library}")
     sample = make_sample()
     labels = [None if label == -1 else f"class {label}" for label in sample.y]
     X = frames.DataFrame(dict(zip("abc", sample.X.T, strict=True)))

@@ -150,7 +150,7 @@ def test_the_fitted_object_is_small(mode):
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_give_what_arrays_give(library):
-    frames = pytest.importorskip(library)
+    frames = pytest.importorskip(library, reason=f"optional: {library}")
     sample = make_sample(300)
     X = frames.DataFrame(dict(zip("abcd", sample.X.T, strict=True)))
     labels = [None if code == -1 else f"class {code}" for code in sample.y]

@@ -1,0 +1,138 @@
+"""The probability of each arm: what is known is used as it is, and what is not is counted or fitted."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance import cross_fit
+from selective_labels.nuisance.confounding import slope_leverage
+from selective_labels.nuisance.propensity import arm_propensity
+from selective_labels.nuisance.scores import cross_fit_scores
+
+N_SAMPLES = 60
+# Decision-makers 0 and 2 make up the first arm.
+LOOKUP = np.array([0, 1, 0])
+EVERYBODY = np.arange(N_SAMPLES)
+
+
+def make_data(**roles) -> SelectiveLabels:
+    rng = np.random.default_rng(0)
+    y = rng.integers(-1, 2, N_SAMPLES)
+    return SelectiveLabels.from_arrays(
+        rng.normal(size=(N_SAMPLES, 2)), y, decision_maker=rng.integers(3, size=N_SAMPLES), **roles
+    )
+
+
+@pytest.fixture
+def known() -> np.ndarray:
+    """Probabilities of three decision-makers that differ from row to row and from their shares."""
+    return np.random.default_rng(1).dirichlet([1.0, 2.0, 3.0], N_SAMPLES)
+
+
+@pytest.mark.parametrize("propensity", ["shares", "model"])
+@pytest.mark.parametrize("strata", [None, np.arange(N_SAMPLES) % 2], ids=["no strata", "strata"])
+def test_known_assignment_comes_before_everything_else(known, propensity, strata):
+    data = make_data(assignment=known, strata=strata)
+    rows = np.array([5, 0, 41])
+    found = arm_propensity(data, LOOKUP, 2, propensity)(rows)
+    assert_allclose(found, np.column_stack([known[rows, 0] + known[rows, 2], known[rows, 1]]))
+
+
+def test_shares_are_those_of_all_rows():
+    data = make_data()
+    share = np.mean(data.decision_maker_codes == 1)
+    assert_allclose(arm_propensity(data, LOOKUP, 2)(EVERYBODY), np.tile([1 - share, share], (N_SAMPLES, 1)))
+
+
+def test_shares_are_counted_within_the_stratum_of_each_row():
+    strata = np.where(EVERYBODY < 20, "west", "east")
+    data = make_data(strata=strata)
+    found = arm_propensity(data, LOOKUP, 2)(EVERYBODY)
+    for row in (0, 30, 59):
+        same = strata == strata[row]
+        assert_allclose(found[row, 1], np.mean(data.decision_maker_codes[same] == 1))
+
+
+def test_an_arm_without_rows_has_probability_zero():
+    assert_array_equal(arm_propensity(make_data(), LOOKUP, 3)(EVERYBODY)[:, 2], 0.0)
+
+
+def test_a_model_with_an_intercept_has_the_shares_as_means():
+    """The likelihood equations of a logistic model; the ridge spares the intercept."""
+    data = make_data()
+    found = arm_propensity(data, np.arange(3), 3, "model")(EVERYBODY)
+    assert_allclose(found.sum(axis=1), 1.0)
+    shares = np.bincount(data.decision_maker_codes) / N_SAMPLES
+    assert_allclose(found.mean(axis=0), shares, atol=1e-4)  # where the solver stops
+    assert np.ptp(found, axis=0).min() > 0.01, "and it depends on the features"
+
+
+def test_a_model_of_one_arm_is_certain():
+    found = arm_propensity(make_data(), np.ones(3, dtype=int), 2, "model")(np.array([3, 4]))
+    assert_array_equal(found, [[0.0, 1.0], [0.0, 1.0]])
+
+
+def test_a_model_that_never_saw_an_arm_gives_it_zero():
+    found = arm_propensity(make_data(), np.array([0, 2, 0]), 3, "model")(EVERYBODY)
+    assert_array_equal(found[:, 1], 0.0)
+    assert_allclose(found.sum(axis=1), 1.0)
+
+
+def test_a_lookup_of_other_decision_makers_is_refused():
+    with pytest.raises(ValueError, match="data has 3 decision-makers and the nuisance model 2"):
+        arm_propensity(make_data(), np.array([0, 1]), 2)
+
+
+# Under every decision-maker, the same in every row: unlabeled, first and second class.
+JOINT = np.array([[0.5, 0.1, 0.4], [0.2, 0.3, 0.5], [0.7, 0.1, 0.2]])
+
+
+def by_hand(assumption, y, maker, chances) -> list[float]:
+    """Scores of the two classes by the formulas, for one row."""
+    seen = [float(y == 0), float(y == 1)]
+    labeled = [sum(chances[z] * JOINT[z][1 + k] for z in range(3)) for k in range(2)]
+    decided = sum(labeled)
+    if assumption == "none":
+        return seen
+    if assumption == "unconfounded":
+        return [
+            labeled[k] / decided + (y >= 0) / decided * (seen[k] - labeled[k] / decided) for k in range(2)
+        ]
+    if assumption == "instrument":  # the second decision-maker is best for both classes
+        return [JOINT[1][1 + k] + (maker == 1) / chances[1] * (seen[k] - JOINT[1][1 + k]) for k in range(2)]
+    leniency = [1 - JOINT[z][0] for z in range(3)]
+    strength = sum(chances[z] * (leniency[z] - decided) * leniency[z] for z in range(3))
+    slopes = [
+        sum(chances[z] * (leniency[z] - decided) * JOINT[z][1 + k] for z in range(3)) / strength
+        for k in range(2)
+    ]
+    # The slope is drawn to the labeled cases' answer by a thousandth, in the units of the strength.
+    drawn = [(slopes[k] * strength + 0.001 * labeled[k] / decided) / (strength + 0.001) for k in range(2)]
+    lever = (leniency[maker] - decided) / strength
+    return [drawn[k] + lever * (seen[k] - labeled[k] - drawn[k] * ((y >= 0) - decided)) for k in range(2)]
+
+
+@pytest.mark.parametrize("assumption", ["none", "instrument", "nucem", "unconfounded"])
+@pytest.mark.parametrize("given", [True, False], ids=["known assignment", "shares"])
+def test_scores_weigh_with_the_chance_of_the_row(assumption, given, known):
+    data = make_data(assignment=known if given else None)
+    shares = np.bincount(data.decision_maker_codes) / N_SAMPLES
+    chances = known if given else np.tile(shares, (N_SAMPLES, 1))
+    fit = cross_fit(data, lambda X: np.broadcast_to(JOINT, (len(X), 3, 3)))
+    scores = cross_fit_scores(fit, data, [assumption], overlap=1e-9)[assumption]
+    expected = [
+        by_hand(assumption, *row) for row in zip(data.y, data.decision_maker_codes, chances, strict=True)
+    ]
+    usable = ~scores.clipped  # elsewhere a floor holds the strength
+    assert usable.mean() > 0.5
+    assert_allclose(scores.values[usable], np.array(expected)[usable])
+
+
+def test_leverage_weighs_with_the_chance_of_the_row(known):
+    data = make_data(assignment=known)
+    fit = cross_fit(data, lambda X: np.broadcast_to(JOINT, (len(X), 3, 3)))
+    leniency = 1 - JOINT[:, 0]
+    spread = leniency - (known @ leniency)[:, None]
+    strength = np.maximum((known * spread**2).sum(axis=1), 0.001)
+    assert_allclose(slope_leverage(fit, data), (known * np.abs(spread)).sum(axis=1) / strength)
