@@ -9,7 +9,7 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import SelectiveSample, make_decision_makers
 from selective_labels.evaluation import evaluate
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.scores import selector_groups
+from selective_labels.nuisance.scores import selector_bands
 
 N_SAMPLES, N_ROUNDS = 100_000, 3
 METRICS = [
@@ -61,7 +61,7 @@ def main() -> None:
 def fit_and_predict(sample: SelectiveSample, nuisance: str) -> None:
     """Fit the nuisances that `evaluate` fits, and predict every row under every arm."""
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    fit = cross_fit(data, nuisance, n_groups=selector_groups(data), random_state=0)
+    fit = cross_fit(data, nuisance, n_bands=selector_bands(data), random_state=0)
     for number, fold in enumerate(fit.folds):
         fold.joint(sample.X[fit.held_out == number])
 

@@ -13,7 +13,7 @@ MAKER = np.arange(120) % 6
 CASE = (np.arange(120) * 7) % 40
 FIRST, SECOND = (X[:, 0] < X[:, 1]).astype(int), (X[:, 0] < 0).astype(int)
 RIGHT = (FIRST == Y).astype(float)
-CLUSTERS = {"decision_maker": MAKER, "groups": CASE, None: np.arange(120)}
+CLUSTERS = {"decision_maker": MAKER, "groups": CASE, "none": np.arange(120)}
 # Solving for the constant of an interval is good to this.
 SOLVED = 1e-5
 
@@ -53,7 +53,7 @@ def test_another_level_of_the_same_result_is_that_level_from_the_start(cluster):
 def test_a_subgroup_counts_its_own_clusters(cluster):
     by = np.where(MAKER < 3, "few", "others")
     names = CLUSTERS[cluster]
-    result = run(evaluate, FIRST, cluster=cluster, by=by).one(group="few")
+    result = run(evaluate, FIRST, cluster=cluster, by=by).one(subgroup="few")
     inside = by == "few"
     assert_is(result, clustered_mean(RIGHT[inside], names[inside], n_clusters=len(np.unique(names))))
     assert result.sample.n_clusters == len(np.unique(names[inside]))
@@ -65,6 +65,6 @@ def test_a_gap_of_groups_that_share_clusters_is_not_that_of_independent_ones():
     gap = run(evaluate, FIRST, cluster="groups", by=by).gaps[0]
     share = np.where(by, by.mean(), 1 - by.mean())
     contrast = np.where(by, -1.0, 1.0) * (RIGHT - np.where(by, RIGHT[by].mean(), RIGHT[~by].mean())) / share
-    sign = 1.0 if gap.group is False else -1.0
+    sign = 1.0 if gap.subgroup is False else -1.0
     assert_allclose(gap.lower, sign * (RIGHT[~by].mean() - RIGHT[by].mean()))
     assert_allclose(gap.standard_errors, clustered_mean(contrast, CASE).error, rtol=1e-9)

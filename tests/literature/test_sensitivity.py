@@ -383,7 +383,7 @@ def test_clusters_and_weights_enter(sample, predictions):
     assert abs(weighted.lower[0] - truth) < 0.15
 
 
-@pytest.mark.parametrize("cluster", ["decision_maker", "groups", None])
+@pytest.mark.parametrize("cluster", ["decision_maker", "groups", "none"])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_with_all_labels_seen_the_interval_is_the_textbook_one(cluster, level):
     """Few clusters widen it: a t quantile, and sums over clusters."""
@@ -402,7 +402,7 @@ def test_with_all_labels_seen_the_interval_is_the_textbook_one(cluster, level):
         confidence_level=level,
         nuisance=lambda X: np.broadcast_to([0.0, 0.5, 0.5], (len(X), 5, 3)),
     )
-    clusters = {"decision_maker": maker, "groups": case, None: np.arange(90)}[cluster]
+    clusters = {"decision_maker": maker, "groups": case, "none": np.arange(90)}[cluster]
     expected = clustered_mean(y == prediction, clusters, level)
     assert_allclose([curve.lower[0], curve.upper[0]], expected.mean)
     # Solving for the constant of an interval is good to 1e-5.

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.bounds import Bounds
-from selective_labels.nuisance import cross_fit
 from selective_labels.nuisance.confounding import (
     ScoredBox,
     linear_scores,
@@ -15,6 +14,7 @@ from selective_labels.nuisance.confounding import (
     slope_leverage,
     with_lower_bounds,
 )
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores
 

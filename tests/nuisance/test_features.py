@@ -25,9 +25,9 @@ def folds(n_samples):
     return [(np.flatnonzero(~first), np.flatnonzero(first)), (np.flatnonzero(first), np.flatnonzero(~first))]
 
 
-@pytest.mark.parametrize("n_groups", [None, 2], ids=["own arms", "groups"])
+@pytest.mark.parametrize("n_bands", [None, 2], ids=["own arms", "groups"])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_a_fold_knows_nothing_of_the_categories_held_out(family, n_groups, monkeypatch):
+def test_a_fold_knows_nothing_of_the_categories_held_out(family, n_bands, monkeypatch):
     # One setting only: which is chosen may well depend on rows held out.
     monkeypatch.setattr(selection, "PRIOR_VARIANCES", ((0.1, 0.1),))
     sample = make_raw_sample()
@@ -36,8 +36,8 @@ def test_a_fold_knows_nothing_of_the_categories_held_out(family, n_groups, monke
     elsewhere = np.where(held_out, sample.table["age"] * 7.0 + 1.0, sample.table["age"])
     predictions = []
     for data in (coded(sample), coded(sample, job=strange, age=elsewhere)):
-        fit = cross_fit(data, family, cv=folds(400), n_groups=n_groups, random_state=0)
-        predictions.append([fold.joint(data.X[~held_out]) for fold in fit.folds])
+        fit = cross_fit(data, family, cv=folds(400), n_bands=n_bands, random_state=0)
+        predictions.append([fold.joint(data.features[~held_out]) for fold in fit.folds])
     (without_before, with_before), (without_after, with_after) = predictions
     assert_allclose(without_before, without_after, atol=1e-8)  # other codes, summed in another order
     assert np.abs(with_before - with_after).max() > 1e-3, "the fold that is fitted on these rows does change"
@@ -69,11 +69,11 @@ def test_decision_makers_slopes_are_of_numbers_only():
     sample = make_raw_sample()
     data = coded(sample)
     model = PooledLogistic(4, 3, LogisticSettings(False, 1.0, 1.0), data.categorical)
-    model.fit(data.X, sample.decision_maker, data.y + 1)
+    model.fit(data.features, sample.decision_maker, data.y + 1)
     assert model.slopes_.shape == (4, 2, 3), "decision-makers, numbers, outcomes"
     assert model.base_.shape == (3, 2 + 4), "numbers, three jobs and none"
     numbers = standardised_numbers(model.scale_)
-    assert_allclose(model.scale_.transform(data.X)[:, numbers].std(axis=0), 1.0)
+    assert_allclose(model.scale_.transform(data.features)[:, numbers].std(axis=0), 1.0)
 
 
 def test_a_sparse_design_gives_the_same_model(monkeypatch):
@@ -83,7 +83,7 @@ def test_a_sparse_design_gives_the_same_model(monkeypatch):
     for share in (0.0, 1.0):
         monkeypatch.setattr(logistic, "SPARSE_SHARE", share)
         model = PooledLogistic(4, 3, LogisticSettings(False, 0.1, 0.1), data.categorical)
-        joints.append(model.fit(data.X, sample.decision_maker, data.y + 1).joint(data.X))
+        joints.append(model.fit(data.features, sample.decision_maker, data.y + 1).joint(data.features))
     assert_allclose(*joints, atol=1e-4)  # the solver's tolerance
 
 
@@ -103,5 +103,5 @@ def test_the_quadratic_model_counts_categories():
 )
 def test_odd_text_columns_are_modelled(family, job):
     data = coded(make_raw_sample(), job=np.array([None if each is None else f"job {each}" for each in job]))
-    joint = cross_fit(data, family, cv=2, random_state=0).folds[0].joint(data.X)
+    joint = cross_fit(data, family, cv=2, random_state=0).folds[0].joint(data.features)
     assert_allclose(joint.sum(axis=2), 1.0, atol=1e-9)  # NaN would not sum to one

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.nuisance import cross_fit
 from selective_labels.nuisance.confounding import slope_leverage
+from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.scores import cross_fit_scores
 

@@ -11,7 +11,7 @@ from selective_labels.nuisance.constant import InjectedJoint
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
-from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.selection import NuisanceReport
 from selective_labels.support.errors import InputError
 
@@ -50,7 +50,7 @@ def scores_with(joint: np.ndarray, data: SelectiveLabels, assumption: str, **opt
     n_arms, n_outcomes = joint.shape[1:]
     model = InjectedJoint(n_arms, n_outcomes, lambda X: joint)
     shares = np.bincount(data.decision_maker_codes, minlength=n_arms) / len(data)
-    report = NuisanceReport("injected", "as given", n_arms, grouped=False)
+    report = NuisanceReport("injected", "as given", n_arms, banded=False)
     fold = FoldModel((model,), np.arange(n_arms))
     fit = CrossFit((fold,), np.zeros(len(data), dtype=int), shares, report)
     return cross_fit_scores(fit, data, [named(assumption)], **options)[assumption]
@@ -282,7 +282,7 @@ def small():
 @pytest.fixture(scope="module")
 def fitted(small):
     data = as_data(small)
-    return data, cross_fit(data, "logistic", cv=3, n_groups=4, in_halves=True, random_state=0)
+    return data, cross_fit(data, "logistic", cv=3, n_bands=4, in_halves=True, random_state=0)
 
 
 class TestCrossFit:
@@ -335,14 +335,14 @@ class TestCrossFit:
             data = SelectiveLabels.from_arrays(
                 small.X, y, decision=small.decision, decision_maker=small.decision_maker
             )
-            fit = cross_fit(data, "logistic", cv=3, n_groups=4, in_halves=True, random_state=0)
+            fit = cross_fit(data, "logistic", cv=3, n_bands=4, in_halves=True, random_state=0)
             both.append(cross_fit_scores(fit, data, NAMED))
         for assumption in names():
             np.testing.assert_array_equal(both[0][assumption].values, both[1][assumption].values)
 
     def test_nucem_needs_halves(self, small):
         data = as_data(small)
-        fit = cross_fit(data, "logistic", cv=3, n_groups=4, random_state=0)
+        fit = cross_fit(data, "logistic", cv=3, n_bands=4, random_state=0)
         with pytest.raises(InputError, match="in_halves=True"):
             cross_fit_scores(fit, data, NAMED)
 
@@ -372,7 +372,7 @@ class TestCrossFit:
 @pytest.mark.parametrize(
     ("n_samples", "n_decision_makers", "n_strata", "expected"),
     [
-        (2000, 4, 1, None),  # as few as groups would be
+        (2000, 4, 1, None),  # as few as bands would be
         (2000, 8, 1, 4),
         (2000, 40, 1, 4),
         (8000, 40, 1, 13),
@@ -388,4 +388,4 @@ def test_number_of_groups(n_samples, n_decision_makers, n_strata, expected):
     data = SelectiveLabels.from_arrays(
         np.zeros((n_samples, 1)), y, decision_maker=maker, strata=maker % n_strata
     )
-    assert selector_groups(data) == expected
+    assert selector_bands(data) == expected

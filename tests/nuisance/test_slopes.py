@@ -95,7 +95,7 @@ def test_known_assignment_is_summed_over_the_decision_makers_of_an_arm():
     data = SelectiveLabels.from_arrays(
         sample.X, sample.y, decision_maker=sample.decision_maker, assignment=known
     )
-    fit = cross_fit(data, "logistic", cv=2, n_groups=3, in_halves=True, random_state=0)
+    fit = cross_fit(data, "logistic", cv=2, n_bands=3, in_halves=True, random_state=0)
     _, own = held_out_slopes(fit, data)
     row = 17
     fold = fit.folds[fit.held_out[row]]

@@ -51,6 +51,7 @@ class Cluster(StrEnum):
 
     GROUPS = "groups"
     DECISION_MAKER = "decision_maker"
+    NONE = "none"
 
 
 class Interval(StrEnum):
@@ -193,7 +194,10 @@ class NumberOptions:
     interval: Annotated[
         Interval, _option("Whether intervals cover the value (parameter) or all that is possible.", MODEL)
     ] = Interval.PARAMETER
-    cluster: Annotated[Cluster | None, _option("What standard errors take as units.", MODEL)] = None
+    cluster: Annotated[
+        Cluster | None,
+        _option("What standard errors take as units. Default: groups if given, else rows (none).", MODEL),
+    ] = None
     propensity: Annotated[
         Propensity, _option("Assignment random within strata (shares), or given the features (model).", MODEL)
     ] = Propensity.SHARES

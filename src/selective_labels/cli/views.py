@@ -106,7 +106,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
             "skipped": report.skipped,
             "calibration_error": plain(report.calibration_error),
             "n_arms": report.n_arms,
-            "grouped": report.grouped,
+            "banded": report.banded,
         },
     }
     document = _document("fit", data=_data(loaded), model=facts)

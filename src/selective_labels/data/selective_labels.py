@@ -368,7 +368,7 @@ def _read_features(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndar
     """Code features; nothing is known of cases without a column."""
     refuse_repeated_names(X)
     table = X if X is None else as_table(X)
-    shape = np.shape(X) if table is None else table.shape
+    shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
     if X is None or (len(shape) == 2 and shape[1] == 0):
         return np.zeros((len(y), 0)), None
     return coded_features(X, kinds)

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.results import need
+from selective_labels.nuisance.bands import leniency_bands
 from selective_labels.nuisance.features import standardised
-from selective_labels.nuisance.grouping import leniency_groups
 
 # More decision-makers than this are told apart by their group of leniency only.
 MOST_CLASSES = 50
@@ -21,7 +21,7 @@ MAX_ITERATIONS = 200
 
 @dataclass(frozen=True, eq=False)
 class AssignmentModel:
-    """Probabilities of decision-makers (or groups of them) given features, on rows that were held out.
+    """Probabilities of decision-makers (or bands of them) given features, on rows that were held out.
 
     Attributes
     ----------
@@ -31,14 +31,14 @@ class AssignmentModel:
     log_probabilities : (n_test, n_arms) array
     share : (n_arms,) array
         Share of the training rows.
-    grouped : bool
+    banded : bool
     """
 
     arm: np.ndarray
     cell: np.ndarray
     log_probabilities: np.ndarray
     share: np.ndarray
-    grouped: bool
+    banded: bool
 
     @property
     def own_log_probability(self) -> np.ndarray:
@@ -69,7 +69,7 @@ def assignment_model(
     X = centred(standardised(data.categorical).fit_transform(data.features[rows]), cell[rows])
     in_training = generator.permutation(len(rows)) < len(rows) // 2
     train = np.flatnonzero(in_training)
-    lookup, grouped = _arms(data, rows[train], int(generator.integers(2**31)))
+    lookup, banded = _arms(data, rows[train], int(generator.integers(2**31)))
     arm = lookup[data.decision_maker_codes[rows]]
     present, codes = np.unique(arm[train], return_inverse=True)
     need(len(present) > 1, "the training half has one decision-maker only.")
@@ -84,15 +84,15 @@ def assignment_model(
         cell[rows[test]],
         model.predict_log_proba(X[test]),
         np.bincount(codes) / len(codes),
-        grouped,
+        banded,
     )
 
 
 def _arms(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarray, bool]:
-    """Which class of the classifier each decision-maker is, (n_decision_makers,), and whether grouped."""
+    """Which class of the classifier each decision-maker is, (n_decision_makers,), and whether in bands."""
     if data.n_decision_makers <= MOST_CLASSES:
         return np.arange(data.n_decision_makers), False
-    groups = leniency_groups(
+    groups = leniency_bands(
         data.features[train],
         data.decision[train],
         data.decision_maker_codes[train],

@@ -24,7 +24,7 @@ def _find(context: Context) -> Finding:
     p_value = permutation_p_value(observed, drawn)
     gain = observed - float(drawn.mean())
     status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
-    who = "the leniency group of the decision-maker" if model.grouped else "the decision-maker"
+    who = "the leniency band of the decision-maker" if model.banded else "the decision-maker"
     if status != OK:
         return Finding(
             status,

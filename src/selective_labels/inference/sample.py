@@ -14,7 +14,7 @@ from selective_labels.identification.bounds import Array
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.spread import Spread, spread_of
-from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -111,8 +111,8 @@ def score_sample(
     repeats: list[dict[str, Evidence]] = []
     clipped = []
     seeds = fitting.repeated_seeds
-    n_groups, in_halves = selector_groups(data), any(each.needs_halves for each in chosen)
-    fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_groups=n_groups) for seed in seeds)
+    n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
+    fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)

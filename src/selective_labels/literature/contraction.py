@@ -9,8 +9,8 @@ from scipy.special import ndtri
 
 from selective_labels.data import SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Curve, in_words
+from selective_labels.nuisance.bands import shrunken_means
 from selective_labels.nuisance.folds import make_folds
-from selective_labels.nuisance.grouping import shrunken_means
 from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import as_seed
 

@@ -27,7 +27,7 @@ from selective_labels.nuisance.confounding import (
     with_lower_bounds,
 )
 from selective_labels.nuisance.score_formulas import Scores
-from selective_labels.nuisance.scores import cross_fit_scores, selector_groups
+from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
 
@@ -216,7 +216,7 @@ def _boxes(data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSe
         data,
         seed=fitting.seed,
         in_halves=parameter == "kappa",
-        n_groups=selector_groups(data) if limit == "instrument" else None,
+        n_bands=selector_bands(data) if limit == "instrument" else None,
     )
     start = [NoAssumption(), Unconfounded()] if parameter == "gamma" else [Nucem()]
     scores = cross_fit_scores(fit, data, [*start, named(limit)])

@@ -7,17 +7,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance.bands import (
+    MANY_DECISION_MAKERS,
+    N_BANDS,
+    Arms,
+    leniency_bands,
+    one_arm_each,
+)
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.constant import ConstantJoint, InjectedJoint
 from selective_labels.nuisance.features import n_standardised
 from selective_labels.nuisance.folds import Fold, halves, make_folds
-from selective_labels.nuisance.grouping import (
-    MANY_DECISION_MAKERS,
-    N_GROUPS,
-    Arms,
-    leniency_groups,
-    one_arm_each,
-)
 from selective_labels.nuisance.selection import (
     Candidate,
     JointModel,
@@ -65,7 +65,7 @@ class CrossFit:
 
     @property
     def n_arms(self) -> int:
-        """Number of decision-makers, or of groups of them."""
+        """Number of decision-makers, or of bands of them."""
         return len(self.shares)
 
     @property
@@ -89,7 +89,7 @@ def cross_fit(
     *,
     cv: Any = 5,
     in_halves: bool = False,
-    n_groups: int | None = None,
+    n_bands: int | None = None,
     n_jobs: int | None = None,
     random_state: int | None = None,
 ) -> CrossFit:
@@ -107,9 +107,9 @@ def cross_fit(
     cv : int, splitter or iterable of folds
     in_halves : bool
         Fit two models on disjoint halves of each training part, as the leniency slope needs.
-    n_groups : int, optional
-        Coarsen decision-makers into this many groups of off-fold leniency. Default: each is an arm of its own
-        up to 64 of them, and 20 groups beyond.
+    n_bands : int, optional
+        Coarsen decision-makers into this many bands of off-fold leniency. Default: each is an arm of its own
+        up to 64 of them, and 20 bands beyond.
     n_jobs : int, optional
     random_state : int, optional
         The same value gives the same result for any `n_jobs`.
@@ -126,7 +126,7 @@ def cross_fit(
     outcome = outcome_codes(data.y)
     names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
     folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
-    fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_groups, int(seeds[2])))
+    fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_bands, int(seeds[2])))
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
     with _parallel(n_jobs) as parallel:
         chosen, losses = _compare(fitter, options, parallel)
@@ -140,7 +140,7 @@ def cross_fit(
         chosen=chosen.candidate.family,
         settings=chosen.candidate.settings,
         n_arms=arms[0].n_arms,
-        grouped=arms[0].n_arms != data.n_decision_makers,
+        banded=arms[0].n_arms != data.n_decision_makers,
         losses=losses,
         skipped=skipped,
         calibration_error=calibration_error(*fitter.held_out_predictions(chosen.models)),
@@ -250,12 +250,12 @@ def _parallel(n_jobs: int | None) -> Parallel:
         return Parallel(n_jobs=n_jobs)
 
 
-def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: int) -> list[Arms]:
-    """Give every fold its instrument values; groups are formed without the fold."""
-    if n_groups is None and data.n_decision_makers <= MANY_DECISION_MAKERS:
+def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: int) -> list[Arms]:
+    """Give every fold its instrument values; bands are formed without the fold."""
+    if n_bands is None and data.n_decision_makers <= MANY_DECISION_MAKERS:
         return [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
     return [
-        leniency_groups(
+        leniency_bands(
             data.features[train],
             data.decision[train],
             data.decision_maker_codes[train],
@@ -263,7 +263,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_groups: int | None, seed: 
             strata=None if data.strata is None else data.strata[train],
             cases=None if data.groups is None else data.groups[train],
             categorical=data.categorical,
-            n_groups=N_GROUPS if n_groups is None else n_groups,
+            n_bands=N_BANDS if n_bands is None else n_bands,
             random_state=seed,
         )
         for train, _ in folds
@@ -279,7 +279,7 @@ def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
 def _injected(data: SelectiveLabels, option: Candidate) -> CrossFit:
     model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
     lookup = np.arange(data.n_decision_makers)
-    report = NuisanceReport(option.family, option.settings, data.n_decision_makers, grouped=False)
+    report = NuisanceReport(option.family, option.settings, data.n_decision_makers, banded=False)
     counts = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
     held_out = np.zeros(len(data.y), dtype=int)
     return CrossFit((FoldModel((model,), lookup),), held_out, counts / counts.sum(), report)

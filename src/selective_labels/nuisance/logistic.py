@@ -61,7 +61,7 @@ class PooledLogistic:
     Parameters
     ----------
     n_arms : int
-        Number of decision-makers (or groups of them).
+        Number of decision-makers (or bands of them).
     n_outcomes : int
         Number of classes plus one.
     settings : LogisticSettings

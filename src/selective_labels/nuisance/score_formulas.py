@@ -113,7 +113,7 @@ def envelope_scores(
     The envelope score. Given the selector ẑ, E[φ_k | x] = p_kẑ(x) <= max_z p_kz(x) if e is right, whatever
     p̂ is, or if p̂ is right, whatever e is: a wrong selector makes the averaged bound wider, never wrong. It
     is exact to first order where the best arm is separated from the next. Where arms tie, the selector never
-    settles and standard errors are too small; few arms (leniency groups) and a lead keep this harmless.
+    settles and standard errors are too small; few arms (leniency bands) and a lead keep this harmless.
 
     Arms are selected only where e_z(x) >= `overlap` (or where e_z(x) is the largest there is): leaving an
     arm out of the maximum keeps the bound valid, a tiny propensity would ruin its precision.

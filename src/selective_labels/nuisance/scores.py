@@ -16,10 +16,10 @@ from selective_labels.nuisance.score_formulas import (
 )
 from selective_labels.support.errors import InputError
 
-# Up to this many decision-makers are arms of their own: as few as groups would be.
+# Up to this many decision-makers are arms of their own: as few as bands would be.
 FEW_DECISION_MAKERS = 4
-MOST_GROUPS = 20
-ROWS_PER_GROUP = 500
+MOST_BANDS = 20
+ROWS_PER_BAND = 500
 # Rows on which the average leniency of an arm is predicted: enough to rank arms, few enough to cost nothing.
 PROBE_ROWS = 500
 
@@ -102,23 +102,23 @@ def cross_fit_scores(
     }
 
 
-def selector_groups(data: SelectiveLabels) -> int | None:
-    """How many leniency groups to evaluate with: the `n_groups` of :func:`cross_fit`.
+def selector_bands(data: SelectiveLabels) -> int | None:
+    """How many leniency bands to evaluate with: the `n_bands` of :func:`cross_fit`.
 
-    Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no groups) for J <= 4
+    Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 4
 
     with J the decision-makers a case can go to: all, or those of its stratum (the median over rows). With
     an arm for each decision-maker, near ties make the selector of the envelope score unstable: the standard
-    error is then up to a fifth too small, and the variance grows with the number of arms. Groups give up a
-    little sharpness for a standard error that is right. At n = 2,000 four groups did best both for J = 8
-    and for J = 40; more rows can afford more groups, which at n = 20,000 make the bounds sharper.
+    error is then up to a fifth too small, and the variance grows with the number of arms. Bands give up a
+    little sharpness for a standard error that is right. At n = 2,000 four bands did best both for J = 8
+    and for J = 40; more rows can afford more bands, which at n = 20,000 make the bounds sharper.
 
     Examples
     --------
     >>> X, y, case = np.zeros((8000, 1)), [0, 1] * 4000, np.arange(8000)
     >>> many = SelectiveLabels.from_arrays(X, y, decision_maker=case % 40)
     >>> few = SelectiveLabels.from_arrays(X, y, decision_maker=case % 3)
-    >>> selector_groups(many), selector_groups(few)
+    >>> selector_bands(many), selector_bands(few)
     (13, None)
     """
     if data.n_decision_makers <= FEW_DECISION_MAKERS:
@@ -126,8 +126,8 @@ def selector_groups(data: SelectiveLabels) -> int | None:
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
-    n_groups = min(round(2.0 * np.sqrt(available)), MOST_GROUPS, len(data) // ROWS_PER_GROUP)
-    return max(n_groups, 2)
+    n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, len(data) // ROWS_PER_BAND)
+    return max(n_bands, 2)
 
 
 def _check(
@@ -152,7 +152,7 @@ def _check(
 
 def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray) -> np.ndarray:
     """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
-    if fit.report.grouped:  # groups are numbered from the least to the most lenient
+    if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
     probe = X[np.linspace(0, len(X) - 1, min(len(X), PROBE_ROWS)).astype(int)]
     return 1.0 - fold.joint(probe)[:, :, 0].mean(axis=1)

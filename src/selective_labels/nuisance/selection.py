@@ -61,15 +61,15 @@ class NuisanceReport:
     calibration_error : float
         Mean absolute gap between predicted and observed share of each outcome in ten bins, held out.
     n_arms : int
-        Decision-makers, or groups of them, among which the maximum is taken.
-    grouped : bool
-        Whether decision-makers were grouped by leniency.
+        Decision-makers, or bands of them, among which the maximum is taken.
+    banded : bool
+        Whether decision-makers were put into bands of leniency.
     """
 
     chosen: str
     settings: str
     n_arms: int
-    grouped: bool
+    banded: bool
     losses: dict[str, float] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     calibration_error: float = float("nan")

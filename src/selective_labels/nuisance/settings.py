@@ -59,7 +59,7 @@ class FittingSettings:
         *,
         seed: int | None,
         in_halves: bool = False,
-        n_groups: int | None = None,
+        n_bands: int | None = None,
     ) -> CrossFit:
         """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
         return cross_fit(
@@ -67,7 +67,7 @@ class FittingSettings:
             self.nuisance,
             cv=self.cv,
             in_halves=in_halves,
-            n_groups=n_groups,
+            n_bands=n_bands,
             n_jobs=self.n_jobs,
             random_state=seed,
         )

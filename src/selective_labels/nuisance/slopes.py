@@ -47,7 +47,7 @@ def slope_moments(fit: CrossFit, X: np.ndarray, n_classes: int, codes: np.ndarra
     X : (n_samples, n_features) array
     n_classes : int
     codes : (n_decision_makers,) array, optional
-        Numbers of the decision-makers (the paper's covariance ratio), averaged within groups of them;
+        Numbers of the decision-makers (the paper's covariance ratio), averaged within bands of them;
         default: leniency, on two halves.
 
     Returns

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
@@ -81,9 +82,9 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
 
     A function or class of the user's may be written anew under its old name, so only what is plain counts.
     """
-    range_ends = problem["label_range"]
     plain = (fitting.nuisance is None or isinstance(fitting.nuisance, str)) and isinstance(fitting.cv, int)
-    if not plain or any(map(callable, range_ends)) or len(data) > MOST_ROWS:
+    functions = any(map(callable, np.ravel(problem["label_range"])))
+    if not plain or functions or len(data) > MOST_ROWS:
         return None
     return content_hash((data, replace(fitting, n_jobs=None), problem))
 

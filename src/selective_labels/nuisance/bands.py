@@ -9,13 +9,13 @@ from selective_labels.nuisance.features import standardised
 
 # Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
 MANY_DECISION_MAKERS = 64
-N_GROUPS = 20
+N_BANDS = 20
 INNER_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Arms:
-    """The values of the instrument: decision-makers, or groups of decision-makers.
+    """The values of the instrument: decision-makers, or bands of decision-makers.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:
     return Arms(decision_maker, np.arange(n_decision_makers), n_decision_makers)
 
 
-def leniency_groups(
+def leniency_bands(
     X: np.ndarray,
     decision: np.ndarray,
     decision_maker: np.ndarray,
@@ -45,14 +45,14 @@ def leniency_groups(
     strata: np.ndarray | None = None,
     cases: np.ndarray | None = None,
     categorical: tuple[int, ...] = (),
-    n_groups: int = N_GROUPS,
+    n_bands: int = N_BANDS,
     random_state: int | None = None,
 ) -> Arms:
-    """Group decision-makers by leniency, without letting a row choose its own group.
+    """Put decision-makers into bands by leniency, without letting a row choose its own band.
 
     Any function of the decision-maker that does not depend on the row at hand is a valid instrument;
-    grouping by in-sample leniency is not, because a lenient decision pulls its own row into the lenient
-    group. So the rows are cut into inner folds, and the group of a row comes from the shrunken, adjusted
+    bands of in-sample leniency is not, because a lenient decision pulls its own row into the lenient
+    band. So the rows are cut into inner folds, and the band of a row comes from the shrunken, adjusted
     leniency that its decision-maker shows in the other inner folds.
 
     Parameters
@@ -66,13 +66,13 @@ def leniency_groups(
         Codes of repeated cases; rows of one case stay in one inner fold.
     categorical : tuple of int
         Columns of X that hold codes of categories.
-    n_groups : int
+    n_bands : int
     random_state : int, optional
 
     Returns
     -------
     Arms
-        Numbered from the least to the most lenient group.
+        Numbered from the least to the most lenient band.
     """
     surplus = _surplus(X, decision, strata, categorical)
     case = np.arange(len(decision)) if cases is None else cases
@@ -80,9 +80,9 @@ def leniency_groups(
     rows = np.empty(len(decision), dtype=int)
     for fold in range(INNER_FOLDS):
         others = inner != fold
-        lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_groups)
+        lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_bands)
         rows[~others] = lookup[decision_maker[~others]]
-    return Arms(rows, _cut(surplus, decision_maker, n_decision_makers, n_groups), n_groups)
+    return Arms(rows, _cut(surplus, decision_maker, n_decision_makers, n_bands), n_bands)
 
 
 def shrunken_means(values: np.ndarray, code: np.ndarray, n_codes: int) -> np.ndarray:
@@ -114,12 +114,12 @@ def _surplus(
     return decision - Ridge().fit(features, decision).predict(features)
 
 
-def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_groups: int) -> np.ndarray:
-    """Leniency ranks cut so that groups hold about equally many rows."""
+def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int) -> np.ndarray:
+    """Leniency ranks cut so that bands hold about equally many rows."""
     leniency = shrunken_means(surplus, code, n_codes)
     order = np.argsort(leniency, kind="stable")
     counts = np.bincount(code, minlength=n_codes)[order]
     middle = np.cumsum(counts) - counts / 2
-    groups = np.empty(n_codes, dtype=int)
-    groups[order] = np.minimum((middle / counts.sum() * n_groups).astype(int), n_groups - 1)
-    return groups
+    bands = np.empty(n_codes, dtype=int)
+    bands[order] = np.minimum((middle / counts.sum() * n_bands).astype(int), n_bands - 1)
+    return bands

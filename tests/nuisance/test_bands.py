@@ -7,11 +7,11 @@ from scipy.stats import norm
 
 from selective_labels import SelectiveLabels, UCLClassifier
 from selective_labels.datasets import make_decision_makers
+from selective_labels.nuisance.bands import Arms, leniency_bands, one_arm_each, shrunken_means
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.grouping import Arms, leniency_groups, one_arm_each, shrunken_means
 from selective_labels.nuisance.per_row import identified_bounds
 
-N_ROWS, N_MAKERS, N_GROUPS = 6000, 300, 20
+N_ROWS, N_MAKERS, N_BANDS = 6000, 300, 20
 
 
 def flat_table(seed=0, n_rows=N_ROWS):
@@ -32,13 +32,13 @@ LIMIT = norm.isf(1e-6 / 2)  # two-sided false-alarm rate of 1e-6
 @pytest.mark.parametrize("seed", range(5))
 def test_groups_are_flat_if_decision_makers_are(seed):
     X, decision, maker = flat_table(seed)
-    arms = leniency_groups(X, decision, maker, N_MAKERS, random_state=seed)
+    arms = leniency_bands(X, decision, maker, N_MAKERS, random_state=seed)
     assert abs(top_group_surplus(arms.rows, decision)) < LIMIT
 
 
 def test_groups_by_in_sample_leniency_would_not_be_flat():
     X, decision, maker = flat_table()
-    arms = leniency_groups(X, decision, maker, N_MAKERS, random_state=0)
+    arms = leniency_bands(X, decision, maker, N_MAKERS, random_state=0)
     in_sample = arms.lookup[maker]  # right for new rows only: each of these rows helped to choose its group
     assert top_group_surplus(in_sample, decision) > LIMIT
 
@@ -49,20 +49,20 @@ def test_strata_are_compared_within():
     strata = maker % 2  # decision-makers of the even stratum see cases that are released more
     decision = (rng.random(N_ROWS) < np.where(strata == 0, 0.8, 0.2)).astype(int)
     X = np.zeros((N_ROWS, 1))
-    arms = leniency_groups(X, decision, maker, N_MAKERS, strata=strata, random_state=0)
+    arms = leniency_bands(X, decision, maker, N_MAKERS, strata=strata, random_state=0)
     top_is_even = np.mean(strata[arms.rows == arms.rows.max()] == 0)
-    without = leniency_groups(X, decision, maker, N_MAKERS, random_state=0)
+    without = leniency_bands(X, decision, maker, N_MAKERS, random_state=0)
     assert 0.2 < top_is_even < 0.8  # within strata all are alike
     assert np.mean(strata[without.rows == without.rows.max()] == 0) == 1.0  # across them they are not
 
 
 def test_groups_are_ordered_by_leniency_and_of_like_size():
     sample = make_decision_makers(8000, 2, N_MAKERS, random_state=0)
-    arms = leniency_groups(sample.X, sample.decision, sample.decision_maker, N_MAKERS, random_state=0)
+    arms = leniency_bands(sample.X, sample.decision, sample.decision_maker, N_MAKERS, random_state=0)
     rates = np.bincount(arms.rows, sample.decision) / np.bincount(arms.rows)
     assert rates[-1] - rates[0] > 0.25  # the design's own range is .45
-    assert np.corrcoef(np.arange(N_GROUPS), rates)[0, 1] > 0.9
-    sizes = np.bincount(arms.rows, minlength=N_GROUPS)
+    assert np.corrcoef(np.arange(N_BANDS), rates)[0, 1] > 0.9
+    sizes = np.bincount(arms.rows, minlength=N_BANDS)
     assert sizes.min() > 0.5 * sizes.mean()
 
 
@@ -70,8 +70,8 @@ def test_groups_of_many_decision_makers_in_cross_fitting():
     sample = make_decision_makers(2000, 3, N_MAKERS, random_state=0)
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     fit = cross_fit(data, "logistic", cv=3, random_state=0)
-    assert fit.report.grouped
-    assert fit.report.n_arms == fit.n_arms == N_GROUPS
+    assert fit.report.banded
+    assert fit.report.n_arms == fit.n_arms == N_BANDS
     assert_allclose(fit.shares.sum(), 1.0)
     bounds, _ = identified_bounds(fit, sample.X, 3)
     assert not bounds.crossed.any()
@@ -82,7 +82,7 @@ def test_grouping_begins_beyond_64(n_makers, grouped):
     sample = make_decision_makers(1300, 2, n_makers, random_state=0)
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     report = cross_fit(data, "logistic", cv=2, random_state=0).report
-    assert (report.grouped, report.n_arms) == (grouped, N_GROUPS if grouped else n_makers)
+    assert (report.banded, report.n_arms) == (grouped, N_BANDS if grouped else n_makers)
 
 
 @pytest.mark.parametrize("instrument", ["leniency", "numeric"])
@@ -97,8 +97,8 @@ def test_point_mode_with_many_decision_makers(instrument):
 def test_an_empty_group_and_one_maker_with_most_rows_are_no_problem():
     X, decision, maker = flat_table(n_rows=1000)
     maker[:900] = 0
-    arms = leniency_groups(X, decision, maker, N_MAKERS, random_state=0)
-    assert arms.rows.max() < N_GROUPS
+    arms = leniency_bands(X, decision, maker, N_MAKERS, random_state=0)
+    assert arms.rows.max() < N_BANDS
 
 
 def test_one_arm_each():
