@@ -19,10 +19,10 @@ def test_assignment_by_a_feature_is_found():
     assert result.statistic > 0
 
 
-def test_many_decision_makers_are_told_apart_by_group():
+def test_many_decision_makers_are_told_apart_by_band():
     result = CHECK(context_of(designs.assigned_by_a_feature(6000, 60, seed())))
     assert result.status == "violated"
-    assert "group" in result.message
+    assert "leniency band" in result.message
 
 
 def test_too_few_cases():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from selective_labels.assumptions import named
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.confounding import slope_leverage
 from selective_labels.nuisance.cross_fit import cross_fit
@@ -120,7 +121,7 @@ def test_scores_weigh_with_the_chance_of_the_row(assumption, given, known):
     shares = np.bincount(data.decision_maker_codes) / N_SAMPLES
     chances = known if given else np.tile(shares, (N_SAMPLES, 1))
     fit = cross_fit(data, lambda X: np.broadcast_to(JOINT, (len(X), 3, 3)))
-    scores = cross_fit_scores(fit, data, [assumption], overlap=1e-9)[assumption]
+    scores = cross_fit_scores(fit, data, [named(assumption)], overlap=1e-9)[assumption]
     expected = [
         by_hand(assumption, *row) for row in zip(data.y, data.decision_maker_codes, chances, strict=True)
     ]

@@ -42,15 +42,10 @@ def table_section(
 def _role(role: str, data: SelectiveLabels, description: TableDescription) -> str | None:
     if description.roles.get(role) is not None:
         return description.roles[role]
-    given = {
-        "decision": data.decision_given or None,
-        "strata": data.strata,
-        "groups": data.groups,
-        "weight": data.sample_weight,
-    }
-    if role in given and given[role] is None:
+    keyword = KEYWORDS.get(role, role)
+    if keyword not in (*data.roles_given, "label"):
         return None
-    return data.names.get(KEYWORDS.get(role, role), ARGUMENTS.get(role, role))
+    return data.names.get(keyword, ARGUMENTS.get(role, role))
 
 
 def _ignored(n_labels: int) -> list[str]:

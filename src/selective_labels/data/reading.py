@@ -57,7 +57,7 @@ def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> Selec
     method : str
         Its name, for a warning if a SelectiveLabels has roles that it does not use.
     uses : iterable of str
-        The roles that it does use.
+        The roles that it does use, besides decisions and who took them.
     roles
         As in :func:`read_data`.
 
@@ -69,8 +69,8 @@ def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> Selec
     if not isinstance(y, SelectiveLabels):
         return _of_keywords(None, y, roles)
     data = read_data(y, need_features=False, **roles)
-    has = {"sample_weight": data.sample_weight, "groups": data.groups, "strata": data.strata}
-    unused = [role for role, values in has.items() if values is not None and role not in set(uses)]
+    used = {"decision_maker", "decision", *uses}
+    unused = [role for role in data.roles_given if role not in used]
     if unused:
         warnings.warn(
             f"{method} does not use {' and '.join(unused)}, which the data have.", UserWarning, stacklevel=3

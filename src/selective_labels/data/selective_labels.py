@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from selective_labels.data import columns, display, naming
 from selective_labels.data.compacting import compacted
-from selective_labels.data.roles import HOLE
+from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.features.coding import TableCoding, as_table, coded_features, refuse_repeated_names
 from selective_labels.features.kinds import NUMBER
 from selective_labels.support.errors import InputError
@@ -101,6 +101,12 @@ class SelectiveLabels:
     def n_ignored_labels(self) -> int:
         """Labels that were given where the decision is 0, and not read."""
         return int(self.ignored.sum())
+
+    @property
+    def roles_given(self) -> tuple[str, ...]:
+        """Roles that the user gave, besides features and label."""
+        implied = {"decision": self.decision_given, "decision_maker": self.decision_makers_given}
+        return tuple(role for role in ROLES if implied.get(role, getattr(self, role) is not None))
 
     @property
     def weights(self) -> np.ndarray:

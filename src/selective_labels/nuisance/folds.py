@@ -80,7 +80,9 @@ def _stratified(
             "of cv; lower cv or use finer groups.",
         )
     # scikit-learn refuses more folds than the commonest outcome has rows; so small a sample gets fewer.
-    n_folds = max(2, min(n_folds, np.bincount(outcome).max()))
+    n_folds = min(n_folds, np.bincount(outcome).max())
+    if n_folds < 2:
+        raise InputError.about("y", f"has no outcome twice in a part of {len(outcome)} rows: too few to fit.")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")  # we name the class ourselves

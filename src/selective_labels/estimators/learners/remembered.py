@@ -7,7 +7,6 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import Any
 
-import numpy as np
 from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
@@ -83,7 +82,8 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
     A function or class of the user's may be written anew under its old name, so only what is plain counts.
     """
     plain = (fitting.nuisance is None or isinstance(fitting.nuisance, str)) and isinstance(fitting.cv, int)
-    functions = any(map(callable, np.ravel(problem["label_range"])))
+    ends = problem["label_range"]
+    functions = isinstance(ends, tuple | list) and any(map(callable, ends))
     if not plain or functions or len(data) > MOST_ROWS:
         return None
     return content_hash((data, replace(fitting, n_jobs=None), problem))
