@@ -199,7 +199,7 @@ def test_a_finished_assessment_fits_nothing_again(monkeypatch):
         raise AssertionError("fitted again")
 
     for name in ("robust_classifier", "usual_practice", "score_sample", "diagnosis_part"):
-        monkeypatch.setattr(f"selective_labels.assessment.study.{name}", refuse)
+        monkeypatch.setattr(f"selective_labels.assessment.workbench.{name}", refuse)
     again = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
     assert again == first | {"created": again["created"]}
 

@@ -19,11 +19,11 @@ from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.sensitivity import sensitivity_part
-from selective_labels.assessment.study import Settings, Study, spawn_seeds
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
 from selective_labels.assessment.thresholds import thresholds_part
+from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -130,10 +130,10 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere)
-    study = _open_study(cases, columns, rule, metric, pos_label, settings, sections)
-    parts = _compute(study)
-    notes = [*study.notes, *(note for part in parts.values() for note in part.notes)]
-    facts = table_section(study.everybody, columns, description, notes)
+    bench = _open_workbench(cases, columns, rule, metric, pos_label, settings, sections)
+    parts = _compute(bench)
+    notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
+    facts = table_section(bench.everybody, columns, description, notes)
     contents = {name: part.content for name, part in parts.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -142,7 +142,7 @@ def assess(
         "created": date.today().isoformat(),
         "command": description.command,
         "data": facts,
-        "summary": summarise(facts, contents, study.basis),
+        "summary": summarise(facts, contents, bench.basis),
         **contents,
     }
 
@@ -177,7 +177,7 @@ class _UserRule:
         return given_predictions(np.asarray(values)[rows], cases, event)
 
 
-def _open_study(
+def _open_workbench(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
@@ -185,14 +185,14 @@ def _open_study(
     pos_label: Any,
     settings: Settings,
     store: SectionStore | None,
-) -> Study:
+) -> Workbench:
     """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
     event = class_code(pos_label, classes)
     objects, notes = chosen_metrics(metric, classes, event)
-    return Study(
+    return Workbench(
         table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
         cases=cases,
@@ -219,44 +219,44 @@ def _notes_about_rows(everybody: Cases, cases: Cases) -> list[str]:
     return notes
 
 
-def _steps(study: Study) -> dict[str, Callable[[], Part]]:
+def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     """One function for each section, in the order of their cost; what they share is made by the first."""
-    weights, columns = study.cases.weights, study.columns
+    weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(study.sample, study.contenders, study.metrics, study.cases)
+        part = models_part(bench.sample, bench.contenders, bench.metrics, bench.cases)
         # How rules were learned and the sample scored is kept with the first section that shows it.
-        return Part(part.content, (*part.notes, *study.notes))
+        return Part(part.content, (*part.notes, *bench.notes))
 
     def sensitivity() -> Part:
         # Its scores take decision-makers to be dealt out within strata.
-        limit = "instrument" if study.basis.given == "strata" else "none"
-        settings = study.settings.keywords | {"random_state": study.settings.seeds["sensitivity"]}
-        return sensitivity_part(study.cases.data, study.yours, limit, **settings)
+        limit = "instrument" if bench.basis.given == "strata" else "none"
+        settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
+        return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
 
     def subgroups() -> Part:
-        if not study.cases.by:
+        if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
-        names = list(dict.fromkeys(["none", study.assumption]))
-        return subgroups_part(study.sample, study.contenders, study.metrics, study.cases.by, names)
+        names = list(dict.fromkeys(["none", bench.assumption]))
+        return subgroups_part(bench.sample, bench.contenders, bench.metrics, bench.cases.by, names)
 
     return {
-        "leniency": lambda: leniency_part(study.everybody.data, study.event),
+        "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(study.sample, study.yours, study.ours, columns),
-        "decided": lambda: decided_part(study.ours, columns, weights),
+        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns),
+        "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,
-        "thresholds": lambda: thresholds_part(study.sample, study.contenders, study.event, study.assumption),
+        "thresholds": lambda: thresholds_part(bench.sample, bench.contenders, bench.event, bench.assumption),
     }
 
 
-def _compute(study: Study) -> dict[str, Part]:
+def _compute(bench: Workbench) -> dict[str, Part]:
     """Compute every section that the store does not have yet."""
-    steps = _steps(study)
+    steps = _steps(bench)
     names = ["diagnosis", *steps]
     computed = (
-        study.diagnosis if name == "diagnosis" else compute_part(name, steps[name], study.store)
+        bench.diagnosis if name == "diagnosis" else compute_part(name, steps[name], bench.store)
         for name in names
     )
     return dict(zip(names, followed(computed, "assessing", len(names)), strict=True))

@@ -59,7 +59,7 @@ def spawn_seeds(random_state: int | None) -> dict[str, int]:
 
 
 @dataclass(eq=False)
-class Study:
+class Workbench:
     """Cases with what is known of them, each made when first asked for.
 
     Attributes
