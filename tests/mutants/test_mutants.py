@@ -99,7 +99,7 @@ def test_vanish():
 RUN = """
 from pathlib import Path
 from tests.mutants import __main__ as tool, run
-tool.EXTRA_SECONDS = 3.0
+tool.EXTRA_SECONDS = 2.0
 tool.main(["sums", "--count", "0"], run.Project(Path({root!r}), "toy"))
 """
 

@@ -117,3 +117,85 @@ def test_shrunken_means():
     assert np.mean((shrunken[:200] - truth) ** 2) < np.mean((raw - truth) ** 2)  # what shrinking is for
     assert_allclose(shrunken[200], values.mean())  # an id without a row is average
     assert_allclose(shrunken_means(np.ones(6), np.arange(6) % 2, 2), 1.0)  # no variance at all
+
+
+def test_shrunken_means_of_two_codes_by_hand():
+    # Means 1/2 of two rows and 1 of four, in all 5/6; variance within 1/12, so noise 1/24 and 1/48 of the
+    # means; between, by rows: (2 (1/9 - 1/24) + 4 (1/36 - 1/48)) / 6 = 1/36; factors 2/5 and 4/7.
+    found = shrunken_means(np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), np.array([0, 0, 1, 1, 1, 1]), 2)
+    assert_allclose(found, [5 / 6 - 2 / 5 / 3, 5 / 6 + 4 / 7 / 6])
+
+
+def test_a_code_with_a_single_row_is_heard():
+    values, code = np.array([0.0, 0.1, 5.0, 5.1, 9.0]), np.array([0, 0, 1, 1, 2])
+    found = shrunken_means(values, code, 3)
+    assert found[1] < found[2] < 9.0, "drawn to the mean, not put there"
+
+
+def test_no_row_of_a_case_helps_to_choose_the_group_of_another():
+    # One case came again and again before the first decision-maker, who else decides for a tenth of the
+    # cases; the second does so for half of them.
+    maker = np.repeat([0, 1, 0], [60, 60, 120])
+    decision = np.concatenate([np.arange(60) % 10 == 0, np.arange(60) % 2, np.ones(120)]).astype(int)
+    case = np.minimum(np.arange(240), 120)
+    groups = [
+        leniency_bands(
+            np.zeros((240, 1)),
+            decision,
+            maker,
+            2,
+            strata=np.zeros(240, dtype=int),
+            cases=cases,
+            n_bands=2,
+            random_state=0,
+        ).rows[120:]
+        for cases in (case, None)
+    ]
+    assert_array_equal(groups[0], 0)  # by all other cases the first is the stricter
+    assert_array_equal(groups[1], 1)  # and a case that votes for itself makes it the more lenient
+
+
+def test_leniency_is_measured_against_what_the_features_lead_one_to_expect():
+    rng = np.random.default_rng(0)
+    maker = rng.integers(2, size=4000)
+    x = rng.normal(size=4000) + np.where(maker == 1, 0.5, -0.5)  # the second gets the easy cases
+    chance = np.clip(0.5 + 0.3 * x + np.where(maker == 1, -0.1, 0.1), 0.0, 1.0)  # and is the stricter one
+    decision = (rng.random(4000) < chance).astype(int)
+    assert decision[maker == 1].mean() > decision[maker == 0].mean()
+    arms = leniency_bands(x[:, None], decision, maker, 2, n_bands=2, random_state=0)
+    assert_array_equal(arms.lookup, [1, 0])
+
+
+def test_names_of_categories_do_not_matter_to_leniency():
+    rng = np.random.default_rng(0)
+    job, maker = rng.integers(5, size=1000), rng.integers(30, size=1000)
+    decision = (rng.random(1000) < np.array([0.1, 0.9, 0.2, 0.8, 0.5])[job]).astype(int)
+    renamed = np.array([3.0, 0.0, 4.0, 2.0, 1.0])[job]
+    first, second = (
+        leniency_bands(codes[:, None], decision, maker, 30, categorical=(0,), n_bands=6, random_state=0)
+        for codes in (job.astype(float), renamed)
+    )
+    assert_array_equal(first.lookup, second.lookup)
+
+
+def test_groups_are_cut_at_the_middle_of_a_decision_makers_rows():
+    # Three quarters of the rows are those of the stricter one: their middle lies in the first half.
+    maker = np.repeat([0, 1], [30, 10])
+    decision = np.concatenate([np.arange(30) % 5 == 0, np.arange(10) > 0]).astype(int)
+    strata = np.repeat(2, 40)  # codes of strata without a row are no problem
+    arms = leniency_bands(np.zeros((40, 1)), decision, maker, 2, strata=strata, n_bands=2, random_state=0)
+    assert_array_equal(arms.lookup, [0, 1])
+
+
+def test_a_decision_maker_without_rows_has_a_group_all_the_same():
+    # All are equally lenient, so that the last one, who decided nothing, stays behind all rows.
+    arms = leniency_bands(
+        np.zeros((20, 1)),
+        np.ones(20),
+        np.arange(20) % 4,
+        5,
+        strata=np.zeros(20, int),
+        n_bands=3,
+        random_state=0,
+    )
+    assert arms.lookup[4] == 2

@@ -50,6 +50,20 @@ def test_halves_are_disjoint_and_keep_groups(groups):
         assert not np.intersect1d(groups[first], groups[second]).size
 
 
+@pytest.mark.parametrize("groups", [None, np.arange(100) // 50], ids=["rows", "two groups"])
+def test_halves_are_of_one_size(groups):
+    assert [len(half) for half in halves(outcomes(100), groups, 0)] == [50, 50]
+
+
+def test_folds_are_five_unless_told_otherwise():
+    assert len(make_folds(outcomes(100))) == 5
+
+
+def test_the_commonest_outcome_limits_the_number_of_folds_and_a_rare_one_does_not():
+    assert len(make_folds(np.repeat([0, 1], [20, 2]), 4, random_state=0)) == 4
+    assert len(make_folds(np.repeat([0, 1, 2], [3, 3, 2]), 4, random_state=0)) == 3
+
+
 @pytest.mark.parametrize(
     "cv",
     [KFold(4), iter([(np.arange(50), np.arange(50, 100)), (list(range(50, 100)), list(range(50)))])],

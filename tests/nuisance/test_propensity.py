@@ -57,6 +57,18 @@ def test_shares_are_counted_within_the_stratum_of_each_row():
 
 def test_an_arm_without_rows_has_probability_zero():
     assert_array_equal(arm_propensity(make_data(), LOOKUP, 3)(EVERYBODY)[:, 2], 0.0)
+    in_strata = make_data(strata=EVERYBODY % 2)
+    assert_array_equal(arm_propensity(in_strata, LOOKUP, 3)(EVERYBODY)[:, 2], 0.0)
+
+
+def test_some_rows_are_enough_even_if_a_stratum_has_none_of_them():
+    strata = EVERYBODY % 3
+    some = make_data(strata=strata).take(np.flatnonzero(strata > 0))
+    found = arm_propensity(some, np.arange(3), 3)(np.arange(len(some)))
+    for stratum in (1, 2):
+        inside = some.strata == stratum
+        shares = np.bincount(some.decision_maker_codes[inside], minlength=3) / inside.sum()
+        assert_allclose(found[inside], np.tile(shares, (inside.sum(), 1)))
 
 
 def test_a_model_with_an_intercept_has_the_shares_as_means():

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import ttest_1samp
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
+from selective_labels.identification.point import Moments, numeric_moments, two_fold_moments
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.slopes import (
     OwnInstrument,
@@ -13,6 +15,7 @@ from selective_labels.nuisance.slopes import (
     held_out_slopes,
     moment_losses,
     point_estimate,
+    slope_moments,
 )
 
 
@@ -103,3 +106,85 @@ def test_known_assignment_is_summed_over_the_decision_makers_of_an_arm():
     arms = fold.lookup
     mean = sum(known[row, maker] * leniency[arms[maker]] for maker in range(8))
     assert_allclose(own.deviation[row], leniency[arms[sample.decision_maker[row]]] - mean)
+
+
+def test_the_moment_loss_of_one_row_by_hand():
+    """f (D - m_D) Σ_k η_k² - 2 f Σ_k (D Y_k - m_k) η_k, with D - m_D = 0.4 - 0.3 and f = 0.5."""
+    own = OwnInstrument(np.array([0.5]), np.array([[0.4, -0.3]]))
+    loss = moment_losses(np.array([[0.2, 0.8]]), own)
+    assert_allclose(loss, 0.5 * 0.1 * (0.04 + 0.64) - 2 * 0.5 * (0.4 * 0.2 - 0.3 * 0.8))
+
+
+def whole_population():
+    """Cases in the proportions of a law under NUCEM: half of all, and more of the labeled, are of class 1."""
+    law = np.array([[0.7, 0.03, 0.27], [0.1, 0.33, 0.57]])
+    counts = np.round(500 * law).astype(int)
+    maker = np.repeat([0, 1], 500)
+    y = np.concatenate([np.repeat([-1, 0, 1], row) for row in counts])
+    data = SelectiveLabels.from_arrays(np.zeros((1000, 1)), y, decision_maker=maker)
+    return held_out_slopes(cross_fit(data, lambda X: np.broadcast_to(law, (len(X), 2, 3))), data)
+
+
+def test_without_noise_the_slope_needs_no_shrinkage():
+    moments, own = whole_population()
+    shrinkage, losses = choose_shrinkage(moments, own)
+    assert shrinkage == 0.0
+    assert_allclose(point_estimate(moments, shrinkage), 0.5)
+    # Up to a constant the loss is V Σ_k (η_k - 1/2)², with V = 0.09 and labeled cases 0.3 and 0.7.
+    assert_allclose(losses[np.inf] - losses[0.0], 0.09 * 2 * 0.2**2)
+
+
+def test_a_slope_is_used_where_a_one_sided_test_at_five_percent_says_so():
+    rng = np.random.default_rng(0)
+    used, expected = [], []
+    while len(used) < 40:
+        truth = rng.dirichlet(np.ones(2))
+        moments = Moments(np.tile(0.05 * truth, (60, 1)), np.full(60, 0.05), np.tile([0.4, 0.6], (60, 1)))
+        own = OwnInstrument(rng.normal(size=60), rng.normal(size=(60, 2)))
+        step = moment_losses(point_estimate(moments, 0.1), own) - moment_losses(moments.selected, own)
+        p_value = ttest_1samp(step, 0.0, alternative="less").pvalue
+        if p_value < 0.3 and not 0.045 < p_value < 0.055:  # a normal and a t test differ near the edge
+            expected.append(p_value < 0.05)
+            used.append(np.isfinite(choose_shrinkage(moments, own)[0]))
+    assert used == expected
+    assert 5 < sum(used) < 35, "both answers occur"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    sample = make_decision_makers(400, n_classes=3, random_state=5)
+    data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    return data, cross_fit(data, "logistic", cv=3, n_bands=4, in_halves=True, random_state=0)
+
+
+CODES = np.array([5.0, 1.0, 4.0, 2.0, 8.0, 3.0, 7.0, 6.0])
+
+
+def by_hand(fit, fold, X, codes):
+    halves = [model.joint(X) for model in fold.models]
+    if codes is None:
+        return two_fold_moments(*halves, fit.shares)
+    # The number of a group is the mean of those of its decision-makers.
+    numbers = [np.mean(codes[fold.lookup == arm]) for arm in range(4)]
+    return numeric_moments(numbers, (halves[0] + halves[1]) / 2, fit.shares)
+
+
+@pytest.mark.parametrize("codes", [None, CODES], ids=["leniency", "numbers"])
+def test_moments_of_new_rows_are_means_over_folds(fitted, codes):
+    data, fit = fitted
+    found = slope_moments(fit, data.X[:30], 3, codes)
+    parts = [by_hand(fit, fold, data.X[:30], codes) for fold in fit.folds]
+    assert_allclose(found.covariance, np.mean([each.covariance for each in parts], axis=0))
+    assert_allclose(found.selected, np.mean([each.selected for each in parts], axis=0))
+    assert_allclose(found.strength, found.covariance.sum(axis=1))
+
+
+@pytest.mark.parametrize("codes", [None, CODES], ids=["leniency", "numbers"])
+def test_moments_of_training_rows_are_those_of_the_model_that_has_not_seen_them(fitted, codes):
+    data, fit = fitted
+    found, _ = held_out_slopes(fit, data, codes)
+    for row in range(0, 400, 57):
+        expected = by_hand(fit, fit.folds[fit.held_out[row]], data.X[[row]], codes)
+        assert_allclose(found.covariance[row], expected.covariance[0])
+        assert_allclose(found.selected[row], expected.selected[0])
+        assert_allclose(found.strength[row], expected.strength[0])
