@@ -29,6 +29,17 @@ ROOMS = ("identification", "nuisance", "inference", "evaluation")
 NOT_COMPUTED = ("__init__.py", "display.py")
 # Tests that are nearest although they stand in another room.
 ELSEWHERE = {
+    "evaluation/compare.py": ["tests/evaluation/test_wiring.py", "tests/test_corridor.py"],
+    "evaluation/evaluate.py": ["tests/test_corridor.py"],
+    "evaluation/metrics.py": ["tests/evaluation/test_wiring.py"],
+    "evaluation/named.py": ["tests/evaluation/test_wiring.py"],
+    "evaluation/scorer.py": ["tests/test_corridor.py"],
+    "evaluation/subject.py": ["tests/support/test_errors.py"],
+    "evaluation/thresholds.py": ["tests/evaluation/test_wiring.py", "tests/test_corridor.py"],
+    "inference/sample.py": ["tests/evaluation/test_clusters.py", "tests/evaluation/test_evaluate.py"],
+    "inference/spread.py": ["tests/evaluation/test_clusters.py"],
+    "nuisance/settings.py": ["tests/evaluation/test_evaluate.py"],
+    "nuisance/trees.py": ["tests/evaluation/test_wiring.py"],
     "identification/extrapolation.py": ["tests/literature/test_extrapolation.py"],
     "nuisance/confounding.py": ["tests/literature/test_sensitivity.py"],
 }

@@ -157,7 +157,7 @@ class Contest:
     """
 
     metric: str
-    ends: Callable[[Evidence, Array | None], Ends]
+    ends: Callable[[Evidence, Array], Ends]
     limits: tuple[float, float]
     greater_is_better: bool
     sharp: bool
@@ -170,7 +170,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
     if difference is None:
         ones = metric.functional(first), metric.functional(second)
 
-        def ends(evidence: Evidence, weights: Array | None) -> Ends:
+        def ends(evidence: Evidence, weights: Array) -> Ends:
             one, other = (each.ends(evidence, weights) for each in ones)
             return outer_difference(one, other)
     else:
@@ -194,8 +194,7 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     failed = (data.y == failure).astype(float)
     risk = _risk(subject, failure)
 
-    def ends(evidence: Evidence, weights: Array | None) -> Ends:
-        weights = np.ones(len(risk)) if weights is None else weights
+    def ends(evidence: Evidence, weights: Array) -> Ends:
         policy, near = accept_lowest(risk, float(np.average(accepted, weights=weights)), weights)
         low, high = evidence.bounds.lower[:, failure], evidence.bounds.upper[:, failure]
         pair = []

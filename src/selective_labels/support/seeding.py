@@ -16,7 +16,7 @@ def as_seed(random_state: Any) -> int | None:
     """
     if random_state is None or isinstance(random_state, (int, np.integer)):
         return None if random_state is None else int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return int(random_stream(random_state).randint(np.iinfo(np.int32).max))
 
 
 def draw_seeds(random_state: Any, n_seeds: int) -> list[int]:
@@ -27,4 +27,15 @@ def draw_seeds(random_state: Any, n_seeds: int) -> list[int]:
     >>> draw_seeds(0, 2) == draw_seeds(np.random.RandomState(0), 2)
     True
     """
-    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_seeds).tolist()
+    return random_stream(random_state).randint(np.iinfo(np.int32).max, size=n_seeds).tolist()
+
+
+def random_stream(random_state: Any) -> np.random.RandomState:
+    """Random numbers of a random state, one after the other.
+
+    Examples
+    --------
+    >>> random_stream(0).randint(9) == random_stream(np.random.RandomState(0)).randint(9)
+    True
+    """
+    return check_random_state(random_state)

@@ -8,7 +8,6 @@ from sklearn.base import clone, is_regressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +24,7 @@ from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.support.errors import InputError
+from selective_labels.support.seeding import random_stream
 from selective_labels.support.weighting import fit_weighted
 
 
@@ -109,7 +109,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
         self.random_state = random_state
 
     def _learn(self, data: SelectiveLabels) -> None:
-        random_state = check_random_state(self.random_state)
+        random_state = random_stream(self.random_state)
         regressor = _regressor(self.estimator, draw_seed(random_state), data.categorical)
         check_cost(self.cost, data.classes)
         lower, upper, self.clipped_share_ = self._scores(data, draw_seed(random_state))

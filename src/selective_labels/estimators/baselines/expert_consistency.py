@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +15,7 @@ from selective_labels.estimators.baselines.inner import (
 )
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.support.errors import InputError
+from selective_labels.support.seeding import random_stream
 from selective_labels.support.weighting import fit_weighted
 
 
@@ -104,7 +104,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0.0 <= self.epsilon < 0.5:
             raise InputError(f"epsilon={self.epsilon!r} must be at least 0 and below one half.", "epsilon")
-        random_state = check_random_state(self.random_state)
+        random_state = random_stream(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         labels, refused, accepted = self._amalgamate(data, draw_seed(random_state))
         rows = labels != HOLE

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import check_random_state
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.estimators.baselines.inner import classifier_of, draw_seed, require_probabilities
@@ -15,6 +14,7 @@ from selective_labels.estimators.baselines.labeled_rows import (
 )
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.support.errors import InputError
+from selective_labels.support.seeding import random_stream
 from selective_labels.support.weighting import fit_weighted
 
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
@@ -99,7 +99,7 @@ class IPWClassifier(LabeledRowsClassifier):
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0 < self.clip <= 1:
             raise InputError(f"clip={self.clip!r} must be above 0 and at most 1.", "clip")
-        random_state = check_random_state(self.random_state)
+        random_state = random_stream(self.random_state)
         kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
         classifier = classifier_of(self.estimator, **kinds)
         decision_model = classifier_of(self.propensity, "linear", role="propensity", **kinds)

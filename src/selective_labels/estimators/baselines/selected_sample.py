@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.estimators.baselines.inner import classifier_of
 from selective_labels.estimators.baselines.labeled_rows import LabeledRowsClassifier, fit_labeled_rows
+from selective_labels.support.seeding import random_stream
 
 
 class SelectedSampleClassifier(LabeledRowsClassifier):
@@ -62,7 +62,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         self.random_state = random_state
 
     def _learn(self, data: SelectiveLabels) -> None:
-        random_state = check_random_state(self.random_state)
+        random_state = random_stream(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         weight = None if data.sample_weight is None else data.sample_weight[data.decision == 1]
         self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
