@@ -63,7 +63,7 @@ def test_the_failure_may_be_the_first_class(sample):
     for label in (0, 1):
         result = sl.compare(refuse_nobody, "human", sample.X, sample.y, pos_label=label, **options)
         share = np.mean(sample.y == label)
-        # Equal scores are accepted with equal chance, at the human's rate: at least that part of what is seen.
+        # Equal scores are accepted with equal chance, at the rate of the human.
         assert result.lower == pytest.approx(np.mean(sample.decision) * share - share, abs=1e-9)
 
 
