@@ -8,8 +8,8 @@ import benchmarks
 
 
 def main() -> None:
-    names = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "__main__"]
-    for name in sys.argv[1:] or names:
+    names = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
+    for name in sys.argv[1:] or [name for name in names if not name.startswith("_")]:
         importlib.import_module(f"benchmarks.{name}").main()
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
-from selective_labels.nuisance import logistic, selection
+from selective_labels.nuisance import selection
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
 from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
@@ -70,21 +70,10 @@ def test_decision_makers_slopes_are_of_numbers_only():
     data = coded(sample)
     model = PooledLogistic(4, 3, LogisticSettings(False, 1.0, 1.0), data.categorical)
     model.fit(data.features, sample.decision_maker, data.y + 1)
-    assert model.slopes_.shape == (4, 2, 3), "decision-makers, numbers, outcomes"
-    assert model.base_.shape == (3, 2 + 4), "numbers, three jobs and none"
+    assert model.coefficients_.local.shape == (2, 4, 1 + 2), "contrasts, decision-makers, one and numbers"
+    assert model.coefficients_.base.shape == (2, 1 + 2 + 4), "one, numbers, three jobs and none"
     numbers = standardised_numbers(model.scale_)
     assert_allclose(model.scale_.transform(data.features)[:, numbers].std(axis=0), 1.0)
-
-
-def test_a_sparse_design_gives_the_same_model(monkeypatch):
-    sample = make_raw_sample()
-    data = coded(sample)
-    joints = []
-    for share in (0.0, 1.0):
-        monkeypatch.setattr(logistic, "SPARSE_SHARE", share)
-        model = PooledLogistic(4, 3, LogisticSettings(False, 0.1, 0.1), data.categorical)
-        joints.append(model.fit(data.features, sample.decision_maker, data.y + 1).joint(data.features))
-    assert_allclose(*joints, atol=1e-4)  # the solver's tolerance
 
 
 def test_the_quadratic_model_counts_categories():

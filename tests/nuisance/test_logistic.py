@@ -1,65 +1,129 @@
-"""The pooled logistic model is where its penalised likelihood is largest, in all of its parameters."""
-
-from importlib import import_module
+"""Pooled logistic models against scikit-learn's logistic regression on the same columns, written out."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from selective_labels.nuisance import arrow, pooled_ridge
 from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
+from selective_labels.nuisance.pooled_ridge import PooledRidge
+from selective_labels.nuisance.pooled_rows import PooledRows
 
-N_SAMPLES, N_ARMS = 300, 3
+N_ARMS = 5
+SETTINGS = [
+    LogisticSettings(products, variance, slopes)
+    for products in (False, True)
+    for variance, slopes in ((0.01, 0.0), (0.1, 0.01), (1.0, 1.0))
+]
 
 
-def make_rows(n_outcomes):
+def sample(n_samples=800, n_outcomes=4, seed=0):
+    """Rows with features that go together, two arms of one row, and categories in the last column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 4)) @ rng.normal(size=(4, 4))
+    X[:, 3] = rng.integers(0, 3, n_samples)
+    arm = rng.integers(0, N_ARMS - 2, n_samples)
+    arm[:2] = N_ARMS - 2, N_ARMS - 1
+    logits = X @ rng.normal(size=(4, n_outcomes)) * 0.5 + 0.3 * (X[:, :1] ** 2) * np.arange(n_outcomes)
+    logits += np.random.default_rng(1).normal(size=(N_ARMS, n_outcomes))[arm]
+    outcome = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    return X, arm, outcome
+
+
+def written_out(model, X, arm):
+    """The columns of the model, so scaled that one ridge means all its prior variances."""
+    features = model.scale_.transform(X)
+    base, numbers = features, features[:, 3:]
+    if model.settings.products:
+        base = make_pipeline(PolynomialFeatures(include_bias=False), StandardScaler()).fit_transform(features)
+    indicators = np.eye(N_ARMS)[arm]
+    slopes = (indicators[:, :, None] * numbers[:, None, :]).reshape(len(X), -1)
+    scale = np.sqrt(model.settings.slope_variance / model.settings.variance)
+    return np.hstack([base, indicators, scale * slopes])
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("n_outcomes", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_is_the_ridge_regression_that_scikit_learn_finds(settings, n_outcomes, weighted):
+    X, arm, outcome = sample(n_outcomes=n_outcomes)
+    weight = np.random.default_rng(2).uniform(0.0, 2.0, len(X)) if weighted else None
+    model = PooledLogistic(N_ARMS, n_outcomes, settings, (3,)).fit(X, arm, outcome, weight)
+    design = written_out(model, X, arm)
+    reference = LogisticRegression(C=settings.variance, tol=1e-10, max_iter=50_000)
+    expected = reference.fit(design, outcome, sample_weight=weight).predict_proba(design)
+    assert_allclose(model.own(X, arm), expected, atol=1e-3)  # at the row of an arm of one row
+    exact = model.fit_rows(PooledRows.read(X, arm, outcome, weight, N_ARMS, (3,)), tolerance=1e-11)
+    assert_allclose(exact.own(X, arm), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_start_from_few_rows_or_another_ridge_changes_nothing(settings, monkeypatch):
+    X, arm, outcome = sample(3000)
+    rows = PooledRows.read(X, arm, outcome, None, N_ARMS, (3,))
+    cold = PooledLogistic(N_ARMS, 4, settings, (3,)).fit_rows(rows)
+    other = PooledLogistic(N_ARMS, 4, LogisticSettings(settings.products, 0.05, 0.0), (3,)).fit_rows(rows)
+    warm = PooledLogistic(N_ARMS, 4, settings, (3,)).fit_rows(rows, start=other)
+    monkeypatch.setattr(pooled_ridge, "CURVATURE_ROWS", (300, 300))
+    from_few = PooledLogistic(N_ARMS, 4, settings, (3,)).fit_rows(rows)
+    monkeypatch.setattr(arrow, "MOST_BASE", 4)
+    monkeypatch.setattr(arrow, "MOST_LOCAL", 2)
+    column_by_column = PooledLogistic(N_ARMS, 4, settings, (3,)).fit_rows(rows)
+    for each in (warm, from_few, column_by_column):
+        assert_allclose(each.own(X, arm), cold.own(X, arm), atol=1e-3)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_gradient_is_that_of_the_value(settings):
+    X, arm, outcome = sample(200)
+    rows = PooledRows.read(X, arm, outcome, None, N_ARMS, (3,))
+    problem = PooledRidge(rows, settings.products, settings.variance, settings.slope_variance)
     rng = np.random.default_rng(0)
-    X, arm = rng.normal(size=(N_SAMPLES, 2)), rng.integers(N_ARMS, size=N_SAMPLES)
-    logits = X @ rng.normal(size=(2, n_outcomes)) + rng.normal(size=(N_ARMS, n_outcomes))[arm]
-    chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    outcome = (rng.random((N_SAMPLES, 1)) > chance.cumsum(axis=1)).sum(axis=1)
-    return X, arm, outcome, rng.uniform(0.5, 3.0, N_SAMPLES)
+    base, local = (rng.normal(size=shape) for shape in problem.shapes)
+    _, base_gradient, local_gradient = problem.value(base, local)
+    for _ in range(5):
+        along = [rng.normal(size=shape) for shape in problem.shapes]
+        up, down = (
+            problem.value(base + step * along[0], local + step * along[1])[0] for step in (1e-5, -1e-5)
+        )
+        slope = np.vdot(base_gradient, along[0]) + np.vdot(local_gradient, along[1])
+        assert_allclose((up - down) / 2e-5, slope, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_outcomes", [2, 3])
-@pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
-@pytest.mark.parametrize("products", [True, False], ids=["products", "linear"])
-def test_the_gradient_is_that_of_the_prior(n_outcomes, weighted, products):
-    """At the maximum Σ_i w_i (1{outcome=c} - p_c) x = coefficient / prior variance, for every coefficient."""
-    X, arm, outcome, weight = make_rows(n_outcomes)
-    settings = LogisticSettings(products, variance=0.5, slope_variance=0.1)
-    model = PooledLogistic(N_ARMS, n_outcomes, settings).fit(X, arm, outcome, weight if weighted else None)
-    residual = np.eye(n_outcomes)[outcome] - model.own(X, arm)
-    residual = residual * weight[:, None] if weighted else residual
-    linear = (X - X.mean(axis=0)) / X.std(axis=0)
-    features = linear
-    if products:
-        pairs = np.column_stack([linear, linear[:, 0] ** 2, linear[:, 0] * linear[:, 1], linear[:, 1] ** 2])
-        features = (pairs - pairs.mean(axis=0)) / pairs.std(axis=0)
-    free = slice(1, None) if n_outcomes == 2 else slice(None)  # of two outcomes the first is the reference
-    # The solver stops at a mean gradient of 1e-4; in the units of the slopes it is √(0.5 / 0.1) times that.
-    tolerance = {"rtol": 0.0, "atol": 1e-4 * np.sqrt(5.0) * (weight.sum() if weighted else N_SAMPLES)}
-    assert_allclose(residual.sum(axis=0), 0.0, **tolerance)  # intercepts are free
-    assert_allclose((residual.T @ features)[free], model.base_[free] / 0.5, **tolerance)
-    for each in range(N_ARMS):
-        own = arm == each
-        assert_allclose(residual[own].sum(axis=0)[free], model.effects_[each][free] / 0.5, **tolerance)
-        slopes = linear[own].T @ residual[own]
-        assert_allclose(slopes[:, free], model.slopes_[each][:, free] / 0.1, **tolerance)
+def test_whitening_and_colouring_undo_the_curvature_that_they_were_made_from():
+    X, arm, outcome = sample(500, n_outcomes=3)
+    rows = PooledRows.read(X, arm, outcome, None, N_ARMS, (3,))
+    problem = PooledRidge(rows, True, 1.0, 1.0)
+    start = pooled_ridge.fit_ridge(rows, True, 1.0, 1.0, 1e-10)
+    factor = problem.factor(start)
+    rng = np.random.default_rng(0)
+    flat, gradient = rng.normal(size=factor.size), [rng.normal(size=shape) for shape in problem.shapes]
+    base, local = factor.colour(flat)
+    along = np.vdot(base, gradient[0]) + np.vdot(local, gradient[1])
+    assert_allclose(along, flat @ factor.whiten(*gradient), rtol=1e-9)  # one is the other's transpose
+    assert_allclose(base.sum(axis=0), 0.0, atol=1e-9)  # the common direction of all outcomes is left out
+    centre = problem.standardised(start)
+    step = 1e-4
+    ends = [
+        problem.value(centre[0] + sign * base, centre[1] + sign * local)[0] for sign in (step, 0.0, -step)
+    ]
+    bend = (ends[0] - 2.0 * ends[1] + ends[2]) / step**2
+    assert 0.5 < bend / (flat @ flat) < 2.0  # lengths are about what the loss rises by
 
 
-def test_rows_under_their_own_decision_maker_are_those_of_the_whole():
-    X, arm, outcome, _ = make_rows(3)
-    for slope_variance in (0.0, 0.2):
-        model = PooledLogistic(N_ARMS, 3, LogisticSettings(False, 1.0, slope_variance)).fit(X, arm, outcome)
-        joint = model.joint(X)
-        assert joint.shape == (N_ARMS, N_SAMPLES, 3)
-        assert_allclose(model.own(X, arm), joint[arm, np.arange(N_SAMPLES)])
-        assert_allclose(joint.sum(axis=2), 1.0)
+def test_joint_and_own_are_two_ways_to_one_number():
+    X, arm, outcome = sample()
+    for settings in SETTINGS:
+        model = PooledLogistic(N_ARMS, 4, settings, (3,)).fit(X, arm, outcome)
+        assert_allclose(model.joint(X)[arm, np.arange(len(X))], model.own(X, arm), atol=1e-12)
 
 
 def test_without_slopes_decision_makers_differ_by_a_constant():
-    X, arm, outcome, _ = make_rows(3)
-    model = PooledLogistic(N_ARMS, 3, LogisticSettings(False, 1.0, 0.0)).fit(X, arm, outcome)
+    X, arm, outcome = sample()
+    model = PooledLogistic(N_ARMS, 4, LogisticSettings(False, 1.0, 0.0), (3,)).fit(X, arm, outcome)
     logits = np.log(model.joint(X))
     gap = logits[0] - logits[1]
     contrast = gap - gap[:, :1]
@@ -67,31 +131,16 @@ def test_without_slopes_decision_makers_differ_by_a_constant():
     assert np.abs(contrast).max() > 0.01
 
 
-def test_a_fit_that_ends_early_is_judged_by_its_loss_and_not_by_a_warning(monkeypatch):
-    # The package exports a function of another module's name, so modules are fetched by their full names.
-    monkeypatch.setattr(import_module("selective_labels.nuisance.logistic"), "MAX_ITERATIONS", 1)
-    X, arm, outcome, _ = make_rows(3)
-    model = PooledLogistic(N_ARMS, 3, LogisticSettings(False, 1.0, 0.1)).fit(X, arm, outcome)
-    assert_allclose(model.own(X, arm).sum(axis=1), 1.0)
-
-
 def test_an_outcome_that_was_not_seen_has_probability_zero():
-    X, arm, outcome, _ = make_rows(3)
+    X, arm, outcome = sample(n_outcomes=3)
     seen = np.where(outcome == 1, 2, outcome)
-    model = PooledLogistic(N_ARMS, 4, LogisticSettings(False, 1.0, 0.1)).fit(X, arm, seen)
+    model = PooledLogistic(N_ARMS, 4, LogisticSettings(False, 1.0, 0.1), (3,)).fit(X, arm, seen)
     assert not model.joint(X)[:, :, [1, 3]].any()
     assert_allclose(model.own(X, arm).sum(axis=1), 1.0)
 
 
-def test_a_sparse_design_is_the_same_model(monkeypatch):
-    rng = np.random.default_rng(1)
-    X, arm, outcome, _ = make_rows(3)
-    table = np.column_stack([X, rng.integers(15, size=N_SAMPLES)])
-    settings = LogisticSettings(False, 1.0, 0.1)
-    logistic = import_module("selective_labels.nuisance.logistic")
-    found = []
-    for share in (0.0, 1.0):
-        monkeypatch.setattr(logistic, "SPARSE_SHARE", share)
-        model = PooledLogistic(N_ARMS, 3, settings, categorical=(2,)).fit(table, arm, outcome)
-        found.append(model.own(table, arm))
-    assert_allclose(*found, atol=1e-3)  # where the solver stops
+def test_a_fit_that_ends_early_is_judged_by_its_loss_and_not_by_a_warning(monkeypatch):
+    monkeypatch.setattr(pooled_ridge, "MAX_ITERATIONS", 1)
+    X, arm, outcome = sample()
+    model = PooledLogistic(N_ARMS, 4, LogisticSettings(False, 1.0, 0.1), (3,)).fit(X, arm, outcome)
+    assert_allclose(model.own(X, arm).sum(axis=1), 1.0)

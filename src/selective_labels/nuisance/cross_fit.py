@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.bands import (
@@ -15,18 +14,13 @@ from selective_labels.nuisance.bands import (
     one_arm_each,
 )
 from selective_labels.nuisance.coding import outcome_codes
-from selective_labels.nuisance.constant import ConstantJoint, InjectedJoint
+from selective_labels.nuisance.constant import InjectedJoint
 from selective_labels.nuisance.features import n_standardised
-from selective_labels.nuisance.folds import Fold, halves, make_folds
-from selective_labels.nuisance.selection import (
-    Candidate,
-    JointModel,
-    NuisanceReport,
-    calibration_error,
-    candidates,
-    log_losses,
-)
-from selective_labels.support.progress import followed
+from selective_labels.nuisance.fitting import Fitter
+from selective_labels.nuisance.folds import Fold, make_folds
+from selective_labels.nuisance.jobs import Workers
+from selective_labels.nuisance.race import MOST_ROWS, choose
+from selective_labels.nuisance.selection import Candidate, JointModel, NuisanceReport, candidates
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
 CHUNK_NUMBERS = 8_000_000
@@ -41,7 +35,10 @@ class FoldModel:
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Probabilities under every arm, halves averaged, (n_arms, n, n_outcomes)."""
-        return np.mean([model.joint(X) for model in self.models], axis=0)
+        total = self.models[0].joint(X)
+        for model in self.models[1:]:
+            total = total + model.joint(X)
+        return total if len(self.models) == 1 else total / len(self.models)
 
 
 @dataclass(frozen=True)
@@ -95,8 +92,8 @@ def cross_fit(
 ) -> CrossFit:
     """Fit one coherent model of decision and label per fold.
 
-    Folds are made and checked first. Settings within a family (the ridge) are chosen on the first fold,
-    families are then compared on all folds, by the log-loss of the rows held out.
+    Folds are made and checked first. Candidates are compared by the log-loss of rows held out, on few rows
+    (:mod:`selective_labels.nuisance.race`); the best is then fitted on all rows of each fold.
 
     Parameters
     ----------
@@ -111,6 +108,7 @@ def cross_fit(
         Coarsen decision-makers into this many bands of off-fold leniency. Default: each is an arm of its own
         up to 64 of them, and 20 bands beyond.
     n_jobs : int, optional
+        Folds side by side: default the cores there are.
     random_state : int, optional
         The same value gives the same result for any `n_jobs`.
 
@@ -118,7 +116,7 @@ def cross_fit(
     -------
     CrossFit
     """
-    seeds = np.random.SeedSequence(random_state).generate_state(4)
+    seeds = np.random.SeedSequence(random_state).generate_state(5)
     n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
     if options[0].family == "injected":
@@ -126,128 +124,35 @@ def cross_fit(
     outcome = outcome_codes(data.y)
     names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
     folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
-    fitter = _Fitter(data, outcome, folds, _arms(data, folds, n_bands, int(seeds[2])))
+    fitter = Fitter(data, outcome, folds, _arms(data, folds, n_bands, int(seeds[2])))
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
-    with _parallel(n_jobs) as parallel:
-        chosen, losses = _compare(fitter, options, parallel)
+    with Workers(n_jobs) as workers:
+        choice = choose(fitter, options, workers, int(seeds[4]))
         if in_halves:
-            tasks = [delayed(fitter.fit_halves)(chosen.candidate, *each) for each in enumerate(pairs)]
-            models = list(followed(parallel(tasks), "fitting models on two halves of each fold", len(tasks)))
+            half_tasks = [(fitter.fit_halves, choice.candidate, *each) for each in enumerate(pairs)]
+            models = workers.do(half_tasks, "fitting models on two halves of each fold")
         else:
-            models = [(model,) for model in chosen.models]
+            missing = [fold for fold in range(len(folds)) if fold not in choice.models]
+            tasks = [(fitter.fit, choice.candidate, fold) for fold in missing]
+            fitted = workers.do(tasks, "fitting models of decision and label")
+            by_fold = {**choice.models, **dict(zip(missing, fitted, strict=True))}
+            models = [(by_fold[fold],) for fold in range(len(folds))]
     arms = fitter.arms
+    loss, calibration = fitter.judge(models, MOST_ROWS)
     report = NuisanceReport(
-        chosen=chosen.candidate.family,
-        settings=chosen.candidate.settings,
+        chosen=choice.candidate.family,
+        settings=choice.candidate.settings,
         n_arms=arms[0].n_arms,
         banded=arms[0].n_arms != data.n_decision_makers,
-        losses=losses,
+        losses={choice.candidate.family: loss, **{name: loss + lag for name, lag in choice.behind.items()}},
         skipped=skipped,
-        calibration_error=calibration_error(*fitter.held_out_predictions(chosen.models)),
+        calibration_error=calibration,
     )
     held_out = np.empty(len(outcome), dtype=int)
     for number, (_, test) in enumerate(folds):
         held_out[test] = number
     fold_models = tuple(FoldModel(pair, each.lookup) for pair, each in zip(models, arms, strict=True))
     return CrossFit(fold_models, held_out, _shares(data, arms), report)
-
-
-@dataclass(frozen=True)
-class _Fitter:
-    """Everything a fit of one candidate on one fold needs; sent to workers as one object."""
-
-    data: SelectiveLabels
-    outcome: np.ndarray
-    folds: list[Fold]
-    arms: list[Arms]
-
-    def fit(self, candidate: Candidate, fold: int, within: np.ndarray | slice = slice(None)) -> Any:
-        """Fit on the training rows of a fold (`within` picks among them)."""
-        rows = self.folds[fold][0][within]
-        arms = self.arms[fold]
-        n_outcomes = len(self.data.classes) + 1
-        outcomes = np.unique(self.outcome[rows])
-        if len(outcomes) == 1:
-            return ConstantJoint(arms.n_arms, n_outcomes, outcomes[0])
-        model = candidate.factory(arms.n_arms, n_outcomes)
-        weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
-        return model.fit(self.data.features[rows], arms.rows[within], self.outcome[rows], weight)
-
-    def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Two disjoint halves of the training rows of a fold."""
-        rows = self.folds[fold][0]
-        groups = None if self.data.groups is None else self.data.groups[rows]
-        return halves(self.outcome[rows], groups, seed)
-
-    def fit_halves(
-        self, candidate: Candidate, fold: int, pair: tuple[np.ndarray, np.ndarray]
-    ) -> tuple[Any, Any]:
-        """Fit on two disjoint halves of the training rows of a fold."""
-        return self.fit(candidate, fold, pair[0]), self.fit(candidate, fold, pair[1])
-
-    def fit_and_score(self, candidate: Candidate, fold: int) -> tuple[Any, float]:
-        """Fit, and the mean log-loss of the rows held out."""
-        model = self.fit(candidate, fold)
-        test = self.folds[fold][1]
-        weight = self.weight(test)
-        loss = log_losses(self.own(model, fold), self.outcome[test])
-        return model, float(weight @ loss / max(weight.sum(), np.finfo(float).tiny))
-
-    def weight(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of some rows."""
-        return np.ones(len(rows)) if self.data.sample_weight is None else self.data.sample_weight[rows]
-
-    def own(self, model: JointModel, fold: int) -> np.ndarray:
-        """Predictions of the held-out rows of a fold under their own arms."""
-        test = self.folds[fold][1]
-        return model.own(
-            self.data.features[test], self.arms[fold].lookup[self.data.decision_maker_codes[test]]
-        )
-
-    def held_out_predictions(self, models: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Predictions and outcomes of all rows, each by the model that has not seen it."""
-        predictions = [self.own(model, fold) for fold, model in enumerate(models)]
-        outcomes = [self.outcome[test] for _, test in self.folds]
-        return np.concatenate(predictions), np.concatenate(outcomes)
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    candidate: Candidate
-    models: list[Any]
-    loss: float
-
-
-def _compare(
-    fitter: _Fitter, options: list[Candidate], parallel: Parallel
-) -> tuple[_Fitted, dict[str, float]]:
-    """Choose settings on the first fold and the family on all folds."""
-    trials = parallel(delayed(fitter.fit_and_score)(option, 0) for option in options)
-    first = list(followed(trials, "comparing models of decision and label", len(options)))
-    best: dict[str, tuple[float, Candidate, Any]] = {}
-    for option, (model, loss) in zip(options, first, strict=True):
-        if option.family not in best or loss < best[option.family][0]:
-            best[option.family] = (loss, option, model)
-    others = range(1, len(fitter.folds))
-    tasks = [delayed(fitter.fit_and_score)(option, fold) for _, option, _ in best.values() for fold in others]
-    scored = iter(list(followed(parallel(tasks), "fitting models of decision and label", len(tasks))))
-    fitted = []
-    for loss, option, model in best.values():
-        rest = [next(scored) for _ in others]
-        models = [model, *(each for each, _ in rest)]
-        sizes = [fitter.weight(test).sum() for _, test in fitter.folds]
-        mean = float(np.average([loss, *(each for _, each in rest)], weights=sizes))
-        fitted.append(_Fitted(option, models, mean))
-    losses = {each.candidate.family: each.loss for each in fitted}
-    return min(fitted, key=lambda each: each.loss), losses
-
-
-def _parallel(n_jobs: int | None) -> Parallel:
-    """Workers whose results can be followed as they arrive, where the backend can hand them on."""
-    try:
-        return Parallel(n_jobs=n_jobs, return_as="generator")
-    except ValueError:  # multiprocessing and Ray return all results at once
-        return Parallel(n_jobs=n_jobs)
 
 
 def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: int) -> list[Arms]:

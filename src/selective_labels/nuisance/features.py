@@ -5,21 +5,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    StandardScaler,
-)
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 # A linear model gets a column for each of so many categories, with so many rows or more; one for the rest.
 MOST_INDICATORS = 20
 FEWEST_ROWS = 10
 # Trees cut groups of categories; histograms have room for 255.
 MOST_TREE_CATEGORIES = 100
+# Standard deviations from the mean beyond which a number says no more.
+FARTHEST = 10.0
 
 
 def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
@@ -44,12 +39,7 @@ def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
     array([[1., 0., 1.],
            [0., 0., 1.]])
     """
-    numbers = make_pipeline(
-        SimpleImputer(add_indicator=True, keep_empty_features=True),
-        StandardScaler(),
-        FunctionTransformer(_winsorise),
-    )
-    scale = make_pipeline(_indicators(categorical, numbers)) if categorical else numbers
+    scale = make_pipeline(_indicators(categorical, Numbers()) if categorical else Numbers())
     return scale.set_output(transform="default")  # arrays, also where a user has set all output to frames
 
 
@@ -77,12 +67,6 @@ def n_standardised(X: np.ndarray, categorical: tuple[int, ...]) -> int:
     return X.shape[1] - len(categorical) + sum(indicators)
 
 
-def with_products() -> Pipeline:
-    """Squares and products of standardised columns, standardised again."""
-    products = PolynomialFeatures(degree=2, include_bias=False)
-    return make_pipeline(products, StandardScaler()).set_output(transform="default")
-
-
 def one_hot_columns(categorical: tuple[int, ...]) -> ColumnTransformer:
     """Indicators of categories, as in :func:`standardised`, then the numbers as they are."""
     return _indicators(categorical, "passthrough")
@@ -100,6 +84,55 @@ def one_hot_before(model: Any, categorical: tuple[int, ...]) -> Any:
     if not categorical:
         return model
     return Pipeline([("features", one_hot_columns(categorical)), ("model", model)])
+
+
+class Numbers(TransformerMixin, BaseEstimator):
+    """Numbers for linear models: holes filled with the mean and marked, unit scale, outliers drawn in.
+
+    A column of marks is added for each column with holes in fitting. A column without a single value is zero.
+    What lies more than ten standard deviations out is held there: a single outlier (an income of ten million)
+    must not steer a linear predictor at every other row.
+
+    Examples
+    --------
+    >>> Numbers().fit_transform(np.array([[1.0], [3.0], [np.nan]]))
+    array([[-1.22474487, -0.70710678],
+           [ 1.22474487, -0.70710678],
+           [ 0.        ,  1.41421356]])
+    """
+
+    def fit(self, X: np.ndarray, y: Any = None) -> "Numbers":
+        """Learn means and scales."""
+        X = np.asarray(X, dtype=float)
+        holes = np.isnan(X)
+        self.marked_ = np.flatnonzero(holes.any(axis=0))
+        counts = len(X) - np.count_nonzero(holes, axis=0)
+        self.fill_ = np.where(holes, 0.0, X).sum(axis=0) / np.maximum(counts, 1)
+        columns = self._filled(X)
+        self.mean_ = columns.mean(axis=0)
+        columns -= self.mean_
+        variance = np.einsum("ij,ij->j", columns, columns) / len(X)
+        rounding = len(X) * np.finfo(float).eps
+        constant = variance <= rounding * variance + (rounding * self.mean_) ** 2
+        self.scale_ = np.where(constant, 1.0, np.sqrt(variance))
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Standardise, (n_samples, n_features + n_marks)."""
+        columns = self._filled(np.asarray(X, dtype=float))
+        columns -= self.mean_
+        columns /= self.scale_
+        return np.clip(columns, -FARTHEST, FARTHEST, out=columns)
+
+    def set_output(self, *, transform: Any = None) -> "Numbers":
+        """Return arrays always, also where a user has set all output to frames."""
+        return self
+
+    def _filled(self, X: np.ndarray) -> np.ndarray:
+        holes = np.isnan(X)
+        if not holes.any() and not len(self.marked_):
+            return X.copy()
+        return np.hstack([np.where(holes, self.fill_, X), holes[:, self.marked_]])
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):
@@ -171,8 +204,3 @@ def _indicators(categorical: tuple[int, ...], numbers: Any) -> ColumnTransformer
     return ColumnTransformer(
         [("categories", encoder, list(categorical))], remainder=numbers, sparse_threshold=0.0
     )
-
-
-def _winsorise(values: np.ndarray) -> np.ndarray:
-    # A single outlier (an income of ten million) must not steer a linear predictor at every other row.
-    return np.clip(values, -10.0, 10.0)

@@ -1,23 +1,19 @@
 """Multinomial logistic models of the outcome with partially pooled effects of decision-makers."""
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.special import softmax
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from selective_labels.nuisance.coding import spread_columns
-from selective_labels.nuisance.features import standardised, standardised_numbers, with_products
+from selective_labels.nuisance.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
+from selective_labels.nuisance.pooled_rows import PooledRows, feature_lines
 
-# A dense design is several times faster than a sparse one, while it fits: up to 400 MB.
-DENSE_NUMBERS = 50_000_000
-# Indicators of categories are mostly zeros: below this share of other numbers a sparse design is faster.
-SPARSE_SHARE = 0.2
-MAX_ITERATIONS = 500
+# How far the mean log-loss may be from its minimum: far less than what chance makes of it in any sample.
+TOLERANCE = 1e-9
+# Enough to compare models by their loss on rows held out.
+ROUGH = 1e-5
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,6 @@ class LogisticSettings:
         """Say the settings in a few words."""
         return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
 
-    @property
-    def slope_scale(self) -> float:
-        """Scale of the slopes' columns that makes one common ridge mean their own variance."""
-        return float(np.sqrt(self.slope_variance / self.variance))
-
 
 class PooledLogistic:
     r"""A coherent model of decision and label with random effects of decision-makers.
@@ -67,6 +58,12 @@ class PooledLogistic:
     settings : LogisticSettings
     categorical : tuple of int
         Columns of the features that hold codes of categories.
+
+    Attributes
+    ----------
+    scale_ : fitted Pipeline
+    outcomes_ : codes of the outcomes seen
+    coefficients_ : Coefficients
     """
 
     def __init__(
@@ -85,72 +82,64 @@ class PooledLogistic:
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> "PooledLogistic":
         """Fit to rows with known decision-maker (`arm`) and outcome."""
-        self.scale_: Pipeline = standardised(self.categorical).fit(X)
-        self.numbers_ = standardised_numbers(self.scale_)
-        linear = self.scale_.transform(X)
-        self.expand_: Pipeline | None = with_products().fit(linear) if self.settings.products else None
-        self.outcomes_ = np.unique(outcome)
-        design = self._design(linear, arm)
-        model = LogisticRegression(C=self.settings.variance, max_iter=MAX_ITERATIONS)
-        with warnings.catch_warnings():
-            # What an early end costs shows in the held-out loss that every model is judged by.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(design, outcome, sample_weight=sample_weight)
-        coefficients, intercepts = model.coef_, model.intercept_
-        if len(self.outcomes_) == 2:  # one row of coefficients stands for the contrast of two outcomes
-            coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
-            intercepts = np.append(0.0, intercepts)
-        self._split(coefficients, intercepts, linear[:, self.numbers_].shape[1])
+        return self.fit_rows(PooledRows.read(X, arm, outcome, sample_weight, self.n_arms, self.categorical))
+
+    def fit_rows(
+        self, rows: PooledRows, tolerance: float = TOLERANCE, start: "PooledLogistic | None" = None
+    ) -> "PooledLogistic":
+        """Fit to rows that are prepared already, from the solution of another ridge if one is at hand."""
+        self.scale_: Pipeline = rows.scale
+        self.outcomes_ = rows.outcomes
+        self.coefficients_: Coefficients = fit_ridge(
+            rows,
+            self.settings.products,
+            self.settings.variance,
+            self.settings.slope_variance,
+            tolerance,
+            None if start is None else start.coefficients_,
+        )
         return self
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        linear = self.scale_.transform(X)
-        logits = np.repeat(
-            (self._expand(linear) @ self.base_.T + self.intercepts_)[None], self.n_arms, axis=0
-        )
-        logits += self.effects_[:, None, :]
-        if self.slopes_ is not None:
-            logits += linear[:, self.numbers_] @ self.slopes_
-        return spread_columns(softmax(logits, axis=2), self.outcomes_, self.n_outcomes)
+        lines = feature_lines(self.scale_, X)
+        common = self.coefficients_.common_logits(lines)
+        local = self.coefficients_.local.transpose(1, 0, 2)
+        if local.shape[2] == 1:
+            # The odds of a sum are products: few exponentials for many arms.
+            odds = softmax_with_last(local) * softmax_with_last(common)
+            odds /= odds.sum(axis=1, keepdims=True)
+            return self._spread(odds)
+        logits = local @ lines[: local.shape[2]]
+        logits += common
+        return self._spread(softmax_with_last(logits))
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-        linear = self.scale_.transform(X)
-        logits = self._expand(linear) @ self.base_.T + self.intercepts_ + self.effects_[arm]
-        if self.slopes_ is not None:
-            for each in np.unique(arm):
-                logits[arm == each] += linear[arm == each, self.numbers_] @ self.slopes_[each]
-        return spread_columns(softmax(logits, axis=1), self.outcomes_, self.n_outcomes)
+        order = np.argsort(arm, kind="stable")
+        lines = feature_lines(self.scale_, X, order)
+        edges = np.searchsorted(arm[order], np.arange(self.n_arms + 1))
+        logits = np.empty((len(self.outcomes_) - 1, len(order)))
+        logits[:, order] = self.coefficients_.sorted_logits(lines, edges)
+        return self._spread(softmax_with_last(logits))
 
-    def _expand(self, linear: np.ndarray) -> np.ndarray:
-        return linear if self.expand_ is None else self.expand_.transform(linear)
+    def _spread(self, probabilities: np.ndarray) -> np.ndarray:
+        """Outcomes last; in memory they stay before the rows, which all that follows reads faster."""
+        return spread_columns(np.swapaxes(probabilities, -1, -2), self.outcomes_, self.n_outcomes)
 
-    def _design(self, linear: np.ndarray, arm: np.ndarray) -> np.ndarray | sparse.csr_matrix:
-        """Columns: features, indicators of decision-makers, products of these with numbers (arm-major)."""
-        numbers = linear[:, self.numbers_]
-        rows, n_linear = numbers.shape
-        indicators = sparse.csr_matrix((np.ones(rows), (np.arange(rows), arm)), shape=(rows, self.n_arms))
-        blocks = [sparse.csr_matrix(self._expand(linear)), indicators]
-        if self.settings.slope_variance:
-            columns = arm[:, None] * n_linear + np.arange(n_linear)
-            values = self.settings.slope_scale * numbers
-            offsets = np.arange(rows + 1) * n_linear
-            shape = (rows, self.n_arms * n_linear)
-            blocks.append(sparse.csr_matrix((values.ravel(), columns.ravel(), offsets), shape=shape))
-        design = sparse.hstack(blocks, format="csr")
-        size = np.prod(design.shape)
-        hollow = bool(self.categorical) and design.nnz < SPARSE_SHARE * size
-        return design if hollow or size > DENSE_NUMBERS else design.toarray()
 
-    def _split(self, coefficients: np.ndarray, intercepts: np.ndarray, n_linear: int) -> None:
-        """Undo the design: what belongs to features, to decision-makers, and to both."""
-        n_slopes = self.n_arms * n_linear if self.settings.slope_variance else 0
-        n_base = coefficients.shape[1] - self.n_arms - n_slopes
-        self.base_, effects, slopes = np.split(coefficients, [n_base, n_base + self.n_arms], axis=1)
-        self.intercepts_ = intercepts
-        self.effects_ = effects.T
-        self.slopes_: np.ndarray | None = None
-        if n_slopes:
-            per_arm = slopes.reshape(len(intercepts), self.n_arms, n_linear).transpose(1, 2, 0)
-            self.slopes_ = self.settings.slope_scale * per_arm
+def fit_path(
+    models: Sequence[PooledLogistic],
+    X: np.ndarray,
+    arm: np.ndarray,
+    outcome: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+) -> list[PooledLogistic]:
+    """Fit models that differ in settings only to the same rows, each from the solution of the one before."""
+    first = models[0]
+    rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
+    start = None
+    for model in models:
+        start = model.fit_rows(rows, tolerance, start)
+    return list(models)

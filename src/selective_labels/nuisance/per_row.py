@@ -52,7 +52,8 @@ Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms,
 def _averaged(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
     """Predictions averaged over the folds' models, with the noise that their disagreement shows."""
     for rows in fit.chunks(np.arange(len(X)), n_outcomes):
-        by_fold = np.stack([fold.joint(X[rows]) for fold in fit.folds])
+        # Stacked with outcomes before rows, as models hold them: what follows is then several times faster.
+        by_fold = np.stack([np.swapaxes(fold.joint(X[rows]), 1, 2) for fold in fit.folds]).swapaxes(2, 3)
         yield rows, by_fold.mean(axis=0), jackknife_noise(by_fold)
 
 

@@ -6,6 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from selective_labels.nuisance.coding import spread_columns
 from selective_labels.nuisance.features import TreeColumns, one_hot_columns
+from selective_labels.nuisance.forest import raw_sums, raw_under_arms
 from selective_labels.support.weighting import fit_weighted
 
 # Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
@@ -96,6 +97,23 @@ class BoostedJoint(ClassifierJoint):
         )
         super().fit(X, arm, outcome, sample_weight)
         return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        design = self._design(self.encoder_.transform(X), np.zeros(len(X)))
+        raw = raw_under_arms(self.classifier_, design, self.n_arms, len(self.categorical))
+        return self._spread(np.swapaxes(raw, 0, 1))
+
+    def _probabilities(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return self._spread(raw_sums(self.classifier_, self._design(features, arm)))
+
+    def _spread(self, raw: np.ndarray) -> np.ndarray:
+        """From sums of leaves, (..., n_trees_per_iteration, n), to probabilities, (..., n, n_outcomes)."""
+        if raw.shape[-2] == 1:  # two outcomes: the log-odds of the second
+            raw = np.concatenate([np.zeros_like(raw), raw], axis=-2)
+        odds = np.exp(raw - raw.max(axis=-2, keepdims=True))
+        odds /= odds.sum(axis=-2, keepdims=True)
+        return spread_columns(np.swapaxes(odds, -1, -2), self.classifier_.classes_, self.n_outcomes)
 
     def _encoder(self) -> TransformerMixin:
         return TreeColumns(self.categorical)

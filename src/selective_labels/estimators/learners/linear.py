@@ -100,11 +100,13 @@ def _score_objective(
     """Mean loss of linear scores plus ridge; targets at unit scale, so that ridge means the same."""
     scale = float(weight @ np.ptp(targets, axis=1)) or 1.0
     shape = (design.shape[1], targets.shape[1])
+    # Class by class in memory: sums over few classes are then sums of long columns, several times faster.
+    columns, scaled = np.ascontiguousarray(design.T), np.asfortranarray(targets / scale)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         coefficients = flat.reshape(shape)
-        values, gradient = loss(design @ coefficients, targets / scale)
-        slope = design.T @ (weight[:, None] * gradient)
+        values, gradient = loss((coefficients.T @ columns).T, scaled)
+        slope = columns @ (weight[:, None] * gradient)
         return _ridged(float(weight @ values), slope, coefficients)
 
     return objective
