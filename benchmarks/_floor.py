@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance import CrossFit
-from selective_labels.nuisance.logistic import PooledLogistic
+from selective_labels.models.logistic import PooledLogistic
+from selective_labels.nuisance.cross_fit import CrossFit
 
 N_FOLDS = 5
 T = TypeVar("T")

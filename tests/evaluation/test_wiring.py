@@ -9,7 +9,7 @@ from selective_labels.evaluation.compare import accept_lowest
 from selective_labels.evaluation.metrics import Metric, calibration_bins
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.subject import ArraySubject
-from selective_labels.nuisance.trees import ClassifierJoint
+from selective_labels.models.trees import ClassifierJoint
 
 CLASSES = np.array([0, 1])
 QUICK = {"nuisance": "logistic", "cv": 2}

@@ -39,7 +39,7 @@ ELSEWHERE = {
     "inference/sample.py": ["tests/evaluation/test_clusters.py", "tests/evaluation/test_evaluate.py"],
     "inference/spread.py": ["tests/evaluation/test_clusters.py"],
     "nuisance/settings.py": ["tests/evaluation/test_evaluate.py"],
-    "nuisance/trees.py": ["tests/evaluation/test_wiring.py"],
+    "models/trees.py": ["tests/evaluation/test_wiring.py"],
     "identification/extrapolation.py": ["tests/literature/test_extrapolation.py"],
     "nuisance/confounding.py": ["tests/literature/test_sensitivity.py"],
 }

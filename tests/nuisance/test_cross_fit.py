@@ -16,7 +16,8 @@ from sklearn.svm import LinearSVC
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
-from selective_labels.nuisance.coding import outcome_codes, spread_columns
+from selective_labels.models.outcomes import spread_columns
+from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.selection import log_losses

@@ -14,8 +14,8 @@ from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import make_folds
-from selective_labels.nuisance.jobs import Workers
 from selective_labels.nuisance.selection import Candidate, candidates
+from selective_labels.support.jobs import Workers
 
 N_SAMPLES = 4000
 

@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 from selective_labels.assumptions import NAMED, Instrument, Unconfounded, named, names
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance.constant import InjectedJoint
+from selective_labels.models.constant import InjectedJoint
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.results import need
+from selective_labels.models.features import standardised
 from selective_labels.nuisance.bands import leniency_bands
-from selective_labels.nuisance.features import standardised
 
 # More decision-makers than this are told apart by their group of leniency only.
 MOST_CLASSES = 50

@@ -7,7 +7,7 @@ from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import excess, one_sided
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
-from selective_labels.nuisance.features import one_hot_columns
+from selective_labels.models.features import one_hot_columns
 
 MOST_LEAVES = 8
 SMALLEST_LEAF = 200

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from selective_labels.nuisance.features import standardised
+from selective_labels.models.features import standardised
 
 # Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
 MANY_DECISION_MAKERS = 64

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.models.constant import InjectedJoint
+from selective_labels.models.features import n_standardised
 from selective_labels.nuisance.bands import (
     MANY_DECISION_MAKERS,
     N_BANDS,
@@ -14,13 +16,11 @@ from selective_labels.nuisance.bands import (
     one_arm_each,
 )
 from selective_labels.nuisance.coding import outcome_codes
-from selective_labels.nuisance.constant import InjectedJoint
-from selective_labels.nuisance.features import n_standardised
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import Fold, make_folds
-from selective_labels.nuisance.jobs import Workers
 from selective_labels.nuisance.race import MOST_ROWS, choose
 from selective_labels.nuisance.selection import Candidate, JointModel, NuisanceReport, candidates
+from selective_labels.support.jobs import Workers
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
 CHUNK_NUMBERS = 8_000_000

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.models.constant import ConstantJoint
+from selective_labels.models.logistic import ROUGH, TOLERANCE, PooledLogistic, fit_path
 from selective_labels.nuisance.bands import Arms
-from selective_labels.nuisance.constant import ConstantJoint
 from selective_labels.nuisance.folds import Fold, halves
-from selective_labels.nuisance.logistic import ROUGH, TOLERANCE, PooledLogistic, fit_path
 from selective_labels.nuisance.selection import Candidate, JointModel, calibration_error, log_losses
 
 

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.nuisance.coding import spread_columns
-from selective_labels.nuisance.features import standardised
+from selective_labels.models.features import standardised
+from selective_labels.models.outcomes import spread_columns
 from selective_labels.support.errors import require_choice
 
 PROPENSITIES = ("shares", "model")

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import is_classifier
 
-from selective_labels.nuisance.constant import InjectedJoint
-from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
-from selective_labels.nuisance.trees import BoostedJoint, ClassifierJoint
+from selective_labels.models.constant import InjectedJoint
+from selective_labels.models.logistic import LogisticSettings, PooledLogistic
+from selective_labels.models.trees import BoostedJoint, ClassifierJoint
 from selective_labels.support.errors import InputError, require_choice
 
 # More features than this make the quadratic model's columns too many to be tried unasked.

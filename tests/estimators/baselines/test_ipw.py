@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from selective_labels.estimators.baselines import IPWClassifier, SelectedSampleClassifier
 from selective_labels.estimators.baselines.ipw import effective_sample_size, inverse_propensity_weight
-from selective_labels.nuisance.features import standardised
+from selective_labels.models.features import standardised
 from tests.estimators.baselines.samples import KnownPropensity, Recogniser, Recorder, make_sample
 
 CELLS = np.array([0.0, 1.0, 2.0])

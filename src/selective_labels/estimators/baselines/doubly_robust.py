@@ -19,9 +19,9 @@ from selective_labels.identification.bounds import Bounds, repair
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.rules import minimax_class
+from selective_labels.models.features import boosting, one_hot_before, standardised
 from selective_labels.nuisance.confounding import outcome_box
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.features import boosting, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import random_stream

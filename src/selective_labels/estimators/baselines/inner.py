@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from selective_labels.nuisance.features import boosting, one_hot_before, standardised
+from selective_labels.models.features import boosting, one_hot_before, standardised
 from selective_labels.support.errors import InputError
 
 MAX_ITERATIONS = 1000

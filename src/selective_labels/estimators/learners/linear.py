@@ -16,7 +16,7 @@ from selective_labels.estimators.learners.surrogates import (
     margin_loss,
     softmax_cost,
 )
-from selective_labels.nuisance.features import standardised
+from selective_labels.models.features import standardised
 
 # A whisper of ridge: without it a softmax of linear scores has its minimum at infinity.
 RIDGE = 1e-4

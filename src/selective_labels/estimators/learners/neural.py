@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES
-from selective_labels.nuisance.features import standardised
+from selective_labels.models.features import standardised
 
 HIDDEN_UNITS = 32
 LEARNING_RATE = 0.01

@@ -28,7 +28,7 @@ from selective_labels.estimators.learners.weighted import fit_classifier
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
-from selective_labels.nuisance.features import boosting, one_hot_before
+from selective_labels.models.features import boosting, one_hot_before
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice

@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from selective_labels.nuisance.coding import spread_columns
-from selective_labels.nuisance.features import TreeColumns, one_hot_columns
-from selective_labels.nuisance.forest import raw_sums, raw_under_arms
+from selective_labels.models.features import TreeColumns, one_hot_columns
+from selective_labels.models.forest import raw_sums, raw_under_arms
+from selective_labels.models.outcomes import spread_columns
 from selective_labels.support.weighting import fit_weighted
 
 # Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from selective_labels.nuisance.arrow import ArrowFactor, arrow_factor
-from selective_labels.nuisance.pooled_rows import PooledRows, arm_slices
-from selective_labels.nuisance.products import add_quadratic, product_pairs, quadratic_gradient
+from selective_labels.models.arrow import ArrowFactor, arrow_factor
+from selective_labels.models.pooled_rows import PooledRows, arm_slices
+from selective_labels.models.products import add_quadratic, product_pairs, quadratic_gradient
 
 MAX_ITERATIONS = 500
 # The curvature is read off a tenth of the rows, but no fewer and no more than these.
@@ -84,7 +84,7 @@ class PooledRidge:
     products : bool
         Squares and products as well; all columns are then standardised once more.
     variance, slope_variance : float
-        Prior variances; see :class:`selective_labels.nuisance.logistic.LogisticSettings`.
+        Prior variances; see :class:`selective_labels.models.logistic.LogisticSettings`.
     """
 
     def __init__(self, rows: PooledRows, products: bool, variance: float, slope_variance: float):

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance.coding import outcome_codes, spread_columns
-from selective_labels.nuisance.trees import BoostedJoint
+from selective_labels.models.outcomes import spread_columns
+from selective_labels.models.trees import BoostedJoint
+from selective_labels.nuisance.coding import outcome_codes
 
 
 def asked_one_by_one(model, X):

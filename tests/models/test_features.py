@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
+from selective_labels.models.features import TreeColumns, standardised, standardised_numbers
+from selective_labels.models.logistic import LogisticSettings, PooledLogistic
 from selective_labels.nuisance import selection
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.features import TreeColumns, standardised, standardised_numbers
-from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
 from tests.raw_tables import make_raw_sample
 
 FAMILIES = ["logistic", "quadratic", "boosting", LogisticRegression()]

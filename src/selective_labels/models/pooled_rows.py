@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from selective_labels.nuisance.features import standardised, standardised_numbers
-from selective_labels.nuisance.products import product_moments
+from selective_labels.models.features import standardised, standardised_numbers
+from selective_labels.models.products import product_moments
 
 
 @dataclass(frozen=True, eq=False)

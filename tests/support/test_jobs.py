@@ -8,7 +8,7 @@ import pytest
 from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from selective_labels.nuisance.jobs import Workers
+from selective_labels.support.jobs import Workers
 
 
 def n_workers(*_):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.nuisance.pooled_rows import arm_slices
+from selective_labels.models.pooled_rows import arm_slices
 
 # So many columns of features, and of an arm, are taken together; further ones each on its own.
 MOST_BASE = 512

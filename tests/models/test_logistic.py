@@ -7,10 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from selective_labels.nuisance import arrow, pooled_ridge
-from selective_labels.nuisance.logistic import LogisticSettings, PooledLogistic
-from selective_labels.nuisance.pooled_ridge import PooledRidge
-from selective_labels.nuisance.pooled_rows import PooledRows
+from selective_labels.models import arrow, pooled_ridge
+from selective_labels.models.logistic import LogisticSettings, PooledLogistic
+from selective_labels.models.pooled_ridge import PooledRidge
+from selective_labels.models.pooled_rows import PooledRows
 
 N_ARMS = 5
 SETTINGS = [

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from selective_labels.nuisance.coding import spread_columns
-from selective_labels.nuisance.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
-from selective_labels.nuisance.pooled_rows import PooledRows, feature_lines
+from selective_labels.models.outcomes import spread_columns
+from selective_labels.models.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
+from selective_labels.models.pooled_rows import PooledRows, feature_lines
 
 # How far the mean log-loss may be from its minimum: far less than what chance makes of it in any sample.
 TOLERANCE = 1e-9
