@@ -14,6 +14,7 @@ OWN_MODULES = (
     "selective_labels.features.coding.",
     "selective_labels.identification.",
     "selective_labels.estimators.learners.",
+    "selective_labels.models.",
     "selective_labels.nuisance.",
 )
 # Of others, what skops does not trust by itself and our fitted models need.
