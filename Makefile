@@ -7,7 +7,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PUBLISHED ?= ../shared/published
 
 
-.PHONY: demo test test-statistical mutants bench study lint docs clean
+.PHONY: demo test test-statistical mutants bench bench-check study lint docs clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -32,8 +32,14 @@ test-statistical: .venv/installed
 mutants: .venv/installed
 	$(THREADS) nice $(BIN)/python -m tests.mutants --jobs 2
 
+# Ratios of costs and growth, and the page docs/benchmarks.md; an hour. Peers are compared where they are installed:
+# .venv/bin/pip install --editable '.[bench]'.
 bench: .venv/installed
-	$(BIN)/python -m benchmarks
+	$(THREADS) $(BIN)/python -m benchmarks
+
+# The ratios alone, against those that are stored: fails if one has become 1.5 times worse.
+bench-check: .venv/installed
+	$(THREADS) $(BIN)/python -m benchmarks check
 
 # The page again, from the results that are stored beside it.
 study: .venv/installed

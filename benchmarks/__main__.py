@@ -1,17 +1,41 @@
-"""Run every benchmark and print its ratios: ``python -m benchmarks [name ...]``."""
+"""``python -m benchmarks`` measures everything and writes the page; ``python -m benchmarks check`` compares.
 
-import importlib
-import pkgutil
+``check`` measures the ratios again and fails if one has become 1.5 times what is stored. ``--most-rows``
+leaves larger tables out.
+"""
+
+import argparse
 import sys
 
-import benchmarks
+from benchmarks import evaluate, fit, growth, peers, predict
+from benchmarks.page import write_page
+from benchmarks.ratios import Ratio, regressions, store, stored
 
 
-def main() -> None:
-    names = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
-    for name in sys.argv[1:] or [name for name in names if not name.startswith("_")]:
-        importlib.import_module(f"benchmarks.{name}").main()
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="?", choices=("all", "check"), default="all")
+    parser.add_argument("--most-rows", type=int, default=1_000_000, help="of the tables for growth")
+    options = parser.parse_args()
+    if options.what == "check":
+        worse = regressions(ratios(fit, evaluate, predict), stored())
+        print("\n".join(worse) or "no ratio has become 1.5 times worse")
+        return 1 if worse else 0
+    found = ratios(fit, evaluate, predict, peers)
+    costs = growth.measure(options.most_rows)
+    store(found)
+    write_page(found, costs)
+    return 0
+
+
+def ratios(*modules: object) -> list[Ratio]:
+    found = []
+    for module in modules:
+        for each in module.measure():  # type: ignore[attr-defined]
+            print(each, flush=True)
+            found.append(each)
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

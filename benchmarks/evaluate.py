@@ -3,35 +3,51 @@
 import numpy as np
 
 import selective_labels as sl
-from benchmarks._floor import floor_seconds, make_table, timed
-from benchmarks.scale import METRICS
+from benchmarks.floor import floor_seconds, make_table, some_probabilities
+from benchmarks.ratios import Ratio, median_ratio
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import selector_bands
 
-N_SAMPLES, N_DECISION_MAKERS, N_ROUNDS = 100_000, 100, 3
+N_SAMPLES, N_DECISION_MAKERS = 100_000, 100
+METRICS = [
+    "accuracy",
+    "error",
+    "cost",
+    "share",
+    "tpr",
+    "fpr",
+    "ppv",
+    "f1",
+    "balanced_accuracy",
+    "auc",
+    "log_loss",
+    "brier",
+    "regret",
+]
 
 
-def main() -> None:
+def measure() -> list[Ratio]:
     X, y, maker = make_table(N_SAMPLES, N_DECISION_MAKERS)
-    guess = np.exp(X[:, :3])
-    guess /= guess.sum(axis=1, keepdims=True)
+    guess = some_probabilities(X)
     data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
+    ratios = []
     for nuisance in (None, "logistic", "quadratic", "boosting"):
         settings = {"nuisance": nuisance, "n_jobs": 1, "random_state": 0}
         fit = cross_fit(data, n_bands=selector_bands(data), **settings)
-
-        def work(settings: dict = settings) -> None:
-            sl.evaluate(guess, X, y, decision_maker=maker, metric=METRICS, cost=1.0 - np.eye(3), **settings)
-
-        # Interleaved, so that a busy moment hits both.
-        times = [(timed(work)[0], floor_seconds(fit, X, y, maker)) for _ in range(N_ROUNDS)]
-        whole, floor = np.median(times, axis=0)
-        print(
-            f"evaluate  n={N_SAMPLES:,} J={N_DECISION_MAKERS} K=3  {len(METRICS)} metrics  "
-            f"{nuisance or 'chosen':10s} {whole:7.2f} s   {whole / floor:5.2f} x five bare fits of "
-            f"{fit.report.chosen} ({floor:.2f} s)"
+        ratio = median_ratio(
+            f"evaluate all metrics, n=100,000, J=100, K=3, nuisance={nuisance}, over five bare fits",
+            lambda s=settings: evaluate_all(guess, X, y, maker, **s),
+            lambda f=fit: floor_seconds(f, X, y, maker),
+            1.5 if nuisance is None else None,
+            f"chosen: {fit.report.chosen}",
         )
+        ratios.append(ratio)
+    return ratios
 
 
-if __name__ == "__main__":
-    main()
+def evaluate_all(
+    guess: np.ndarray, X: np.ndarray, y: np.ndarray, maker: np.ndarray, **settings: object
+) -> None:
+    """All metrics under the instrument."""
+    cost = 1.0 - np.eye(guess.shape[1])
+    sl.evaluate(guess, X, y, decision_maker=maker, metric=METRICS, cost=cost, **settings)

@@ -3,49 +3,81 @@
 import numpy as np
 
 import selective_labels as sl
-from benchmarks._floor import floor_seconds, make_table, timed
-from benchmarks._plain import plain_partial
+from benchmarks.floor import floor_seconds, make_table
+from benchmarks.plain import plain_partial
+from benchmarks.ratios import Ratio, median_ratio, timed
+from selective_labels.nuisance.cross_fit import cross_fit
 
-N_ROUNDS = 3
-
-
-def main() -> None:
-    against_floor(100_000, 100)
-    against_plain(10_000)
+N_SAMPLES, N_DECISION_MAKERS = 100_000, 100
 
 
-def against_floor(n_samples: int, n_decision_makers: int) -> None:
-    X, y, maker = make_table(n_samples, n_decision_makers)
-    for name, estimator in (("linear", "linear"), ("boosting", None)):
+def measure() -> list[Ratio]:
+    return [*against_floor(), choice(), against_plain(), against_labeled()]
+
+
+def against_floor() -> list[Ratio]:
+    X, y, maker = make_table(N_SAMPLES, N_DECISION_MAKERS)
+    found = []
+    for name, estimator, limit in (("linear", "linear", 2.0), ("boosting", None, 2.5)):
         clf = sl.UCLClassifier("partial", estimator, n_jobs=1, random_state=0)
-        times = []
-        for _ in range(N_ROUNDS):  # interleaved, so that a busy moment hits both
-            whole, _ = timed(lambda c=clf: c.fit(X, y, decision_maker=maker))
-            times.append((whole, floor_seconds(clf._identified.joint, X, y, maker)))
-        whole, floor = np.median(times, axis=0)
-        print(
-            f"fit  n={n_samples:,} J={n_decision_makers:,} K=3  partial {name:9s} {whole:7.2f} s   "
-            f"{whole / floor:5.2f} x five bare fits of {clf.nuisance_report_.chosen} ({floor:.2f} s)"
+        ratio = median_ratio(
+            f"fit partial {name}, n=100,000, J=100, K=3, over five bare fits of the model chosen",
+            lambda c=clf: c.fit(X, y, decision_maker=maker),
+            lambda c=clf: floor_seconds(c._identified.joint, X, y, maker),
+            limit,
         )
+        found.append(_with_remark(ratio, f"chosen: {clf.nuisance_report_.chosen}"))
+    return found
 
 
-def against_plain(n_samples: int) -> None:
-    sample = sl.datasets.make_paper_synthetic(n_samples, selection="uc", random_state=0)
+def choice() -> Ratio:
+    """What choosing costs: the fit of all that may be chosen, less that of the one that was."""
+    X, y, maker = make_table(N_SAMPLES, N_DECISION_MAKERS)
+    data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
+    settings = {"n_jobs": 1, "random_state": 0}
+    searched, fit = timed(lambda: cross_fit(data, **settings))
+    alone, _ = timed(lambda: cross_fit(data, fit.report.chosen, **settings))
+    floor = floor_seconds(fit, X, y, maker)
+    spent = max(searched - alone, 0.0)
+    losses = ", ".join(f"{name} {loss:.4f}" for name, loss in sorted(fit.report.losses.items()))
+    name = "choosing the model, n=100,000, J=100, K=3, over five bare fits of it"
+    return Ratio(name, spent / floor, spent, floor, 0.5, f"held-out losses: {losses}")
+
+
+def against_plain() -> Ratio:
+    sample = sl.datasets.make_paper_synthetic(10_000, selection="uc", random_state=0)
     test = sl.datasets.make_paper_synthetic(50_000, selection="uc", random_state=1)
     clf = sl.UCLClassifier("partial", "linear", n_jobs=1, random_state=0)
-    times = []
-    for _ in range(N_ROUNDS):
-        ours, _ = timed(lambda: clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker))
-        theirs, scores = timed(lambda: plain_partial(sample.X, sample.y, sample.decision_maker, 3))
-        times.append((ours, theirs))
-    ours, theirs = np.median(times, axis=0)
-    plain = np.column_stack([test.X, np.ones(len(test.X))]) @ scores
-    accuracies = (np.mean(test.y_true == guess) for guess in (clf.predict(test.X), plain.argmax(axis=1)))
-    print(
-        f"fit  n={n_samples:,} J=5 K=3  partial linear    {ours:7.2f} s   {theirs / ours:5.1f} x faster than "
-        f"a plain Algorithm 1 ({theirs:.1f} s); accuracies {next(accuracies):.4f} and {next(accuracies):.4f}"
+    scores: list[np.ndarray] = []
+
+    def plain() -> float:
+        taken, found = timed(lambda: plain_partial(sample.X, sample.y, sample.decision_maker, 3))
+        scores.append(found)
+        return taken
+
+    ratio = median_ratio(
+        "fit partial linear, n=10,000, J=5, K=3, over a plain Algorithm 1",
+        lambda: clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker),
+        plain,
+        1 / 20,
+    )
+    theirs = (np.column_stack([test.X, np.ones(len(test.X))]) @ scores[-1]).argmax(axis=1)
+    accuracy = [np.mean(test.y_true == guess) for guess in (clf.predict(test.X), theirs)]
+    return _with_remark(ratio, f"accuracy {accuracy[0]:.4f} against {accuracy[1]:.4f}")
+
+
+def against_labeled() -> Ratio:
+    """Beside what people do today: scikit-learn's boosting on the labeled cases alone."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    X, y, maker = make_table(N_SAMPLES, N_DECISION_MAKERS)
+    clf = sl.UCLClassifier("partial", n_jobs=1, random_state=0)
+    return median_ratio(
+        "fit partial boosting, n=100,000, J=100, K=3, over boosting of the labeled cases",
+        lambda: clf.fit(X, y, decision_maker=maker),
+        lambda: timed(lambda: HistGradientBoostingClassifier(random_state=0).fit(X[y >= 0], y[y >= 0]))[0],
     )
 
 
-if __name__ == "__main__":
-    main()
+def _with_remark(ratio: Ratio, remark: str) -> Ratio:
+    return Ratio(ratio.name, ratio.value, ratio.seconds, ratio.over, ratio.limit, remark)

@@ -24,7 +24,7 @@ OURS = Project(
     "selective_labels",
     ("hypothesis", "matplotlib.pyplot", "narwhals", "scipy.stats", "sklearn.ensemble", "sklearn.pipeline"),
 )
-ROOMS = ("identification", "nuisance", "inference", "evaluation")
+ROOMS = ("identification", "models", "nuisance", "inference", "evaluation")
 # Names alone, and how numbers look: nothing is computed there.
 NOT_COMPUTED = ("__init__.py", "display.py")
 # Tests that are nearest although they stand in another room.

@@ -1,5 +1,6 @@
 """UCLClassifier: what it predicts from known probabilities, every estimator, unseen labels, bad input."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -441,3 +443,18 @@ def test_a_callable_assignment_gets_the_frame_of_the_user():
         X, sample.y, decision_maker=sample.decision_maker, assignment=np.full((200, 4), 0.25)
     )
     assert_array_equal(by_call.predict_proba(X), by_array.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), make_pipeline(StandardScaler(), SVC(probability=True)), GaussianNB(), None],
+    ids=lambda each: type(each).__name__,
+)
+def test_the_predicted_class_has_the_highest_score(estimator):
+    """Also where a classifier makes its probabilities afterwards, and predicts without them."""
+    sample = make_decision_makers(400, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # scikit-learn is about to drop `probability`
+        clf = UCLClassifier(estimator=estimator, nuisance="logistic", random_state=0)
+        clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker)
+    assert_array_equal(clf.predict(sample.X), clf.decision_function(sample.X).argmax(axis=1))

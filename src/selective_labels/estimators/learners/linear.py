@@ -44,7 +44,9 @@ class LinearScore:
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of every class, (n_samples, n_classes)."""
-        return _with_intercept(self.scale.transform(X)) @ self.coefficients
+        scores = self.scale.transform(X) @ self.coefficients[:-1]
+        scores += self.coefficients[-1]
+        return scores
 
 
 def fit_linear(problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None) -> LinearScore:

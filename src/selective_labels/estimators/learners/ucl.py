@@ -24,7 +24,7 @@ from selective_labels.estimators.learners.neural import fit_neural
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.remembered import identify_once
 from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
-from selective_labels.estimators.learners.weighted import fit_classifier
+from selective_labels.estimators.learners.weighted import ClassifierScore, fit_classifier
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
@@ -172,8 +172,11 @@ class UCLClassifier(SelectiveClassifier):
         -------
         (n_samples,) array of classes
         """
-        chosen = self._checked_scores(X).argmax(axis=1)  # first of all, as it checks that this was fitted
-        return self.classes_[chosen]
+        check_is_fitted(self)
+        rows = read_features(self, X)
+        if isinstance(self._scores, ClassifierScore):
+            return self.classes_[self._scores.best(rows)]
+        return self.classes_[self._scores.scores(rows).argmax(axis=1)]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""

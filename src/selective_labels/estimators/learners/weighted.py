@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.support.weighting import fit_weighted
@@ -32,7 +33,7 @@ class ClassifierScore:
         seen = self.classifier.classes_
         if len(seen) == 1:
             values = np.ones((len(X), 1))
-        elif hasattr(self.classifier, "predict_proba"):
+        elif hasattr(self.classifier, "predict_proba") and not _calibrated_apart(self.classifier):
             values = self.classifier.predict_proba(X)
         elif hasattr(self.classifier, "decision_function"):
             values = self.classifier.decision_function(X)
@@ -42,6 +43,16 @@ class ClassifierScore:
         full = np.full((len(X), self.n_classes), values.min(axis=1, keepdims=True) - 1.0)
         full[:, seen] = values
         return full
+
+    def best(self, X: np.ndarray) -> np.ndarray:
+        """Class with the highest score, (n_samples,): many classifiers need no probabilities to tell."""
+        return self.classifier.predict(X)
+
+
+def _calibrated_apart(classifier: Any) -> bool:
+    """Whether probabilities are made afterwards, so that the likeliest class may not be the predicted one."""
+    last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
+    return bool(getattr(last, "probability", False))
 
 
 def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierScore:

@@ -1,9 +1,7 @@
 """The floor: five bare fits of the model that was chosen, with nothing around them."""
 
-import time
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -11,28 +9,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from benchmarks.ratios import timed
 from selective_labels.datasets import make_decision_makers
 from selective_labels.models.logistic import PooledLogistic
 from selective_labels.nuisance.cross_fit import CrossFit
 
 N_FOLDS = 5
-T = TypeVar("T")
-
-
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Processor seconds, since cores are shared, and the result."""
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
 
 
 def make_table(
-    n_samples: int, n_decision_makers: int, n_features: int = 20, random_state: int = 0
+    n_samples: int,
+    n_decision_makers: int,
+    n_features: int = 20,
+    n_classes: int = 3,
+    random_state: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cases of made-up decision-makers, with features that mean nothing added; three classes."""
-    sample = make_decision_makers(n_samples, 3, n_decision_makers, random_state=random_state)
+    """Cases of made-up decision-makers, with features that mean nothing added."""
+    sample = make_decision_makers(n_samples, n_classes, n_decision_makers, random_state=random_state)
     noise = np.random.default_rng(random_state + 1).normal(size=(n_samples, n_features - sample.X.shape[1]))
     return np.hstack([sample.X, noise]), sample.y, sample.decision_maker
+
+
+def some_probabilities(X: np.ndarray, n_classes: int = 3) -> np.ndarray:
+    """Probabilities of a classifier that nobody would use."""
+    odds = np.exp(X[:, :n_classes])
+    return odds / odds.sum(axis=1, keepdims=True)
 
 
 def floor_seconds(fit: CrossFit, X: np.ndarray, y: np.ndarray, decision_maker: np.ndarray) -> float:
