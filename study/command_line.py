@@ -141,6 +141,36 @@ def page(
         typer.echo(f"Wrote {path}.")
 
 
+@app.command(epilog="Example: python -m study coverage --out runs/coverage --jobs 2 --docs docs")
+@guarded
+def coverage(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the draws.", metavar="DIR")],
+    designs: Annotated[
+        Names, typer.Option(help="Designs, by name. Repeatable. Default: all.", show_default=False)
+    ] = None,
+    reps: Annotated[
+        int | None, typer.Option(help="Draws of each design. Default: the study's own.", min=1)
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    docs: Annotated[Path | None, typer.Option(help="Folder to write coverage.md to.", metavar="DIR")] = None,
+) -> None:
+    """Count how often intervals have the truth in them; draws are kept, and a run goes on by itself."""
+    from study.coverage.designs import DESIGNS
+    from study.coverage.run import run
+    from study.coverage.table import write_page
+
+    unknown = [name for name in designs or [] if name not in DESIGNS]
+    if unknown:
+        raise InputError(f"--designs {unknown[0]!r} is not one of {', '.join(map(repr, DESIGNS))}.")
+    run(out, designs or (), reps, jobs)
+    if docs is not None:
+        table = write_page(out, docs)
+        typer.echo(
+            f"{len(table)} cells, {int(table['below'].sum())} below their limits: {docs / 'coverage.md'}."
+        )
+
+
 def _listed(names: list[str] | None) -> list[str]:
     return [part for name in names or [] for part in name.split(",") if part]
 

@@ -1,0 +1,199 @@
+"""Laws of cases whose labels are all known to us: who decides, what they see, what is hidden."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from selective_labels.datasets import make_decision_makers
+
+METRICS = ("accuracy", "cost", "share", "tpr", "fpr", "ppv", "f1", "auc", "log_loss", "brier")
+REPEATS = 6
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Drawn cases.
+
+    Attributes
+    ----------
+    X : (n_samples, n_features) array
+    y_true : (n_samples,) int array
+    decision : (n_samples,) bool array
+    decision_maker : (n_samples,) array
+    roles : dict
+        Further keywords of `evaluate`: weights, groups, strata.
+    """
+
+    X: np.ndarray
+    y_true: np.ndarray
+    decision: np.ndarray
+    decision_maker: np.ndarray
+    roles: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def y(self) -> np.ndarray:
+        """Labels with holes."""
+        return np.where(self.decision, self.y_true, -1)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A law of cases and what is asked of them.
+
+    Attributes
+    ----------
+    name : str
+    draw : callable (n_samples, generator) -> Cases
+    n_samples : int
+    assumptions : tuple of str
+        Those that hold in it; no promise is made under others.
+    n_classes : int
+    nuisance : str or None
+    n_replications : int
+    """
+
+    name: str
+    draw: Callable[[int, np.random.Generator], Cases]
+    n_samples: int = 2000
+    assumptions: tuple[str, ...] = ("none", "instrument")
+    n_classes: int = 3
+    nuisance: str | None = "logistic"
+    n_replications: int = 500
+
+    @property
+    def metrics(self) -> list[str]:
+        """What is asked of `evaluate`."""
+        return [*METRICS, "balanced_accuracy"] if self.n_classes == 2 else list(METRICS)
+
+
+def classifier(X: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities by a fixed and imperfect model, (n_samples, n_classes)."""
+    angle = 2.0 * np.pi * np.arange(n_classes) / n_classes + 0.4
+    return softmax(X[:, :2] @ np.stack([np.cos(angle), np.sin(angle)]), axis=1)
+
+
+def of_decision_makers(n: int, rng: np.random.Generator, **law: Any) -> Cases:
+    """Cases of :func:`selective_labels.datasets.make_decision_makers`."""
+    sample = make_decision_makers(n, random_state=rng, **law)
+    return Cases(sample.X, sample.y_true, sample.decision.astype(bool), sample.decision_maker)
+
+
+def repeated(n: int, rng: np.random.Generator, **law: Any) -> Cases:
+    """Cases that come back six times, with the same features and label, to other decision-makers."""
+    once = of_decision_makers(n // REPEATS, rng, **law)
+    case = np.repeat(np.arange(len(once.y_true)), REPEATS)
+    n_makers = int(once.decision_maker.max()) + 1
+    maker = rng.integers(n_makers, size=len(case))
+    hidden = np.linspace(-1.5, 1.5, n_makers)[maker] + 0.8 * (once.y_true[case] - 1)
+    decision = rng.random(len(case)) < expit(hidden)
+    return Cases(once.X[case], once.y_true[case], decision, maker, {"groups": case})
+
+
+def assigned(n: int, rng: np.random.Generator, by: Callable[[np.ndarray], np.ndarray]) -> Cases:
+    """Eight decision-makers who get cases by a score of the features; hidden u in both laws."""
+    X = rng.normal(size=(n, 4))
+    score, hidden = by(X), rng.normal(size=n)
+    chance = softmax(1.5 * score[:, None] * np.linspace(-1.0, 1.0, 8), axis=1)
+    maker = (rng.random(n)[:, None] > chance.cumsum(axis=1)).sum(axis=1).clip(max=7)
+    truth = (rng.random(n) < expit(-2.4 * score + 1.6 * hidden)).astype(int)
+    decision = rng.random(n) < expit(np.linspace(-1.5, 1.5, 8)[maker] + 1.2 * score + hidden)
+    return Cases(X, truth, decision, maker)
+
+
+def linear(X: np.ndarray) -> np.ndarray:
+    """First feature."""
+    return X[:, 0]
+
+
+def product(X: np.ndarray) -> np.ndarray:
+    """Product of the first two features."""
+    return X[:, 0] * X[:, 1]
+
+
+def step(X: np.ndarray) -> np.ndarray:
+    """One or minus one, by steps in the first two features."""
+    return np.where(np.sin(2.5 * X[:, 0]) > 0, 1.0, -1.0) * np.where(X[:, 1] > 0, 1.0, -1.0)
+
+
+def weighted(n: int, rng: np.random.Generator) -> Cases:
+    """Decision-makers sampled at different rates, with the inverse rates as weights."""
+    rate = np.array([1.0, 1.0, 0.5, 0.125])
+    X, hidden = rng.normal(size=(n, 4)), rng.normal(size=n)
+    maker = rng.choice(4, n, p=rate / rate.sum())
+    score = product(X)
+    truth = (rng.random(n) < expit(-2.4 * score + 1.6 * hidden)).astype(int)
+    decision = rng.random(n) < expit(np.linspace(-1.5, 1.5, 4)[maker] + 1.2 * score + hidden)
+    return Cases(X, truth, decision, maker, {"sample_weight": 1.0 / rate[maker]})
+
+
+def rare(n: int, rng: np.random.Generator) -> Cases:
+    """The second of two classes has three per cent."""
+    X, hidden = rng.normal(size=(n, 4)), rng.normal(size=n)
+    maker = rng.integers(8, size=n)
+    truth = (rng.random(n) < expit(-4.4 + X[:, 0] + hidden)).astype(int)
+    decision = rng.random(n) < expit(np.linspace(-1.5, 1.5, 8)[maker] - 0.5 * X[:, 0] - hidden)
+    return Cases(X, truth, decision, maker)
+
+
+def unconfounded(n: int, rng: np.random.Generator) -> Cases:
+    """Decisions depend on features and on who decides, on nothing hidden."""
+    drawn = of_decision_makers(n, rng)
+    lenient = np.linspace(-1.0, 1.0, 8)[drawn.decision_maker]
+    decision = rng.random(n) < expit(lenient + 0.8 * drawn.X[:, 0])
+    return Cases(drawn.X, drawn.y_true, decision, drawn.decision_maker)
+
+
+def in_strata(n: int, rng: np.random.Generator) -> Cases:
+    """Two courts with shares of decision-makers and of outcomes of their own."""
+    drawn = of_decision_makers(n, rng, additive=False)
+    court = rng.integers(2, size=n)
+    first, second = np.arange(1.0, 9.0), np.arange(8.0, 0.0, -1.0)
+    maker = np.where(court == 0, rng.choice(8, n, p=first / 36.0), rng.choice(8, n, p=second / 36.0))
+    truth = np.where((court == 1) & (rng.random(n) < 0.3), 2, drawn.y_true)
+    decision = rng.random(n) < expit(np.linspace(-1.5, 1.5, 8)[maker] + 0.8 * (truth - 1))
+    return Cases(drawn.X, truth, decision, maker, {"strata": court})
+
+
+NUCEM = ("none", "instrument", "nucem")
+EDGE = partial(of_decision_makers, slack_class=2)
+DESIGNS = {
+    each.name: each
+    for each in (
+        Design("J=8, NUCEM holds", of_decision_makers, assumptions=NUCEM),
+        Design("J=8, truth on the edge", EDGE),
+        Design("J=8, not additive", partial(of_decision_makers, additive=False)),
+        Design("J=8, n=500, truth on the edge", EDGE, n_samples=500),
+        Design("J=8, all alike, truth on the edge", partial(EDGE, leniency_spread=0.0)),
+        Design("J=8, weak, NUCEM holds", partial(of_decision_makers, leniency_spread=0.1), assumptions=NUCEM),
+        Design("J=40, truth on the edge", partial(EDGE, n_decision_makers=40)),
+        Design("J=200, truth on the edge", partial(EDGE, n_decision_makers=200)),
+        Design(
+            "five classes, truth on the edge",
+            partial(of_decision_makers, n_classes=5, slack_class=2),
+            n_classes=5,
+        ),
+        Design("rare class", rare, n_classes=2),
+        Design("weights", weighted, n_classes=2),
+        Design("repeated cases", repeated),
+        Design("strata", in_strata),
+        Design("assignment linear in X", partial(assigned, by=linear), n_classes=2),
+        Design("assignment by a product", partial(assigned, by=product), n_classes=2),
+        Design(
+            "assignment by a step, n=5,000", partial(assigned, by=step), 5000, n_classes=2, n_replications=200
+        ),
+        Design("unconfounded", unconfounded, assumptions=("none", "instrument", "unconfounded")),
+        Design("J=8, truth on the edge, defaults", EDGE, nuisance=None, n_replications=200),
+        Design(
+            "assignment by a step, n=5,000, defaults",
+            partial(assigned, by=step),
+            5000,
+            n_classes=2,
+            nuisance=None,
+            n_replications=200,
+        ),
+    )
+}
