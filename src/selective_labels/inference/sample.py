@@ -16,7 +16,7 @@ from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.spread import Spread, spread_of
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
+from selective_labels.support.errors import InputError, UndefinedError
 from selective_labels.support.progress import followed
 
 ALL = "all"
@@ -57,9 +57,11 @@ class ScoredSample:
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
         weights = self.weights * rows
+        if not weights.any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
         return [functional.ends(repeat[assumption], weights) for repeat in self.repeats]
 
-    def spread(self, ends: list[Ends], rows: np.ndarray, confidence_level: float = 0.95) -> Spread:
+    def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
         """Add standard errors to ends, and take the median over repeats.
 
         Parameters
@@ -67,11 +69,14 @@ class ScoredSample:
         ends : list of pairs of estimates
             One pair for each repeat.
         rows : (n_samples,) bool array
-            The rows that they concern: how many clusters these fall into widens standard errors.
-        confidence_level : float
+            The rows that they concern: how many units these are widens standard errors.
         """
+        return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """How many independent units some rows are."""
         clusters = cluster_codes(self.cluster, self.data)
-        return spread_of(ends, rows, clusters, confidence_level)
+        return int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
 
 
 def score_sample(

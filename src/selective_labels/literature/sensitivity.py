@@ -8,11 +8,13 @@ import numpy as np
 
 from selective_labels.assumptions import Instrument, NoAssumption, Nucem, Unconfounded, named
 from selective_labels.data import SelectiveLabels, class_code, read_data
+from selective_labels.evaluation.display import units_text
 from selective_labels.evaluation.subject import read_subject
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import class_coefficients, cost_coefficients
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.estimates import mean_estimate
+from selective_labels.inference.reported import report
 from selective_labels.inference.sample import with_classes_of
 from selective_labels.inference.spread import spread_of
 from selective_labels.literature.break_even import LARGEST_GAMMA, conclude
@@ -154,7 +156,8 @@ def sensitivity_curve(
     limit = ("instrument" if data.decision_makers_given else "none") if limit is None else limit
     _check_options(metric, parameter, limit, data, compare_to)
     data = with_classes_of(data, [classifier, compare_to])
-    clusters = cluster_codes(choose_clusters(cluster, data), data)
+    cluster = choose_clusters(cluster, data)
+    clusters = cluster_codes(cluster, data)
 
     def coefficients_of(choice: Any) -> np.ndarray:
         return _coefficients(choice, data, metric, pos_label, cost)
@@ -166,11 +169,12 @@ def sensitivity_curve(
         name, threshold = f"Difference of {metric}", 0.0 if threshold is None else threshold
     grid = _grid(parameter, values)
     boxes = _boxes(data, parameter, limit, fitting)
-    inference = _Inference(coefficients, data.weights, clusters, confidence_level)
+    limits = _limits(metric, cost, compare_to is not None)
+    inference = _Inference(coefficients, data.weights, clusters, confidence_level, limits)
 
     def solve(value: float) -> tuple[float, ...]:
-        box, crossed = boxes.at(value)
-        return *inference.ends(box), crossed.mean()
+        box, contradicted = boxes.at(value)
+        return *inference.ends(box), contradicted.mean()
 
     points = np.array([solve(value) for value in grid])
     worst = inference.ends(boxes.worst)
@@ -189,7 +193,9 @@ def sensitivity_curve(
         limit=limit,
         limit_lower=worst[0],
         limit_upper=worst[1],
-        crossed=points[:, 4],
+        crossed=points[:, 5],
+        ends_crossed=points[:, 4] == 1.0,
+        units=units_text(cluster, len(np.unique(clusters)) if clusters is not None else len(data)),
         **conclude(solve, parameter, threshold, name.lower()),
     )
 
@@ -248,14 +254,21 @@ class _Inference:
     weights: np.ndarray
     clusters: np.ndarray | None
     confidence_level: float
+    limits: tuple[float, float]
 
-    def ends(self, box: ScoredBox) -> tuple[float, float, float, float]:
-        """Lower and upper end, and the interval for the parameter."""
+    def ends(self, box: ScoredBox) -> tuple[float, float, float, float, bool]:
+        """Lower and upper end, the interval for the parameter, and whether the ends crossed."""
         low, high = (mean_estimate(scores, self.weights) for scores in linear_scores(box, self.coefficients))
         everybody = np.ones(len(self.weights), dtype=bool)
-        spread = spread_of([(low, high)], everybody, self.clusters, self.confidence_level)
-        interval = spread.parameter_interval(self.confidence_level)
-        return spread.lower, spread.upper, interval.lower, interval.upper
+        spread = spread_of([(low, high)], everybody, self.clusters, self.weights)
+        found = report(spread, "parameter", self.confidence_level, self.limits)
+        return found.lower, found.upper, *found.interval, found.crossed
+
+
+def _limits(metric: str, cost: Any, difference: bool) -> tuple[float, float]:
+    """Possible values of the metric, or of the difference of two."""
+    low, high = (float(np.min(cost)), float(np.max(cost))) if metric == "cost" else (0.0, 1.0)
+    return (low - high, high - low) if difference else (low, high)
 
 
 def _coefficients(choice: Any, data: SelectiveLabels, metric: str, pos_label: Any, cost: Any) -> np.ndarray:
