@@ -18,7 +18,7 @@ from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends, Evidence, outer_difference
 from selective_labels.inference.estimates import Estimate, mean_estimate
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, UndefinedError
 
@@ -47,6 +47,7 @@ def compare(
     cluster: str | None = None,
     pos_label: Any = None,
     cost: ArrayLike | None = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     propensity: str = "shares",
     cv: Any = 5,
@@ -74,7 +75,7 @@ def compare(
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     interval, confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
-    pos_label, cost, nuisance, propensity, cv, n_repeats, n_jobs, random_state
+    pos_label, cost, label_range, nuisance, propensity, cv, n_repeats, n_jobs, random_state
         As in `evaluate`. Against "human", `pos_label` (default: the last class) is the failure.
 
     Returns
@@ -121,7 +122,7 @@ def compare(
         random_state=random_state,
         propensity=propensity,
     )
-    sample = score_sample(data, [a, b], assumption, cluster, fitting)
+    sample = score_sample(data, [a, b], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")
     first = read_subject(a, sample.data, "a")

@@ -17,7 +17,7 @@ from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.ends import Ends, Functional, outer_difference
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, UndefinedError
 
@@ -41,6 +41,7 @@ def evaluate(
     by: Any = None,
     pos_label: Any = None,
     cost: ArrayLike | None = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     propensity: str = "shares",
     cv: Any = 5,
@@ -102,6 +103,9 @@ def evaluate(
         The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration". Default: the last.
     cost : (n_classes, n_classes) array, optional
         C[true, predicted] over the sorted classes, for "cost".
+    label_range : pair (lowest, highest)
+        What is known of P(label = k | features, hidden features): numbers, arrays per class, or callables of
+        the coded features. Bounds lie within it; values under point assumptions do not use it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`.
     propensity : "shares" or "model"
@@ -146,7 +150,7 @@ def evaluate(
         random_state=random_state,
         propensity=propensity,
     )
-    sample = score_sample(data, [classifier], assumption, cluster, fitting)
+    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
     cells = None if by is None else _read_subgroups(by, len(sample.data))
