@@ -119,7 +119,7 @@ def _headline(result: "Estimated") -> str:
 def _lines(result: "Estimated") -> list[str]:
     lines = [
         *([_interval_text(result)] if result.ci_lower == result.ci_lower else []),
-        *_notes(result),
+        *notes_of(result),
         assumption_text(result.assumption),
         f"Sample: {sample_text(result.sample)}",
     ]
@@ -134,7 +134,8 @@ def _interval_text(result: "Estimated") -> str:
     )
 
 
-def _notes(result: "Estimated") -> list[str]:
+def notes_of(result: "Estimated") -> list[str]:
+    """Say what is missing, and why, and what makes a number less certain than it looks."""
     notes = []
     if result.reason is not None:
         missing = "No interval" if result.defined else "No value"
@@ -182,7 +183,7 @@ def _footer(results: "Evaluations") -> list[str]:
     ]
     lines += [f"Sample{whom}: {sample_text(sample)}" for whom, sample in samples.items()]
     for item in items:
-        lines += [f"{item.title} ({item.assumption}): {note}" for note in _notes(item)]
+        lines += [f"{item.title} ({item.assumption}): {note}" for note in notes_of(item)]
     return lines
 
 
