@@ -94,19 +94,17 @@ def test_a_subgroup_without_a_value_leaves_the_others_alone():
     rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
     part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"])
-    found = {(each["metric"], each["subgroup"]): each["lower"] for each in part.content[0]["evaluations"]}
-    assert set(found) == {
-        ("accuracy", "calm"),
-        ("accuracy", "some"),
-        ("accuracy", "most"),
-        ("tpr", "some"),
-        ("tpr", "most"),
-    }
-    for (metric, label), value in found.items():
+    found = {(each["metric"], each["subgroup"]): each for each in part.content[0]["evaluations"]}
+    assert len(found) == 2 * 3
+    nothing = found.pop(("tpr", "calm"))
+    assert (nothing["lower"], nothing["ci_upper"]) == (None, None)
+    assert nothing["reason"].startswith("metric 'tpr' is not defined")
+    gap = next(each for each in part.content[0]["gaps"] if each["metric"] == "tpr" and each["lower"] is None)
+    assert "not defined" in gap["reason"]
+    for (metric, label), each in found.items():
         rows = (mood == label) & ((y == 1) | (metric == "accuracy"))
-        assert value == pytest.approx(np.mean(rule.codes[rows] == y[rows]))
-    assert len(part.notes) == 1
-    assert part.notes[0].startswith("mood, calm. Left out: metric 'tpr'")
+        assert each["lower"] == pytest.approx(np.mean(rule.codes[rows] == y[rows]))
+    assert part.notes == ()
 
 
 @pytest.mark.parametrize(

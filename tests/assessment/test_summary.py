@@ -16,11 +16,13 @@ DATA = {"n_cases": 1000, "n_labeled": 400, "labeled_share": 0.4, "n_decision_mak
 FREE = ("The question:", "Among the labeled cases alone", "“Yours” and “Ours” predict the same")
 
 
-def result(assumption, lower, upper, **others):
-    ends = {"lower": lower, "upper": upper, "ci_lower": lower - 0.02, "ci_upper": upper + 0.02}
-    return (
-        {"metric": "accuracy", "assumption": assumption, "n": 1000, "confidence_level": 0.95} | ends | others
-    )
+def result(assumption, low, high, **others):
+    ends = {"lower": low, "upper": high, "ci_lower": low - 0.02, "ci_upper": high + 0.02}
+    what = {"metric": "accuracy", "assumption": assumption, "n": 1000, "confidence_level": 0.95}
+    return what | {"crossed": False, "reason": None} | ends | others
+
+
+EMPTY = dict.fromkeys(("lower", "upper", "ci_lower", "ci_upper")) | {"crossed": True, "reason": "They cross."}
 
 
 def sections(verdict="undecided", difference=(-0.05, 0.04), disagreement=0.2, **evaluation):
@@ -104,7 +106,7 @@ def test_rules_that_never_differ_are_not_compared():
 
 
 def test_an_empty_interval_speaks_against_the_assumption():
-    summary = summarise(DATA, sections(ci_lower=0.7, ci_upper=0.6), LOTTERY)
+    summary = summarise(DATA, sections(**EMPTY), LOTTERY)
     assert "no value is left" in text_of(summary)
     assert "55%" not in text_of(summary)
 
@@ -112,10 +114,20 @@ def test_an_empty_interval_speaks_against_the_assumption():
 def test_an_empty_difference_names_no_winner():
     found = sections()
     for each in found["comparison"]["results"]:
-        each.update(ci_lower=0.02, ci_upper=-0.01)
+        each.update(EMPTY)
     text = text_of(summarise(DATA, found, LOTTERY))
     assert "no value is left for the difference" in text
     assert "percentage points" not in text
+
+
+def test_without_an_interval_nothing_is_claimed_and_the_reason_stands_there():
+    none = {"ci_lower": None, "ci_upper": None, "reason": "an interval needs five cases or more."}
+    found = sections(**none)
+    for each in found["comparison"]["results"]:
+        each.update(none)
+    text = text_of(summarise(DATA, found, LOTTERY))
+    assert "How often “Yours” is right cannot be said: an interval needs five cases or more." in text
+    assert "Which of “Yours” and “Ours” is right more often cannot be said" in text
 
 
 def test_a_missing_section_makes_no_claim():

@@ -265,3 +265,31 @@ def test_every_command_has_help_with_an_example(run):
 
 def test_the_version_is_told(run):
     assert run("--version").stdout.strip() == version("selective-labels")
+
+
+def test_a_metric_without_a_value_in_one_subgroup_leaves_the_others_alone(run, cases, tmp_path):
+    """Two cases without a flagged one among them: no predictive value there, and no interval of two rows."""
+    table = cases.assign(kind=["rare" if row < 2 else "common" for row in range(len(cases))])
+    table.loc[table["kind"] == "rare", "guess"] = "no"
+    table.to_csv("some.csv", index=False)
+    command = (
+        "evaluate",
+        "some.csv",
+        *ROLES,
+        *QUICK,
+        "--predictions",
+        "guess",
+        "--features",
+        "age",
+        "--by",
+        "kind",
+    )
+    command += ("--metric", "ppv", "--metric", "accuracy", "--assumption", "none")
+    document = as_json(run(*command, "--format", "json"), "evaluate")
+    found = {(each["metric"], each["subgroup"]): each for each in document["evaluations"]}
+    assert found["ppv", "rare"]["lower"] is None
+    assert "metric 'ppv' is not defined" in found["ppv", "rare"]["reason"]
+    assert found["ppv", "common"]["ci_lower"] is not None
+    assert "five cases or more" in found["accuracy", "rare"]["reason"]
+    text = " ".join(run(*command).stdout.split())
+    assert "No value: metric 'ppv' is not defined under assumption 'none'" in text

@@ -75,21 +75,24 @@ def test_empty_interval_speaks_against_the_assumption(one):
     crossed = Evaluation(
         metric="accuracy",
         assumption="instrument",
-        lower=0.7,
-        upper=0.5,
-        ci_lower=0.65,
-        ci_upper=0.55,
+        lower=np.nan,
+        upper=np.nan,
+        ci_lower=np.nan,
+        ci_upper=np.nan,
         interval="parameter",
         confidence_level=0.95,
         sample=Sample(100, 50, 2, "groups", 20, 0.2),
         standard_errors=(0.02, 0.02),
         correlation=0.0,
         limits=(0.0, 1.0),
+        crossed=True,
+        reason="the ends cross by more than noise explains.",
     )
     assert crossed.empty
-    assert "the assumption does not fit the data" in repr(crossed)
+    assert "accuracy: no value" in repr(crossed)
+    assert "No value: the ends cross by more than noise explains." in repr(crossed)
     assert "weights reached their limit in 20% of the rows" in repr(crossed)
-    assert "20 clusters (groups)" in repr(crossed)
+    assert "20 clusters (groups: rows of one group are not independent)" in repr(crossed)
     assert not one.empty
 
 

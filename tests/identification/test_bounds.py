@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels.identification import Bounds, as_label_range, raw_bounds, realizable, repair
+from tests.reference.latent_models import random_label_range
 
 X = np.zeros((4, 2))
 
@@ -198,3 +201,18 @@ def in_one_row(values):
 def test_label_range_errors_name_the_argument(label_range):
     with pytest.raises(ValueError, match=r"^label_range must"):
         as_label_range(label_range, X, 2)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_bounds_never_leave_the_label_range(seed, n_classes):
+    """Whatever was estimated: also where the rows contradict the range, and are said to have crossed."""
+    rng = np.random.default_rng(seed)
+    lowest, highest = random_label_range(rng, n_classes)
+    joints = rng.dirichlet(np.full(n_classes + 1, 0.5), size=(3, 20))
+    mended, repaired = repair(raw_bounds(joints, lowest, highest), lowest, highest)
+    assert (mended.lower >= lowest - 1e-9).all()
+    assert (mended.upper <= highest + 1e-9).all()
+    assert not mended.crossed.any()
+    again, _ = repair(raw_bounds(joints), 0.0, 1.0)
+    inside = ~repaired & (again.lower >= lowest).all(axis=1) & (again.upper <= highest).all(axis=1)
+    assert (mended.lower[inside] >= again.lower[inside] - 1e-9).all(), "a range never widens"

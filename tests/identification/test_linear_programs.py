@@ -25,6 +25,7 @@ from tests.reference.linear_programs import (
     largest_regrets,
     lottery,
     minima,
+    over_hidden_features,
     over_response_types,
     smallest_regrets,
 )
@@ -182,3 +183,19 @@ def test_decided_rows_have_no_worst_case_regret(label_range, request):
         assert ((worst_case_costs(problems.bounds).min(axis=1) <= 1e-9) == rows).all()
         n_decided += rows.sum()
     assert 50 < n_decided < 950, "both kinds of rows must occur"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_with_a_label_range_are_those_of_a_program_over_hidden_features(seed):
+    """Two classes, at most four decision-makers: sharp, and never outside the range."""
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(rng.uniform(0.0, 1.0, 2))
+    ends = np.array([1 - high, low]), np.array([1 - low, high])
+    model = random_model(rng, 2, int(rng.integers(1, 5)), 4, *ends)
+    bounds = realizable(raw_bounds(model.stream, *ends))
+    smallest, largest = (
+        sign * minima([over_hidden_features(model.joint, sign, low, high)])[0] for sign in (1.0, -1.0)
+    )
+    np.testing.assert_allclose([bounds.lower[0, 1], bounds.upper[0, 1]], [smallest, largest], atol=1e-8)
+    assert (bounds.lower >= ends[0] - 1e-12).all()
+    assert (bounds.upper <= ends[1] + 1e-12).all()

@@ -135,7 +135,7 @@ def test_pooled_decision_makers_are_chosen_off_fold():
 @given(st.integers(0, 10_000))
 def test_curve_rises_and_stays_below_acceptance(seed):
     score, y, maker, _, _ = draw(seed, n_samples=60)
-    curve = contraction(score, y, decision_maker=maker, pos_label=0)
+    curve = contraction(score, y, decision_maker=maker, pos_label=0, min_cases=2)
     assert (np.diff(curve.lower) >= 0).all()
     assert (curve.lower <= curve.x + 1e-12).all()  # failures are accepted cases
     assert ((curve.ci_lower <= curve.lower + 1e-12) & (curve.lower <= curve.ci_upper + 1e-12)).all()
@@ -185,3 +185,16 @@ def test_bad_input_gets_one_clear_sentence(change, message):
     arguments = {"score": score, "y": y, "decision_maker": maker} | change
     with pytest.raises(ValueError, match=message):
         contraction(**arguments)
+
+
+def test_four_cases_do_not_make_the_most_lenient():
+    """Somebody who accepted all of four cases is not taken; the result says who may be."""
+    score, y, maker, _, _ = draw(0)
+    maker, y = maker.copy(), y.copy()
+    maker[:4], y[:4] = 9, 1
+    curve = contraction(score, y, decision_maker=maker)
+    assert curve.decision_makers.tolist() == [3]
+    assert "the most lenient decision-maker with 30 cases or more (3)" in str(curve)
+    assert contraction(score, y, decision_maker=maker, min_cases=4).decision_makers.tolist() == [9]
+    with pytest.raises(ValueError, match=r"no decision-maker has min_cases=500 cases .* pool=0\.1"):
+        contraction(score, y, decision_maker=maker, min_cases=500)

@@ -133,7 +133,8 @@ def test_rates_are_one_joint_law():
     assert_allclose(share.sum(), 1.0)
     assert_allclose((share * tpr + (1 - share) * fpr)[known], predicted[known])  # P(t=k), which is known
     assert_allclose(np.nansum(share * tpr), result.accuracy.estimate)
-    assert ((result.table["estimate"] >= 0) & (result.table["estimate"] <= 1)).all()
+    estimates = result.table["estimate"].dropna()  # a rate among nobody is NaN
+    assert ((estimates >= 0) & (estimates <= 1)).all()
 
 
 def test_coherent_is_the_nearest_joint_law():
@@ -291,3 +292,42 @@ def test_strata_without_common_decision_makers_are_refused():
     prediction, y, maker, _, _ = draw(0, n_samples=2000)
     with pytest.raises(ValueError, match="into 2 sets that share no stratum"):
         extrapolate(prediction, y, decision_maker=maker, strata=maker % 2, n_draws=5)
+
+
+def test_few_cases_of_each_do_not_draw_the_slope_to_zero():
+    """Sixty decision-makers with 40 cases each: a third of the variance of their rates is noise.
+
+    Means over 60 samples; the regression on the rates themselves misses the truth by more than five errors.
+    """
+    misses, naive, covered, n_repeats = [], [], 0, 60
+    for seed in range(n_repeats):
+        rng = np.random.default_rng(seed)
+        maker = np.repeat(np.arange(60), 40)
+        v, leniency = rng.random(2400), rng.uniform(0.3, 0.7, 60)[maker]
+        y_true = (rng.random(2400) < 0.1 + 0.6 * v).astype(int)
+        y = np.where(v <= leniency, y_true, -1)
+        result = extrapolate(np.ones(2400, int), y, decision_maker=maker, n_draws=30, random_state=0)
+        misses.append(result.share.estimate - 0.4)
+        raw = value_at_one(result.leniency, result.means, np.bincount(maker[y >= 0]), "linear")[1]
+        naive.append(raw - 0.4)
+        covered += not (result.share.ci_lower > 0.4 or result.share.ci_upper < 0.4)
+    error = np.std(misses) / np.sqrt(n_repeats)
+    assert abs(np.mean(misses)) < LIMIT * error
+    assert np.mean(naive) < -LIMIT * np.std(naive) / np.sqrt(n_repeats)
+    assert covered / n_repeats > 0.95 - LIMIT * np.sqrt(0.95 * 0.05 / n_repeats)
+
+
+def test_rates_that_are_mostly_noise_get_no_interval():
+    """Five cases each: the result gives the reliability, refuses the interval and says so."""
+    rng = np.random.default_rng(0)
+    maker = np.repeat(np.arange(80), 5)
+    y = np.where(rng.random(400) < 0.5, rng.integers(2, size=400), -1)
+    result = extrapolate(np.ones(400, int), y, decision_maker=maker, n_draws=10, random_state=0)
+    assert result.reliability < 0.6
+    assert np.isnan([result.share.ci_lower, result.share.ci_upper]).all()
+    assert "there is no interval" in str(result)
+    many = np.repeat(np.arange(4), 2000)
+    y = np.where(rng.random(8000) < np.linspace(0.3, 0.9, 4)[many], rng.integers(2, size=8000), -1)
+    result = extrapolate(np.ones(8000, int), y, decision_maker=many, n_draws=10, random_state=0)
+    assert result.reliability > 0.99
+    assert "100% of its variance is not noise" in str(result)

@@ -454,3 +454,27 @@ def test_parameters_of_the_boxes_are_checked():
         outcome_box(scores, scores, 0.5)
     with pytest.raises(ValueError, match=r"kappa=0\.3 must lie between"):
         slope_box(scores, np.ones(1), 0.3)
+
+
+@pytest.mark.parametrize("parameter", ["gamma", "kappa"])
+@pytest.mark.parametrize("seed", range(4))
+def test_ends_come_in_order_on_samples_so_small_that_they_cross(seed, parameter):
+    sample = make_decision_makers(90, n_classes=2, n_decision_makers=3, random_state=seed)
+    curve = sensitivity_curve(
+        (sample.X[:, 0] < 0).astype(int),
+        sample.X,
+        sample.y,
+        decision_maker=sample.decision_maker,
+        parameter=parameter,
+        groups=np.arange(90) // 2,
+        nuisance="logistic",
+        threshold=0.5,
+        random_state=seed,
+    )
+    there = ~np.isnan(curve.lower)
+    assert (curve.ends_crossed | there).all(), "NaN only where the ends crossed"
+    numbers = np.array([curve.ci_lower, curve.lower, curve.upper, curve.ci_upper])[:, there]
+    assert (np.diff(numbers, axis=0) >= 0.0).all()
+    assert (numbers >= 0.0).all()
+    assert (numbers <= 1.0).all()
+    assert "standard errors by 45 clusters (groups: rows of one group are not independent)" in str(curve)

@@ -20,7 +20,7 @@ FIT = cross_fit(DATA, "logistic", cv=3, random_state=0)
 
 def bounds_by_hand(joint, noise, label_range=(0.0, 1.0)):
     raw = raw_bounds(shrink_across_decision_makers(joint, noise), *label_range)
-    return repair(raw)[0]
+    return repair(raw, *label_range)[0]
 
 
 def assert_equal(found: Bounds, expected: Bounds) -> None:

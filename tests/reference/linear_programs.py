@@ -59,13 +59,17 @@ def over_response_types(coefficients, joint):
 
 
 class LabelRangeSet:
-    """The set {η : p_kz + a_k (1-λ_z) <= η_k <= p_kz + b_k (1-λ_z) for every z, Σ_k η_k = 1} of one row."""
+    """The set of one row with a label range.
+
+    {η : a_k <= η_k <= b_k, p_kz + a_k (1-λ_z) <= η_k <= p_kz + b_k (1-λ_z) for every z, Σ_k η_k = 1}
+    """
 
     def __init__(self, joint, lowest, highest):
         self.n_classes = joint.shape[1] - 1
-        eye = np.tile(np.eye(self.n_classes), (joint.shape[0], 1))
-        least = (joint[:, 1:] + lowest * joint[:, :1]).ravel()
-        most = (joint[:, 1:] + highest * joint[:, :1]).ravel()
+        eye = np.tile(np.eye(self.n_classes), (joint.shape[0] + 1, 1))
+        own = [np.broadcast_to(end, self.n_classes) for end in (lowest, highest)]
+        least = np.append((joint[:, 1:] + lowest * joint[:, :1]).ravel(), own[0])
+        most = np.append((joint[:, 1:] + highest * joint[:, :1]).ravel(), own[1])
         self.at_most = (np.vstack([-eye, eye]), np.append(-least, most))
 
     def smallest(self, coefficients):
@@ -79,6 +83,20 @@ class LabelRangeSet:
         at_most = (np.vstack([matrix, contrasts]), np.append(self.at_most[1], np.zeros(self.n_classes)))
         equal = (np.append(np.ones(self.n_classes), 0.0)[None], np.ones(1))
         return Program(np.append(np.zeros(self.n_classes), 1.0), equal, at_most)
+
+
+def over_hidden_features(joint, coefficient, lowest, highest):
+    """Smallest coefficient · P(Y*=1) of two classes, hidden features u with P(Y*=1 | u) in [lowest, highest].
+
+    The variables are the mass of each vector of decisions among features with each of the two extreme
+    probabilities: what lies between is a mixture of these. Nothing else is assumed.
+    """
+    responses = np.array(list(product([0.0, 1.0], repeat=len(joint))))
+    chances = np.repeat([lowest, highest], len(responses))
+    decided = np.tile(responses, (2, 1)).T  # (decision-makers, variables)
+    equal = np.vstack([decided * chances, decided * (1 - chances), np.ones(len(chances))])
+    values = np.concatenate([joint[:, 2], joint[:, 1], [1.0]])
+    return Program(coefficient * chances, (equal, values), _nothing(len(chances)))
 
 
 def largest_regrets(sets, cost):

@@ -73,6 +73,10 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "cluster": None,
         "n_clusters": 3000,
         "clipped_share": 0.0,
+        "crossed": False,
+        "exact": False,
+        "reason": None,
+        "n_effective": 2800.0,
     }
 
 

@@ -42,16 +42,16 @@ def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **
                 {"x": x, "lower": lower, "upper": upper, "ci_lower": ci_lower, "ci_upper": ci_upper}
                 for x, lower, upper, ci_lower, ci_upper in _points(curve)
             ],
-            "limit": [curve.limit_lower, curve.limit_upper],
+            "limit": plain([curve.limit_lower, curve.limit_upper]),
             "threshold": curve.threshold,
             "break_even": plain(curve.break_even),
         }
     )
 
 
-def _points(curve: SensitivityCurve) -> list[list[float]]:
+def _points(curve: SensitivityCurve) -> list[list[float | None]]:
     columns = (curve.x, curve.lower, curve.upper, curve.ci_lower, curve.ci_upper)
-    return np.column_stack(columns).tolist()
+    return [plain(point) for point in np.column_stack(columns).tolist()]
 
 
 def _meaning(title: str) -> str:

@@ -10,6 +10,7 @@ from selective_labels.assessment.wording import (
     UNDER,
     capital,
     is_empty,
+    missing,
     percent,
     percent_range,
     points_range,
@@ -84,6 +85,8 @@ def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | 
         )
     if is_empty(found):
         return f"The numbers contradict themselves {UNDER[basis.given]}: do not rely on it here."
+    if found["lower"] is None:
+        return f"How often “{rule['name']}” is right cannot be said: {found['reason']}"
     share = f"“{rule['name']}” is right in {percent_range(*_ends(found))} of all cases"
     if basis.given == "all seen":
         return f"{capital(IF[basis.given])}, {share}."
@@ -130,6 +133,9 @@ def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
             f"{under}, no value is left for how often “{rule['name']}” is right: the data contradict this "
             "assumption, and the numbers that use it should not be used."
         )
+    reason = missing(found)
+    if reason is not None:
+        return f"How often “{rule['name']}” is right cannot be said: {reason}"
     return (
         f"{under}, “{rule['name']}” is right in {percent_range(*_ends(found))} of all cases; allowing also "
         f"for the play of chance in {found['n']:,} cases, in "
@@ -163,6 +169,9 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
             f"{under}, no value is left for the difference between “{result['a']}” and “{result['b']}”: the "
             f"data contradict this assumption. {differ}"
         ]
+    reason = missing(result)
+    if reason is not None:
+        return [f"Which of “{result['a']}” and “{result['b']}” is right more often cannot be said: {reason}"]
     if result["verdict"] == "undecided":
         return [
             f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” is right more often: "
@@ -194,5 +203,4 @@ def _unsaid(basis: Basis) -> list[str]:
 
 
 def _ends(found: dict[str, Any]) -> tuple[float, float]:
-    """Ends that cross by noise are shown the right way round."""
-    return min(found["lower"], found["upper"]), max(found["lower"], found["upper"])
+    return found["lower"], found["upper"]

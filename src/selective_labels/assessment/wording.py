@@ -61,8 +61,13 @@ def points_range(low: float, high: float) -> str:
 
 
 def is_empty(result: dict[str, Any]) -> bool:
-    """Whether the confidence interval holds no value: the assumption does not fit the data."""
-    return bool(result["ci_lower"] > result["ci_upper"])
+    """Whether no value is left because the ends cross: the assumption does not fit the data."""
+    return bool(result["crossed"]) and result["lower"] is None
+
+
+def missing(result: dict[str, Any]) -> str | None:
+    """Why there is no interval to speak of, if there is none."""
+    return None if result["ci_lower"] is not None else str(result["reason"])
 
 
 def capital(text: str) -> str:

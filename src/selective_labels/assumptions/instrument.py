@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
 from selective_labels.assumptions.permission import Permission
+from selective_labels.nuisance.label_range import ranged_envelope_scores
 from selective_labels.nuisance.score_formulas import Rows, Scores, envelope_scores
 
 
@@ -35,7 +36,9 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.envelope_scores`."""
+        """See :func:`selective_labels.nuisance.score_formulas.envelope_scores`; a label range is used."""
+        if rows.label_range is not None:
+            return ranged_envelope_scores(rows, rows.label_range, overlap)
         return envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.permission import Permission
+from selective_labels.nuisance.label_range import ranged_manski_scores
 from selective_labels.nuisance.score_formulas import Rows, Scores, manski_scores
 
 
@@ -26,7 +27,9 @@ class NoAssumption(Assumption):
     identifies_value = False
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.manski_scores`."""
+        """See :func:`selective_labels.nuisance.score_formulas.manski_scores`; a label range is used."""
+        if rows.label_range is not None:
+            return ranged_manski_scores(rows, rows.label_range)
         return manski_scores(rows.y, rows.labeled)
 
     def permission(self, findings: Findings, given: str) -> Permission:

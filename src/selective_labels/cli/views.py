@@ -14,7 +14,7 @@ from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
-from selective_labels.evaluation.display import assumption_text
+from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
 from selective_labels.support.words import several
 from selective_labels.tables import PreparedTable
@@ -175,7 +175,8 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
     )
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
     assumed = map(assumption_text, dict.fromkeys(each.assumption for each in results))
-    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *assumed, *notes]
+    said = _said([*results, *gaps])
+    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
 
 
@@ -189,6 +190,7 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
     parts = [
         *_data_parts(loaded.prepared),
         _intervals([result]),
+        *_said([result]),
         assumption_text(result.assumption),
         *result.remarks[1:],
         *notes,
@@ -219,15 +221,24 @@ def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
             (
                 each.title,
                 each.assumption,
-                number(each.lower),
-                number(each.upper),
-                f"[{number(each.ci_lower)}, {number(each.ci_upper)}]" + (" empty" if each.empty else ""),
+                number(each.lower) if each.defined else "none",
+                number(each.upper) if each.defined else "none",
+                f"[{number(each.ci_lower)}, {number(each.ci_upper)}]"
+                if np.isfinite(each.ci_lower)
+                else "none",
             )
             for each in results
         ),
         right="lower upper",
         limit=200,
     )
+
+
+def _said(results: list[Evaluation] | list[Comparison]) -> list[str]:
+    """What the numbers cannot say for themselves: why one is missing, and what is independent."""
+    units = dict.fromkeys(units_text(each.sample.cluster, each.sample.n_clusters) for each in results)
+    notes = [f"{each.title} ({each.assumption}): {note}" for each in results for note in notes_of(each)]
+    return [*notes, *(f"Units: {each}." for each in units if each)]
 
 
 def _plain_rows(rows: list[dict[Any, Any]]) -> list[dict[str, Any]]:

@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import class_code, read_data
+from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.results import Comparison, estimated
+from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends, Evidence, outer_difference
 from selective_labels.inference.estimates import Estimate, mean_estimate
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.reported import Basis, check_interval
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, UndefinedError
 
@@ -45,6 +47,7 @@ def compare(
     cluster: str | None = None,
     pos_label: Any = None,
     cost: ArrayLike | None = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     propensity: str = "shares",
     cv: Any = 5,
@@ -72,7 +75,7 @@ def compare(
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     interval, confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
-    pos_label, cost, nuisance, propensity, cv, n_repeats, n_jobs, random_state
+    pos_label, cost, label_range, nuisance, propensity, cv, n_repeats, n_jobs, random_state
         As in `evaluate`. Against "human", `pos_label` (default: the last class) is the failure.
 
     Returns
@@ -119,7 +122,7 @@ def compare(
         random_state=random_state,
         propensity=propensity,
     )
-    sample = score_sample(data, [a, b], assumption, cluster, fitting)
+    sample = score_sample(data, [a, b], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")
     first = read_subject(a, sample.data, "a")
@@ -244,13 +247,16 @@ def compare_sample(
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
     """Bound a difference on rows that are scored already."""
+    everybody = np.ones(len(sample.data), dtype=bool)
+    how = assumption, everybody, interval, confidence_level
+    check_interval(interval, confidence_level)
     try:
         ends = [contest.ends(repeat[assumption], sample.weights) for repeat in sample.repeats]
     except UndefinedError as error:
-        raise UndefinedError(f"metric {contest.metric!r} is not defined: {error}", "metric") from None
-    everybody = np.ones(len(sample.data), dtype=bool)
-    spread = sample.spread(ends, everybody, confidence_level)
-    shared = estimated(sample, spread, assumption, everybody, interval, confidence_level, contest.limits)
+        reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
+        shared = undefined(sample, reason, *how, contest.limits)
+    else:
+        shared = estimated(sample, Basis(sample.spread(ends, everybody), contest.limits), *how)
     return Comparison(
         metric=contest.metric,
         **shared,
@@ -266,10 +272,12 @@ def compare_sample(
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:
-    # An empty interval speaks against the assumption, not for one of the two.
-    if ci_lower > ci_upper or ci_lower <= 0.0 <= ci_upper:
-        return "undecided"
-    return "a" if (ci_lower > 0.0) == greater_is_better else "b"
+    # Without an interval (NaN) nothing is decided.
+    if ci_lower > 0.0:
+        return "a" if greater_is_better else "b"
+    if ci_upper < 0.0:
+        return "b" if greater_is_better else "a"
+    return "undecided"
 
 
 def _disagreement(first: Subject, second: Subject) -> Array:

@@ -14,6 +14,8 @@ INTERVAL_TEXTS = {
     "set": "covers the whole identified interval",
 }
 LARGE_CLIPPED_SHARE = 0.05
+# Below about ten, Student's factor is a rough guide.
+FEW_UNITS = 10
 HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
 
 
@@ -88,12 +90,27 @@ def sample_text(sample: "Sample") -> str:
     share = sample.n_labeled / sample.n
     makers = f"{sample.n_decision_makers:,} decision-maker{'s' if sample.n_decision_makers > 1 else ''}"
     text = f"{sample.n:,} cases, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
-    if sample.cluster is not None:
-        text += f"; standard errors by {sample.n_clusters:,} clusters ({sample.cluster})"
-    return text + "."
+    units = units_text(sample.cluster, sample.n_clusters)
+    return f"{text}; {units}." if units else f"{text}."
+
+
+def units_text(cluster: str | None, n_clusters: int) -> str:
+    """Say what standard errors take as independent, where it is not every row.
+
+    Examples
+    --------
+    >>> units_text("groups", 1200)
+    'standard errors by 1,200 clusters (groups: rows of one group are not independent)'
+    """
+    if cluster is None:
+        return ""
+    why = ": rows of one group are not independent" if cluster == "groups" else ""
+    return f"standard errors by {n_clusters:,} clusters ({cluster}{why})"
 
 
 def _headline(result: "Estimated") -> str:
+    if not result.defined:
+        return f"{result.title}: no value"
     if result.lower == result.upper:
         return f"{result.title}: {_number(result.lower)}"
     return f"{result.title}: between {_number(result.lower)} and {_number(result.upper)}"
@@ -101,21 +118,36 @@ def _headline(result: "Estimated") -> str:
 
 def _lines(result: "Estimated") -> list[str]:
     lines = [
-        f"{_percent(result)} interval: {_interval(result)}; it {INTERVAL_TEXTS[result.interval]} "
-        f"with probability {result.confidence_level:.4g}.",
-        *_notes(result),
+        *([_interval_text(result)] if result.ci_lower == result.ci_lower else []),
+        *notes_of(result),
         assumption_text(result.assumption),
         f"Sample: {sample_text(result.sample)}",
     ]
     return [*result.remarks, *lines]
 
 
-def _notes(result: "Estimated") -> list[str]:
+def _interval_text(result: "Estimated") -> str:
+    exact = "exact, " if result.exact else ""
+    return (
+        f"{_percent(result)} interval: {_interval(result)}; {exact}it "
+        f"{INTERVAL_TEXTS[result.interval]} with probability {result.confidence_level:.4g}."
+    )
+
+
+def notes_of(result: "Estimated") -> list[str]:
+    """Say what is missing, and why, and what makes a number less certain than it looks."""
     notes = []
-    if result.empty:
-        notes.append("The interval is empty: the assumption does not fit the data.")
-    elif result.lower > result.upper:
-        notes.append("The ends cross: noise, or an assumption that does not fit the data.")
+    if result.reason is not None:
+        missing = "No interval" if result.defined else "No value"
+        notes.append(f"{missing}: {result.reason}")
+    if result.crossed and result.defined:
+        notes.append(
+            "The ends crossed and were set to where they meet: noise, or an assumption that does not fit the "
+            "data."
+        )
+    number = result.sample.n_effective
+    if not result.exact and number < FEW_UNITS:
+        notes.append(f"Few rows or clusters carry the error (about {number:.0f}): a rough interval.")
     if result.sample.clipped_share > LARGE_CLIPPED_SHARE:
         notes.append(
             f"Little overlap: weights reached their limit in {result.sample.clipped_share:.0%} of the rows."
@@ -151,7 +183,7 @@ def _footer(results: "Evaluations") -> list[str]:
     ]
     lines += [f"Sample{whom}: {sample_text(sample)}" for whom, sample in samples.items()]
     for item in items:
-        lines += [f"{item.title} ({item.assumption}): {note}" for note in _notes(item)]
+        lines += [f"{item.title} ({item.assumption}): {note}" for note in notes_of(item)]
     return lines
 
 
@@ -161,6 +193,8 @@ def _whom(item: "Evaluation") -> str:
 
 
 def _interval(result: "Estimated") -> str:
+    if result.ci_lower != result.ci_lower:  # NaN
+        return "none"
     return f"[{_number(result.ci_lower)}, {_number(result.ci_upper)}]"
 
 
@@ -173,5 +207,7 @@ def _target(result: "Estimated") -> str:
 
 
 def _number(value: float) -> str:
+    if value != value:
+        return "none"
     # 0.0 + turns minus zero into zero.
     return f"{0.0 + round(value, 3):.3f}"

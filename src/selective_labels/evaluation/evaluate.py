@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import as_series, read_data
+from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.results import Evaluation, Evaluations, estimated
+from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.ends import Ends, Functional, outer_difference
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.reported import Basis, check_interval
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, UndefinedError
 
@@ -39,6 +41,7 @@ def evaluate(
     by: Any = None,
     pos_label: Any = None,
     cost: ArrayLike | None = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     propensity: str = "shares",
     cv: Any = 5,
@@ -100,6 +103,9 @@ def evaluate(
         The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration". Default: the last.
     cost : (n_classes, n_classes) array, optional
         C[true, predicted] over the sorted classes, for "cost".
+    label_range : pair (lowest, highest)
+        What is known of P(label = k | features, hidden features): numbers, arrays per class, or callables of
+        the coded features. Bounds lie within it; values under point assumptions do not use it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`.
     propensity : "shares" or "model"
@@ -144,7 +150,7 @@ def evaluate(
         random_state=random_state,
         propensity=propensity,
     )
-    sample = score_sample(data, [classifier], assumption, cluster, fitting)
+    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
     cells = None if by is None else _read_subgroups(by, len(sample.data))
@@ -169,6 +175,7 @@ def evaluate_sample(
 
     `by` has the subgroup of every row, or the rows of every subgroup as a mapping of bool arrays.
     """
+    check_interval(interval, confidence_level)
     cells: Mapping[Any, np.ndarray]
     if isinstance(by, Mapping):
         cells = by
@@ -179,16 +186,14 @@ def evaluate_sample(
     items, gaps = [], []
     for metric in metrics:
         functional, limits = metric.functional(subject), metric.range(subject.classes)
-        span = limits[0] - limits[1], limits[1] - limits[0]
         for assumption in sample.assumptions if assumptions is None else assumptions:
-            summary = _Summary(sample, metric.name, assumption, interval, confidence_level)
-            ends = {label: summary.ends(functional, rows) for label, rows in cells.items()}
-            items += [summary.evaluation(ends[each], cells[each], limits, subgroup=each) for each in cells]
+            summary = _Summary(sample, metric.name, assumption, interval, confidence_level, limits)
+            found = {label: summary.find(functional, rows) for label, rows in cells.items()}
+            items += [summary.evaluation(found[each], cells[each], subgroup=each) for each in cells]
             for first, second in combinations(cells, 2):
-                # Subgroups are different cases, so the ends of one do not constrain those of the other.
-                between = [outer_difference(*pair) for pair in zip(ends[first], ends[second], strict=True)]
                 rows = cells[first] | cells[second]
-                gaps.append(summary.evaluation(between, rows, span, subgroup=first, reference=second))
+                between = summary.between(found[first], found[second], rows)
+                gaps.append(summary.evaluation(between, rows, subgroup=first, reference=second))
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
@@ -222,18 +227,41 @@ class _Summary:
     assumption: str
     interval: str
     confidence_level: float
+    limits: Range
 
-    def ends(self, functional: Functional, rows: np.ndarray) -> list[Ends]:
+    def find(self, functional: Functional, rows: np.ndarray) -> "_Found":
         try:
-            return self.sample.ends(functional, self.assumption, rows)
+            ends = self.sample.ends(functional, self.assumption, rows)
         except UndefinedError as error:
-            raise UndefinedError(
-                f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}",
-                "metric",
-            ) from None
+            reason = f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
+            return _Found(self.limits, reason=reason)
+        return _Found(self.limits, ends, Basis(self.sample.spread(ends, rows), self.limits))
 
-    def evaluation(self, ends: list[Ends], rows: np.ndarray, limits: Range, **roles: Any) -> Evaluation:
-        spread = self.sample.spread(ends, rows, self.confidence_level)
-        level = self.confidence_level
-        shared = estimated(self.sample, spread, self.assumption, rows, self.interval, level, limits)
+    def between(self, first: "_Found", second: "_Found", rows: np.ndarray) -> "_Found":
+        """Subtract: subgroups are different cases, so the ends of one do not constrain those of the other."""
+        span = self.limits[0] - self.limits[1], self.limits[1] - self.limits[0]
+        if first.basis is None or second.basis is None:
+            return _Found(span, reason=first.reason or second.reason)
+        ends = [outer_difference(*pair) for pair in zip(first.ends, second.ends, strict=True)]
+        spread = self.sample.spread(ends, rows)
+        shared = spread.n_clusters < first.basis.spread.n_clusters + second.basis.spread.n_clusters
+        # What a cluster adds to one subgroup it may take from the other: then only sums over clusters count.
+        return _Found(span, ends, Basis(spread, span, None if shared else (first.basis, second.basis)))
+
+    def evaluation(self, found: "_Found", rows: np.ndarray, **roles: Any) -> Evaluation:
+        how = self.assumption, rows, self.interval, self.confidence_level
+        if found.basis is None:
+            shared = undefined(self.sample, str(found.reason), *how, found.limits)
+        else:
+            shared = estimated(self.sample, found.basis, *how)
         return Evaluation(metric=self.metric, **shared, **roles)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Ends of a metric among some rows, or why there are none."""
+
+    limits: Range
+    ends: Sequence[Ends] = ()
+    basis: Basis | None = None
+    reason: str | None = None

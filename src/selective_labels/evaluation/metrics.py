@@ -102,7 +102,7 @@ class Metric(AnyMetric):
         """Sharp if the two conditions are the same, or known."""
         one, other = self.functional(first), self.functional(second)
         if np.array_equal(one.denominator, other.denominator):
-            return Ratio(one.numerator - other.numerator, one.denominator)
+            return Ratio(one.numerator - other.numerator, one.denominator, signed=True)
         if one.known_denominator and other.known_denominator:
             return KnownRatioDifference(one, other)
         return None
@@ -168,7 +168,7 @@ class RegretMetric(AnyMetric):
 
     def difference(self, first: Subject, second: Subject) -> Ratio:
         """Compare the errors: the Bayes rule cancels."""
-        return Ratio(second.chosen - first.chosen, np.ones_like(first.chosen))
+        return Ratio(second.chosen - first.chosen, np.ones_like(first.chosen), signed=True)
 
 
 @dataclass(frozen=True)

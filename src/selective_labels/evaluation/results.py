@@ -10,12 +10,11 @@ import pandas as pd
 
 from selective_labels.assumptions import Assumption, NoAssumption
 from selective_labels.evaluation import display
-from selective_labels.inference.intervals import Interval, few_clusters_factor
-from selective_labels.inference.sample import ScoredSample
-from selective_labels.inference.spread import Spread
-from selective_labels.support.errors import InputError, require_choice
+from selective_labels.inference.reported import NAN, Basis, Reported
+from selective_labels.support.errors import InputError
 
-INTERVALS = ("parameter", "set")
+# Of the sample, what stands in no file: `to_dict` leaves it out.
+KEPT = ("basis",)
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,9 @@ class Sample:
         Independent units that standard errors are computed from; the number of cases without `cluster`.
     clipped_share : float
         Share of rows where overlap was too small and a weight was held at its limit.
+    n_effective : float
+        Of the units, those that carry the standard error: where few do, the interval is wider. NaN if there
+        is no interval.
     """
 
     n: int
@@ -42,6 +44,7 @@ class Sample:
     cluster: str | None
     n_clusters: int
     clipped_share: float
+    n_effective: float = NAN
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +63,10 @@ class Estimated:
     standard_errors: tuple[float, float] = field(repr=False)
     correlation: float = field(repr=False)
     limits: tuple[float, float] = field(repr=False)
+    crossed: bool = False
+    exact: bool = False
+    reason: str | None = None
+    basis: Basis | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def title(self) -> str:
@@ -88,14 +95,19 @@ class Estimated:
 
     @property
     def empty(self) -> bool:
-        """Whether no value is left in the confidence interval: the assumption does not fit the data."""
-        return self.ci_lower > self.ci_upper
+        """Whether no value is left: the ends cross by more than noise explains."""
+        return self.crossed and bool(np.isnan(self.lower))
+
+    @property
+    def defined(self) -> bool:
+        """Whether there are ends, if perhaps no interval."""
+        return not np.isnan(self.lower)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain values, those of the sample among them."""
-        values = asdict(self)
-        sample = values.pop("sample")
-        return {name: plain(value) for name, value in (values | sample).items()}
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in KEPT}
+        values = kept | asdict(kept.pop("sample"))
+        return {name: plain(value) for name, value in values.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """One row."""
@@ -124,10 +136,10 @@ class Evaluation(Estimated):
     ----------
     metric, assumption : str
     lower, upper : float
-        Estimated ends of the identified interval; equal under a point assumption. If they cross, the
-        assumption may not fit the data.
+        Estimated ends of the identified interval, in order; equal under a point assumption. NaN if the metric
+        is not defined for these cases, or no value is left.
     ci_lower, ci_upper : float
-        Confidence interval, within the metric's possible values.
+        Confidence interval, within the metric's possible values; NaN if there is none.
     interval : "parameter" or "set"
         What the interval covers: the value, or the whole identified interval.
     confidence_level : float
@@ -138,6 +150,13 @@ class Evaluation(Estimated):
         Of the two estimated ends.
     limits : pair of float
         Possible values of the metric.
+    crossed : bool
+        Whether the ends were estimated in the wrong order, and what is returned comes of the rule of
+        :func:`selective_labels.inference.reported.uncross`.
+    exact : bool
+        Whether the interval is exact: made from counts of labels.
+    reason : str or None
+        Why a number is NaN.
     subgroup : label, optional
         Which part of the cases: a value of ``by=``.
     reference : label, optional
@@ -157,20 +176,10 @@ class Evaluation(Estimated):
     def with_interval(self, interval: str, confidence_level: float | None = None) -> "Evaluation":
         """Return the same estimate with another interval; nothing is fitted again."""
         level = self.confidence_level if confidence_level is None else confidence_level
-        n_clusters = self.sample.n_clusters
-        # Few clusters widen an interval by a factor that depends on its level.
-        old, new = (few_clusters_factor(n_clusters, each) for each in (self.confidence_level, level))
-        errors = (self.standard_errors[0] * new / old, self.standard_errors[1] * new / old)
-        spread = Spread(self.lower, self.upper, errors, self.correlation, n_clusters)
-        ends = make_interval(spread, interval, level, self.limits)
-        return replace(
-            self,
-            interval=interval,
-            confidence_level=level,
-            ci_lower=ends.lower,
-            ci_upper=ends.upper,
-            standard_errors=errors,
-        )
+        if self.basis is None:
+            return replace(self, interval=interval, confidence_level=level)
+        found = self.basis.report(interval, level)
+        return replace(self, interval=interval, confidence_level=level, **printed(found))
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,56 +299,18 @@ class Evaluations:
         return display.many_html(self)
 
 
-def estimated(
-    sample: ScoredSample,
-    spread: Spread,
-    assumption: str,
-    rows: np.ndarray,
-    interval: str,
-    confidence_level: float,
-    limits: tuple[float, float],
-) -> dict[str, Any]:
-    """Fields that an evaluation and a comparison have in common, apart from the metric's name."""
-    data = sample.data
-    # Moving an end to the nearest possible value only brings it nearer to the truth.
-    low, high = (float(np.clip(end, *limits)) for end in (spread.lower, spread.upper))
-    spread = replace(spread, lower=low, upper=high)
-    ends = make_interval(spread, interval, confidence_level, limits)
+def printed(found: Reported) -> dict[str, Any]:
+    """Fields of a result that its interval brings along."""
     return {
-        "assumption": assumption,
-        "lower": low,
-        "upper": high,
-        "ci_lower": ends.lower,
-        "ci_upper": ends.upper,
-        "interval": interval,
-        "confidence_level": confidence_level,
-        "standard_errors": spread.errors,
-        "correlation": spread.correlation,
-        "limits": limits,
-        "sample": Sample(
-            n=int(rows.sum()),
-            n_labeled=int(data.decision[rows].sum()),
-            n_decision_makers=data.n_decision_makers,
-            cluster=sample.cluster,
-            n_clusters=spread.n_clusters,
-            clipped_share=sample.clipped[assumption],
-        ),
+        "lower": found.lower,
+        "upper": found.upper,
+        "ci_lower": found.interval.lower,
+        "ci_upper": found.interval.upper,
+        "standard_errors": found.errors,
+        "crossed": found.crossed,
+        "exact": found.exact,
+        "reason": found.reason,
     }
-
-
-def make_interval(
-    spread: Spread, interval: str, confidence_level: float, limits: tuple[float, float]
-) -> Interval:
-    """Confidence interval around two ends, cut at the metric's possible values."""
-    require_choice("interval", interval, INTERVALS)
-    if not 0.5 < confidence_level < 1.0:
-        raise InputError(
-            f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.",
-            "confidence_level",
-        )
-    wide = interval == "set"
-    ends = (spread.set_interval if wide else spread.parameter_interval)(confidence_level)
-    return Interval(*(float(np.clip(end, *limits)) for end in ends))
 
 
 def plain(value: Any) -> Any:

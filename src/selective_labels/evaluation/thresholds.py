@@ -18,7 +18,7 @@ from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
@@ -94,6 +94,7 @@ def threshold_curve(
     strata: Any = None,
     assignment: Any = None,
     cluster: str | None = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     propensity: str = "shares",
     cv: Any = 5,
@@ -122,7 +123,7 @@ def threshold_curve(
         Default: 41 quantiles of the score, and one above all.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
-    confidence_level, sample_weight, groups, strata, assignment, cluster
+    confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
         As in `evaluate`.
     nuisance, propensity, cv, n_repeats, n_jobs, random_state
         As in `evaluate`.
@@ -160,7 +161,7 @@ def threshold_curve(
         random_state=random_state,
         propensity=propensity,
     )
-    sample = score_sample(data, [classifier], assumption, cluster, fitting)
+    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     metrics = [metric] if isinstance(metric, str) else list(metric)
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")

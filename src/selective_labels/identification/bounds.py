@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from selective_labels.identification.water_level import Array, water_level
 from selective_labels.support.errors import InputError
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # What sums of double precision probabilities may miss by: it absorbs rounding, never sampling noise.
@@ -87,11 +87,12 @@ def raw_bounds(
 ) -> Bounds:
     """Bound each class probability by the best that one decision-maker shows.
 
-    lower_k = max_z [p_kz + a_k (1 - λ_z)],   upper_k = min_z [p_kz + b_k (1 - λ_z)]
+    lower_k = max(a_k, max_z [p_kz + a_k (1 - λ_z)]),   upper_k = min(b_k, min_z [p_kz + b_k (1 - λ_z)])
 
     with p_kz = P(Y=k, D=1 | x, z), λ_z = Σ_k p_kz and a_k <= P(Y*=k | x, u) <= b_k. This is Theorem 5.2,
     under assignment as if at random, Z ⟂ (U, Y*) | X, and D ⟂ Y* | X, U, Z (E3). Each interval is the sharp
     one when the other classes are ignored; the sharp interval of the full problem is `realizable` (E6).
+    A mean of numbers between a_k and b_k lies there too, whatever the decision-makers show.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def raw_bounds(
             np.minimum(ends[1], upper, out=ends[1])
     if ends is None:  # a mistake of the caller
         raise ValueError("bounds need the joint probabilities of at least one decision-maker, got none")
-    return Bounds(*ends)
+    return Bounds(np.maximum(ends[0], lowest), np.minimum(ends[1], highest))
 
 
 def realizable(bounds: Bounds) -> Bounds:
@@ -150,7 +151,7 @@ def realizable(bounds: Bounds) -> Bounds:
     return Bounds(lower, upper)
 
 
-def repair(bounds: Bounds) -> tuple[Bounds, Mask]:
+def repair(bounds: Bounds, lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0) -> tuple[Bounds, Mask]:
     """Mend crossed rows by a fixed policy, and say which rows were mended.
 
     The first case that applies to a row decides:
@@ -161,7 +162,14 @@ def repair(bounds: Bounds) -> tuple[Bounds, Mask]:
        decision-makers disagree about;
     4. not crossed: as it was.
 
-    All rows are then made `realizable`. The result is never crossed.
+    What leaves the label range is cut to it; a single vector is moved to the nearest one within it. All rows
+    are then made `realizable`. The result is never crossed.
+
+    Parameters
+    ----------
+    bounds : Bounds
+    lowest, highest : array broadcastable to (n_samples, n_classes)
+        The label range.
 
     Returns
     -------
@@ -192,7 +200,21 @@ def repair(bounds: Bounds) -> tuple[Bounds, Mask]:
     upper = np.select(
         [too_high, too_low], [scaled_lower, scaled_upper], np.maximum(bounds.lower, bounds.upper)
     )
+    single = (too_high | too_low)[:, 0]
+    outside = single & ((lower < lowest) | (lower > highest)).any(axis=1)
+    if outside.any():
+        least, most = (np.broadcast_to(end, lower.shape)[outside] for end in (lowest, highest))
+        lower[outside] = upper[outside] = _nearest_within(lower[outside], least, most)
+    lower = np.where(single[:, None], lower, np.maximum(lower, lowest))
+    upper = np.where(single[:, None], upper, np.minimum(upper, highest))
     return realizable(Bounds(lower, upper)), bounds.crossed
+
+
+def _nearest_within(vector: Array, lowest: Array, highest: Array) -> Array:
+    """Project on {η : lowest <= η <= highest, Σ_k η_k = 1}: clip(vector + shift), so that it sums to one."""
+    least, most = lowest - vector, highest - vector
+    shift = water_level(least, most, 1.0 - vector.sum(axis=1))
+    return vector + np.clip(shift[:, None], least, most)
 
 
 def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Array]:

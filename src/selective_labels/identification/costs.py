@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds, realizable
+from selective_labels.identification.water_level import water_level
 from selective_labels.support.errors import InputError
 
 
@@ -89,7 +90,7 @@ def best_case_costs(bounds: Bounds) -> Array:
         lower = np.delete(sharp.lower, candidate, axis=1)
         upper = np.delete(sharp.upper, candidate, axis=1)
         most = sharp.upper[:, candidate]
-        level = _water_level(lower, upper, 1.0 - most)
+        level = water_level(lower, upper, 1.0 - most)
         rival = np.clip(level[:, None], lower, upper).max(axis=1)
         costs[:, candidate] = np.maximum(rival - most, 0.0)
     return costs
@@ -229,28 +230,6 @@ def _poured_value(coefficients: Array, bounds: Bounds, order: np.ndarray) -> Arr
     filled = np.minimum(np.cumsum(capacity, axis=1), bounds.slack[:, None])
     poured = np.diff(filled, axis=1, prepend=0.0)
     return (np.take_along_axis(coefficients, order, axis=1) * poured).sum(axis=1)
-
-
-def _water_level(lower: Array, upper: Array, total: Array) -> Array:
-    """Solve Σ_j clip(level, lower_j, upper_j) = total for the level of each row.
-
-    The sum is piecewise linear in the level: its slope grows by one at each lower end and falls by one at
-    each upper end.
-    """
-    ends = np.concatenate([lower, upper], axis=1)
-    order = np.argsort(ends, axis=1)
-    knots = np.take_along_axis(ends, order, axis=1)
-    slopes = np.cumsum(np.where(order < lower.shape[1], 1.0, -1.0), axis=1)
-    rises = slopes[:, :-1] * np.diff(knots, axis=1)
-    heights = lower.sum(axis=1, keepdims=True) + np.cumsum(rises, axis=1)
-    # The piece that reaches the total: the number of knots that stay below it.
-    piece = np.minimum((heights < total[:, None]).sum(axis=1), heights.shape[1] - 1)[:, None]
-    height, knot, slope = (
-        np.take_along_axis(values, index, axis=1)[:, 0]
-        for values, index in ((heights, piece), (knots, piece + 1), (slopes, piece))
-    )
-    # At the end of the piece the sum has risen to `height`; go back by what is too much.
-    return knot - (height - total) / np.maximum(slope, 1.0)
 
 
 def _largest_of_others(values: Array) -> Array:

@@ -5,6 +5,8 @@ import numpy as np
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.support.errors import UndefinedError
 
+LEAST_RELIABILITY = 0.25
+
 
 def adjusted_means(
     values: np.ndarray, code: np.ndarray, cells: np.ndarray, weight: np.ndarray, shares: np.ndarray
@@ -51,6 +53,48 @@ def adjusted_means(
     alpha = np.linalg.solve(normal + precision.mean(), by_code - within.T @ by_cell)
     gamma = (by_cell - counts @ alpha) / counts.sum(axis=1, keepdims=True)
     return alpha + shares @ gamma, precision
+
+
+def expected_leniency(
+    leniency: np.ndarray, cases: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Leniency as it is expected to be, given a rate that was measured on few cases.
+
+    E[λ_j | λ̂_j] = m + τ² / (τ² + s_j²) (λ̂_j - m),   s_j² = m (1-m) / n_j,   τ² = var(λ̂) - mean(s²),
+
+    τ² at least a quarter of var(λ̂): a larger correction would be noise itself.
+
+    Regression calibration: a slope on these is not drawn to zero by the errors of measurement, as one on the
+    rates themselves is, by the factor of their reliability.
+
+    Parameters
+    ----------
+    leniency, cases : (n_codes,) arrays
+        Measured rates, and on how many cases.
+    weight : (n_codes,) array
+        With which they enter the regression.
+
+    Returns
+    -------
+    expected : (n_codes,) array
+    reliability : float
+        1 - mean(s²) / var(λ̂), zero at least: the share of the variance of the rates that is not noise.
+
+    Examples
+    --------
+    >>> rates, cases = np.array([0.2, 0.5, 0.8]), np.array([10.0, 10.0, 10.0])
+    >>> expected, reliability = expected_leniency(rates, cases, np.ones(3))
+    >>> expected.round(3), round(reliability, 3)
+    (array([0.325, 0.5  , 0.675]), 0.583)
+    """
+    weight = np.maximum(weight, 0.0)
+    mean = np.average(leniency, weights=weight)
+    noise = np.clip(mean * (1.0 - mean), 0.0, None) / np.maximum(cases, np.finfo(float).tiny)
+    variance = np.average((leniency - mean) ** 2, weights=weight)
+    reliability = max(1.0 - np.average(noise, weights=weight) / variance, 0.0) if variance > 0.0 else 0.0
+    between = max(reliability, LEAST_RELIABILITY) * variance
+    total = np.maximum(between + noise, np.finfo(float).tiny)
+    return mean + between / total * (leniency - mean), float(reliability)
 
 
 def value_at_one(

@@ -6,7 +6,7 @@ its complement (`Separation`, `RankSeparation`), or the regret (`Regret`). Each 
 and then averages scores there: where does not depend on a row's own noise, so the delta method applies.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from selective_labels.identification.bounds import Array, Bounds, repair
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.ranking import NEGLIGIBLE, balanced_accuracy_extremes
 from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate, smooth_estimate
+from selective_labels.inference.exact import count_scores
 from selective_labels.nuisance.scores import Scores
 from selective_labels.support.errors import UndefinedError
 
@@ -88,10 +89,13 @@ class Ratio:
     ----------
     numerator, denominator : (n_samples, n_classes) arrays
         c and g, g not negative.
+    signed : bool
+        Whether it is the difference of two ratios with the same denominator.
     """
 
     numerator: Array
     denominator: Array
+    signed: bool = False
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
@@ -118,7 +122,9 @@ class Ratio:
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
         above, below = (mean_estimate(each, weights) for each in scores)
-        return ratio_estimate(above, below)
+        counts = count_scores(*scores, weights, self.signed)
+        support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
+        return replace(ratio_estimate(above, below), counts=counts, support=support)
 
     def _scores(self, evidence: Evidence, above_share: Array, below_share: Array) -> tuple[Array, Array]:
         """Scores of numerator and denominator for what a unit of slack is worth in each."""
@@ -214,7 +220,9 @@ class Separation:
         contrast = (joint.value - mean.value * share.value) / spread
         by_share = -(mean.value + contrast * (1.0 - 2.0 * share.value)) / spread
         gradient = self.scale * np.array([1.0 / spread, -share.value / spread, by_share])
-        return smooth_estimate(lambda *_: self.centre + self.scale * contrast, gradient, [joint, mean, share])
+        both = [joint, mean, share]
+        found = smooth_estimate(lambda *_: self.centre + self.scale * contrast, gradient, both)
+        return replace(found, support=min(share.value, 1.0 - share.value))
 
     def _mean_of_gain(self, gain: Array, mass: Array, weights: Array | None) -> Estimate:
         direct = mean_estimate(gain * mass, weights)
@@ -340,7 +348,8 @@ def subtract(first: Estimate, second: Estimate) -> Estimate:
     >>> subtract(mean_estimate([0.0, 1.0]), mean_estimate([1.0, 1.0])).value
     -0.5
     """
-    return Estimate(first.value - second.value, first.influence - second.influence)
+    support = min(first.support, second.support)
+    return Estimate(first.value - second.value, first.influence - second.influence, support=support)
 
 
 def outer_difference(first: Ends, second: Ends) -> Ends:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.exact import Counts
 from selective_labels.support.errors import UndefinedError
 
 N_DRAWS = 500
@@ -21,10 +22,16 @@ class Estimate:
     value : float
     influence : (n_samples,) array
         Of mean zero: the estimate minus its limit is about the mean of the influences.
+    counts : Counts, optional
+        If the estimate is a share of rows (or a difference of two): exact intervals are made from them.
+    support : float
+        Share of the rows that it rests on, such as those that meet a condition.
     """
 
     value: float
     influence: Array
+    counts: Counts | None = None
+    support: float = 1.0
 
 
 def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estimate:
@@ -73,7 +80,7 @@ def smooth_estimate(
     """
     value = function(*(each.value for each in estimates))
     influence = np.tensordot(np.asarray(gradient), [each.influence for each in estimates], axes=1)
-    return Estimate(float(value), influence)
+    return Estimate(float(value), influence, support=min(each.support for each in estimates))
 
 
 def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:

@@ -60,18 +60,33 @@ def parameter_interval(
     >>> round(interval.lower, 3), round(interval.upper, 3)
     (0.461, 0.539)
     """
-    largest = max(errors)
-    if largest <= 0.0:
+    if max(errors) <= 0.0:
         return Interval(lower, upper)
-    width = upper - lower
+    constants = parameter_constants(upper - lower, errors, correlation, n_samples, confidence_level)
+    return Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
+
+
+def parameter_constants(
+    width: float,
+    errors: tuple[float, float],
+    correlation: float,
+    n_samples: float,
+    confidence_level: float = 0.95,
+) -> tuple[float, float]:
+    """Constants c_L and c_U of :func:`parameter_interval`; one error at least is positive.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in parameter_constants(0.5, (0.01, 0.01), 0.0, n_samples=2000)]
+    [1.645, 1.645]
+    """
+    largest = max(errors)
     if width > largest * np.sqrt(np.log(n_samples)):
         constant = imbens_manski_constant(width / largest, confidence_level)
-        constants = constant, constant
-    else:
-        # An end without error costs nothing; a tiny one keeps the program defined.
-        error_lower, error_upper = np.maximum(errors, 1e-9 * largest)
-        constants = stoye_constants(0.0, error_lower, error_upper, correlation, confidence_level)
-    return Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
+        return constant, constant
+    # An end without error costs nothing; a tiny one keeps the program defined.
+    error_lower, error_upper = np.maximum(errors, 1e-9 * largest)
+    return stoye_constants(0.0, error_lower, error_upper, correlation, confidence_level)
 
 
 def set_interval(
@@ -91,11 +106,12 @@ def set_interval(
     return Interval(lower - constant * errors[0], upper + constant * errors[1])
 
 
-def few_clusters_factor(n_clusters: int, confidence_level: float = 0.95) -> float:
-    """How much wider an interval must be because clusters are few.
+def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> float:
+    """How much wider an interval must be because few rows, or clusters, carry its error.
 
-    t_{G-1, 1-α/2} / z_{1-α/2}: standard errors are multiplied by it. Below about forty clusters it matters;
-    below ten, treat the interval as a rough guide.
+    t_{G-1, 1-α/2} / z_{1-α/2}: standard errors are multiplied by it. Below about forty it matters; below
+    ten, treat the interval as a rough guide. G need not be whole: see
+    :func:`selective_labels.inference.spread.effective_number`.
 
     Examples
     --------

@@ -10,16 +10,18 @@ import numpy as np
 from selective_labels.assumptions import Assumption, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import warn_if_not_allowed
-from selective_labels.identification.bounds import Array
+from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.spread import Spread, spread_of
+from selective_labels.nuisance.score_formulas import LabelRange
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
+from selective_labels.support.errors import InputError, UndefinedError
 from selective_labels.support.progress import followed
 
 ALL = "all"
+NO_RANGE = (0.0, 1.0)
 DEFAULT_SETTINGS = FittingSettings()
 
 
@@ -57,9 +59,11 @@ class ScoredSample:
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
         weights = self.weights * rows
+        if not weights.any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
         return [functional.ends(repeat[assumption], weights) for repeat in self.repeats]
 
-    def spread(self, ends: list[Ends], rows: np.ndarray, confidence_level: float = 0.95) -> Spread:
+    def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
         """Add standard errors to ends, and take the median over repeats.
 
         Parameters
@@ -67,11 +71,14 @@ class ScoredSample:
         ends : list of pairs of estimates
             One pair for each repeat.
         rows : (n_samples,) bool array
-            The rows that they concern: how many clusters these fall into widens standard errors.
-        confidence_level : float
+            The rows that they concern: how many units these are widens standard errors.
         """
+        return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """How many independent units some rows are."""
         clusters = cluster_codes(self.cluster, self.data)
-        return spread_of(ends, rows, clusters, confidence_level)
+        return int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
 
 
 def score_sample(
@@ -80,6 +87,7 @@ def score_sample(
     assumption: str | Assumption | Sequence[str | Assumption],
     cluster: str | None = None,
     fitting: FittingSettings = DEFAULT_SETTINGS,
+    label_range: Any = NO_RANGE,
 ) -> ScoredSample:
     """Fit the nuisances (once a repeat) and score every row under every assumption.
 
@@ -95,8 +103,11 @@ def score_sample(
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.clusters.choose_clusters`.
     fitting : FittingSettings
+    label_range : pair
+        See :func:`selective_labels.identification.bounds.as_label_range`.
     """
     data = with_classes_of(data, classifiers)
+    known = read_label_range(label_range, data)
     chosen = _chosen(assumption, data.decision_makers_given and data.n_decision_makers > 1)
     names = [each.name for each in chosen]
     cluster = choose_clusters(cluster, data)
@@ -116,13 +127,22 @@ def score_sample(
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
-        scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity)
+        scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity, label_range=known)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
         clipped.append([scores[name].clipped.mean() for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
+
+
+def read_label_range(label_range: Any, data: SelectiveLabels) -> LabelRange | None:
+    """Range of every row and class; None if it says nothing."""
+    lowest, highest = as_label_range(label_range, data.features, len(data.classes))
+    if not lowest.any() and (highest == 1.0).all():
+        return None
+    shape = len(data), len(data.classes)
+    return LabelRange(np.broadcast_to(lowest, shape), np.broadcast_to(highest, shape))
 
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:

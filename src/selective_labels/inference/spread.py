@@ -8,38 +8,58 @@ import numpy as np
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends
 from selective_labels.inference.estimates import covariance, median_of_repeats
-from selective_labels.inference.intervals import (
-    Interval,
-    few_clusters_factor,
-    parameter_interval,
-    set_interval,
-)
-from selective_labels.support.errors import UndefinedError
+from selective_labels.inference.exact import Counts
+from selective_labels.inference.intervals import few_clusters_factor
+
+# No variance is carried by fewer.
+FEWEST = 2.0
+# Kurtosis of normal influences, for which Student's factor with all units is exact.
+NORMAL_KURTOSIS = 3.0
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Two estimated ends, with their standard errors and correlation."""
+    """Two estimated ends, with what an interval is made from.
+
+    Attributes
+    ----------
+    lower, upper : float
+    errors : pair of float
+        Standard errors; NaN with fewer than two units.
+    correlation : float
+        Of the two estimated ends.
+    n_clusters : int
+        Independent units: rows, or clusters.
+    clustered : bool
+    n_units : float
+        Kish's number of them: as many of equal weight would tell as much.
+    effective : pair of float
+        Units that carry the variance of each end, see :func:`effective_number`.
+    supports : pair of float
+        Share of the units that each end rests on.
+    counts : pair of Counts or None
+        Where scores are labels.
+    """
 
     lower: float
     upper: float
     errors: tuple[float, float]
     correlation: float
     n_clusters: int
+    clustered: bool = False
+    n_units: float = float("nan")
+    effective: tuple[float, float] = (float("inf"), float("inf"))
+    supports: tuple[float, float] = (1.0, 1.0)
+    counts: tuple[Counts | None, Counts | None] = (None, None)
 
-    def parameter_interval(self, confidence_level: float = 0.95) -> Interval:
-        """Interval that covers the value, wherever it lies between the ends."""
-        return parameter_interval(
-            self.lower, self.upper, self.errors, self.correlation, self.n_clusters, confidence_level
-        )
-
-    def set_interval(self, confidence_level: float = 0.95) -> Interval:
-        """Interval that covers the whole identified interval."""
-        return set_interval(self.lower, self.upper, self.errors, confidence_level)
+    def widened(self, confidence_level: float = 0.95) -> tuple[float, float]:
+        """Errors that make a normal interval as long as that of Student's t."""
+        low, high = (few_clusters_factor(each, confidence_level) for each in self.effective)
+        return low * self.errors[0], high * self.errors[1]
 
 
 def spread_of(
-    ends: Sequence[Ends], rows: np.ndarray, clusters: np.ndarray | None, confidence_level: float = 0.95
+    ends: Sequence[Ends], rows: np.ndarray, clusters: np.ndarray | None, weights: Array | None = None
 ) -> Spread:
     """Add standard errors to ends, and take the median over repeats.
 
@@ -48,10 +68,10 @@ def spread_of(
     ends : sequence of pairs of estimates
         One pair for each repeat of cross-fitting.
     rows : (n_samples,) bool array
-        The rows that they concern: how many clusters these fall into widens standard errors.
+        The rows that they concern: how many units these are widens standard errors.
     clusters : (n_samples,) int array or None
         Independent units; None: every row is one.
-    confidence_level : float
+    weights : (n_samples,) array, optional
 
     Examples
     --------
@@ -59,18 +79,82 @@ def spread_of(
     >>> scores = np.array([0.0, 1.0, 1.0, 0.0])
     >>> low, high = mean_estimate(scores), mean_estimate(scores + 0.1)
     >>> spread = spread_of([(low, high)], np.ones(4, dtype=bool), None)
-    >>> spread.lower, round(spread.correlation, 3), spread.n_clusters
-    (0.5, 1.0, 4)
+    >>> spread.lower, round(spread.correlation, 3), spread.n_clusters, spread.effective
+    (0.5, 1.0, 4, (4.0, 4.0))
     """
-    n_clusters = int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
-    if n_clusters < 2:
-        raise UndefinedError("a standard error needs two cases (or clusters) or more.")
-    factor = few_clusters_factor(n_clusters, confidence_level)
-    matrices = [covariance([low.influence, high.influence], clusters) for low, high in ends]
+    codes = np.arange(len(rows)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    n_clusters, n_all = len(np.unique(codes[rows])), int(codes.max()) + 1
+    values = np.array([[end.value for end in pair] for pair in ends])
+    n_units = kish_number(rows * (np.ones(len(rows)) if weights is None else weights), codes)
+    if n_clusters < FEWEST:
+        low, high = np.median(values, axis=0).tolist()
+        nothing = float("nan"), float("nan")
+        return Spread(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
+    # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
+    lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
+    matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
-    lower, upper = (median_of_repeats([pair[end].value for pair in ends], errors[:, end]) for end in (0, 1))
-    correlation = float(np.median([_correlation(matrix) for matrix in matrices]))
-    return Spread(lower[0], upper[0], (factor * lower[1], factor * upper[1]), correlation, n_clusters)
+    lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
+    numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
+    effective = np.median(numbers, axis=0).tolist()
+    supports = np.median([[end.support for end in pair] for pair in ends], axis=0).tolist()
+    return Spread(
+        lower=lower[0],
+        upper=upper[0],
+        errors=(lower[1], upper[1]),
+        correlation=float(np.median([_correlation(matrix) for matrix in matrices])),
+        n_clusters=n_clusters,
+        clustered=clusters is not None,
+        n_units=n_units,
+        effective=(effective[0], effective[1]),
+        supports=(supports[0], supports[1]),
+        counts=(None, None) if clusters is not None else (_common(ends, 0), _common(ends, 1)),
+    )
+
+
+def kish_number(weights: Array, codes: np.ndarray) -> float:
+    """(Σ_g W_g)² / Σ_g W_g², W_g the weight of cluster g: clusters of equal weight that tell as much.
+
+    Examples
+    --------
+    >>> kish_number(np.array([1.0, 1.0, 2.0, 0.0]), np.array([0, 0, 1, 2]))
+    2.0
+    """
+    total = np.bincount(codes, weights / weights.max())
+    return float(total.sum() ** 2 / np.sum(total**2))
+
+
+def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> float:
+    """Count the units that carry the variance of an estimate.
+
+    m = (Σ_g s_g²)² / Σ_g s_g⁴,   s_g the influence of unit g;   number = m (1 + 2 min(1, 3m/n)²),
+
+    two at least and n at most. m is n over the kurtosis of the influences. For normal ones, kurtosis 3,
+    Student's t with n - 1 degrees of freedom is exact, and the number is n; where a few of many units carry
+    all the variance, as where two classifiers differ in four rows, it is m.
+
+    Examples
+    --------
+    >>> few = np.r_[np.ones(4), np.zeros(996)]
+    >>> round(effective_number(few, np.arange(1000), 1000), 2)
+    4.0
+    >>> effective_number(np.array([1.0, -1.0, 1.0, -1.0]), np.arange(4), 4)
+    4.0
+    """
+    largest = np.abs(influence).max()
+    if not largest > 0.0:
+        return max(n_units, FEWEST)
+    squares = np.bincount(codes, influence / largest) ** 2
+    carrying = squares.sum() ** 2 / np.sum(squares**2)
+    like_normal = min(1.0, NORMAL_KURTOSIS * carrying / n_units) ** 2
+    number = carrying * (1.0 + (NORMAL_KURTOSIS - 1.0) * like_normal)
+    return float(max(min(number, n_units), FEWEST))
+
+
+def _common(ends: Sequence[Ends], end: int) -> Counts | None:
+    """Counts, if they are the same in every repeat."""
+    found = {pair[end].counts for pair in ends}
+    return found.pop() if len(found) == 1 else None
 
 
 def _correlation(matrix: Array) -> float:

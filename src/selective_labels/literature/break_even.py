@@ -26,12 +26,15 @@ def conclude(
         return {}
     ends = lru_cache(maxsize=None)(ends)
     first = ends(parameter_value(parameter, 0.0))
+    if np.isnan(first[0]):  # no value is left to conclude from
+        return {"threshold": threshold}
     above = (first[0] + first[1]) / 2.0 >= threshold
     word = "at least" if above else "below"
 
     def margin(share: float, end: int) -> float:
         reached = ends(parameter_value(parameter, share))
-        return reached[end] - threshold if above else threshold - reached[end + 1]
+        found = reached[end] - threshold if above else threshold - reached[end + 1]
+        return -1.0 if np.isnan(found) else found  # without a number, no support
 
     return {
         "threshold": threshold,

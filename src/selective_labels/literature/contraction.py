@@ -15,6 +15,7 @@ from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import as_seed
 
 ROUNDING = 1e-12
+MIN_CASES = 30  # whose rate has a standard error of nine points at most
 IDENTIFIES = (
     "the failure rate, per case, of accepting a case if {who} accepted it and the score is below a cut; "
     "not of the score alone, which may accept cases that they refused."
@@ -86,14 +87,16 @@ def contraction(
     decision: Any = None,
     pos_label: Any = None,
     pool: float | None = None,
+    min_cases: int = MIN_CASES,
     cv: Any = 5,
     confidence_level: float = 0.95,
     random_state: Any = None,
 ) -> Contraction:
     """Failure rate against acceptance rate of a score, by the contraction of Lakkaraju and others (2017).
 
-    q = the decision-maker with the largest acceptance rate, n_q their cases; of the cases that q accepted,
-    refuse those with the highest scores too, until m remain:
+    q = the decision-maker with the largest acceptance rate, of those with `min_cases` cases or more (that of
+    four cases is large by luck), n_q their cases; of the cases that q accepted, refuse those with the highest
+    scores too, until m remain:
 
         acceptance = m / n_q,   failure = #(failures among the m) / n_q
 
@@ -126,6 +129,8 @@ def contraction(
         Take the cases of all decision-makers whose (shrunken) acceptance rate in the other folds lies within
         `pool` of the largest there, instead of one chosen from the same cases. Smaller errors, a little less
         reach.
+    min_cases : int
+        Who has fewer is not taken for the most lenient. Only without `pool`, which shrinks such rates.
     cv : int, splitter or iterable of folds
         Only with `pool`.
     confidence_level : float
@@ -139,7 +144,8 @@ def contraction(
     Examples
     --------
     >>> score, y = [0.1, 0.2, 0.8, 0.9, 0.3, 0.6], [0, 0, 1, -1, 0, -1]
-    >>> curve = contraction(score, y, decision_maker=["a", "a", "a", "a", "b", "b"])
+    >>> makers = ["a", "a", "a", "a", "b", "b"]
+    >>> curve = contraction(score, y, decision_maker=makers, min_cases=2)
     >>> curve.x, curve.lower
     (array([0.  , 0.25, 0.5 , 0.75]), array([0.  , 0.  , 0.  , 0.25]))
     >>> curve.human.x, curve.human.lower
@@ -150,8 +156,9 @@ def contraction(
     codes, n_codes = data.decision_maker_codes, data.n_decision_makers
     cases = np.bincount(codes, minlength=n_codes)
     if pool is None:
-        chosen = codes == (np.bincount(codes, data.decision, n_codes) / cases).argmax()
-        who = f"the most lenient decision-maker ({data.decision_makers[codes[chosen][0]]})"
+        chosen = codes == _most_lenient(np.bincount(codes, data.decision, n_codes) / cases, cases, min_cases)
+        name = data.decision_makers[codes[chosen][0]]
+        who = f"the most lenient decision-maker with {min_cases} cases or more ({name})"
     else:
         chosen = _near_most_lenient(data, pool, cv, as_seed(random_state))
         who = f"decision-makers within {pool:g} of the largest acceptance rate"
@@ -348,6 +355,14 @@ def _human_curve(
 def _folds(data: SelectiveLabels, cv: Any, random_state: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
     names = ("the unlabeled case", "the labeled case")
     return make_folds(data.decision, cv, groups=None, outcome_names=names, random_state=random_state)
+
+
+def _most_lenient(rates: np.ndarray, cases: np.ndarray, min_cases: int) -> int:
+    """The decision-maker with the largest rate among those with enough cases."""
+    if cases.max() < min_cases:
+        few = f"no decision-maker has min_cases={min_cases} cases (the most is {cases.max()})"
+        raise InputError(f"{few}: pool the lenient ones with pool=0.1.", "min_cases")
+    return int(np.where(cases >= min_cases, rates, -1.0).argmax())
 
 
 def _near_most_lenient(data: SelectiveLabels, pool: float, cv: Any, random_state: int | None) -> np.ndarray:

@@ -12,7 +12,12 @@ from scipy.special import ndtri
 from selective_labels.data import SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.subject import read_subject
-from selective_labels.identification.extrapolation import adjusted_means, coherent, value_at_one
+from selective_labels.identification.extrapolation import (
+    adjusted_means,
+    coherent,
+    expected_leniency,
+    value_at_one,
+)
 from selective_labels.inference.estimates import bootstrap_covariance
 from selective_labels.inference.intervals import few_clusters_factor
 from selective_labels.support.drawing import new_axes
@@ -20,6 +25,8 @@ from selective_labels.support.errors import InputError, UndefinedError, require_
 from selective_labels.support.seeding import as_seed
 
 FORMS = ("linear", "quadratic", "local")
+# Reliability of measured leniency below which there is no interval.
+LEAST_RELIABILITY = 0.6
 
 
 class Value(NamedTuple):
@@ -49,6 +56,8 @@ class Extrapolation(Described):
     classes, decision_makers : arrays
     n_samples : int
     confidence_level : float
+    reliability : float
+        Share of the variance of the measured rates that is not noise of few cases.
     """
 
     table: pd.DataFrame
@@ -61,6 +70,7 @@ class Extrapolation(Described):
     decision_makers: np.ndarray
     n_samples: int
     confidence_level: float
+    reliability: float
 
     title = "Extrapolation to leniency one"
     identifies = "shares, rates and accuracy of the classifier in the whole population, by functional form."
@@ -120,9 +130,22 @@ class Extrapolation(Described):
             f"Identifies: {self.identifies}",
             f"Sample: {self.n_samples} cases of {len(self.leniency)} decision-makers; each "
             f"{self.confidence_level:.0%} interval covers the value if the form is right.",
+            self._reliability_sentence(),
             f"The most lenient decision-maker accepts {self.max_leniency:.3g}; the rest is extrapolated, and "
             "columns named after the other forms show how much that matters.",
         ]
+
+    def _reliability_sentence(self) -> str:
+        measured = (
+            f"Leniency is measured: {self.reliability:.0%} of its variance is not noise of few cases, and "
+            "the slope is corrected for the rest"
+        )
+        if self.reliability >= LEAST_RELIABILITY:
+            return f"{measured}."
+        return (
+            f"{measured}; below {LEAST_RELIABILITY:.0%} no correction is to be relied on, and there is no "
+            "interval. Give more cases for each decision-maker."
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the share of `pos_label` among accepted cases by leniency, and the value at leniency one."""
@@ -131,7 +154,9 @@ class Extrapolation(Described):
         ax.plot(self.leniency, self.means[:, code], "o", label="decision-makers")
         share = self.share
         reach = np.abs(np.array([[share.ci_lower], [share.ci_upper]]) - share.estimate)
-        ax.errorbar([1.0], [share.estimate], reach, fmt="s", label=f"extrapolated ({self.form})")
+        ax.errorbar(
+            [1.0], [share.estimate], np.nan_to_num(reach), fmt="s", label=f"extrapolated ({self.form})"
+        )
         ax.set(xlabel="leniency", ylabel=f"share of {self.pos_label} among accepted cases")
         ax.set_title(self.assumption, fontsize="small", wrap=True)
         ax.legend()
@@ -172,7 +197,9 @@ def extrapolate(
 
     Standard errors are the larger of two bootstraps: of rows (sampling of cases) and of decision-makers with
     all their cases (which do not lie exactly on a curve), the latter widened for few decision-makers.
-    Leniency is measured with error; below about a hundred cases each, the slope is drawn to zero.
+    Leniency is measured with error, which would draw the slope to zero: the regression is on the leniency
+    expected given the measured one (`expected_leniency` of identification). The result says how reliable
+    the measured rates are; where more than .4 of their variance is noise, there is no interval.
 
     Parameters
     ----------
@@ -224,7 +251,9 @@ def extrapolate(
     ones = np.ones(len(data))
     estimate = problem.metrics(ones, form)
     error = problem.errors(form, n_draws, confidence_level, as_seed(random_state))
-    reach = ndtri((1.0 + confidence_level) / 2.0) * error
+    reliability = problem.reliability()
+    known = 1.0 if reliability >= LEAST_RELIABILITY else np.nan
+    reach = known * ndtri((1.0 + confidence_level) / 2.0) * error
     names = ["share", "tpr", "fpr"]
     labels = data.classes.tolist()
     table = pd.DataFrame(
@@ -248,6 +277,7 @@ def extrapolate(
         decision_makers=data.decision_makers[problem.kept],
         n_samples=len(data),
         confidence_level=confidence_level,
+        reliability=reliability,
     )
 
 
@@ -270,6 +300,7 @@ class _Problem:
         self.clusters = data.decision_maker_codes
         seen = data.y[self.labeled, None] == np.arange(self.n_classes)
         self.events = (seen[:, :, None] * prediction[self.labeled, None, :]).reshape(len(seen), -1)
+        self.cases = np.bincount(self.code[self.rows], minlength=len(self.kept)).astype(float)
 
     def check(self, form: str) -> None:
         """Refuse what cannot be extrapolated."""
@@ -298,9 +329,16 @@ class _Problem:
         )
         return leniency[:, 0], means.reshape(len(means), self.n_classes, -1), precision
 
+    def reliability(self) -> float:
+        """Share of the variance of measured leniency that is not noise."""
+        leniency, _, precision = self.points(np.ones(len(self.code)))
+        return expected_leniency(leniency, self.cases, precision)[1]
+
     def metrics(self, weight: np.ndarray, form: str) -> np.ndarray:
         """Shares, true and false positive rates of all classes, accuracy: (3 K + 1,)."""
-        leniency, means, precision = self.points(weight)
+        measured, means, precision = self.points(weight)
+        # What was measured was measured on all cases, however they are weighted again.
+        leniency, _ = expected_leniency(measured, self.cases, precision)
         joint = value_at_one(leniency, means.reshape(len(means), -1), precision, form, self.bandwidth)
         predicted = np.average(self.prediction, axis=0, weights=weight)
         joint = coherent(joint.reshape(self.n_classes, self.n_classes), predicted)

@@ -8,12 +8,14 @@ import numpy as np
 
 from selective_labels.assumptions import Instrument, NoAssumption, Nucem, Unconfounded, named
 from selective_labels.data import SelectiveLabels, class_code, read_data
+from selective_labels.evaluation.display import units_text
 from selective_labels.evaluation.subject import read_subject
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import class_coefficients, cost_coefficients
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.estimates import mean_estimate
-from selective_labels.inference.sample import with_classes_of
+from selective_labels.inference.reported import report
+from selective_labels.inference.sample import NO_RANGE, read_label_range, with_classes_of
 from selective_labels.inference.spread import spread_of
 from selective_labels.literature.break_even import LARGEST_GAMMA, conclude
 from selective_labels.literature.sensitivity_result import SensitivityCurve
@@ -24,9 +26,10 @@ from selective_labels.nuisance.confounding import (
     outcome_box,
     slope_box,
     slope_leverage,
+    with_label_range,
     with_lower_bounds,
 )
-from selective_labels.nuisance.score_formulas import Scores
+from selective_labels.nuisance.score_formulas import LabelRange, Scores
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
@@ -66,6 +69,7 @@ def sensitivity_curve(
     groups: Any = None,
     strata: Any = None,
     assignment: Any = None,
+    label_range: Any = NO_RANGE,
     nuisance: Any = None,
     cv: Any = 5,
     cluster: str | None = None,
@@ -119,6 +123,8 @@ def sensitivity_curve(
         A conclusion is drawn about the metric being above or below.
     sample_weight, groups, strata, assignment : optional
         As in ``fit`` of the learners.
+    label_range : pair (lowest, highest)
+        As in :func:`selective_labels.evaluate`: every point of the curve lies within it.
     nuisance, cv, n_jobs, random_state
         As in :class:`~selective_labels.UCLClassifier`.
     cluster : "groups", "decision_maker", "none" or None
@@ -154,7 +160,8 @@ def sensitivity_curve(
     limit = ("instrument" if data.decision_makers_given else "none") if limit is None else limit
     _check_options(metric, parameter, limit, data, compare_to)
     data = with_classes_of(data, [classifier, compare_to])
-    clusters = cluster_codes(choose_clusters(cluster, data), data)
+    cluster = choose_clusters(cluster, data)
+    clusters = cluster_codes(cluster, data)
 
     def coefficients_of(choice: Any) -> np.ndarray:
         return _coefficients(choice, data, metric, pos_label, cost)
@@ -165,12 +172,13 @@ def sensitivity_curve(
         coefficients = coefficients - coefficients_of(compare_to)
         name, threshold = f"Difference of {metric}", 0.0 if threshold is None else threshold
     grid = _grid(parameter, values)
-    boxes = _boxes(data, parameter, limit, fitting)
-    inference = _Inference(coefficients, data.weights, clusters, confidence_level)
+    boxes = _boxes(data, parameter, limit, fitting, read_label_range(label_range, data))
+    limits = _limits(metric, cost, compare_to is not None)
+    inference = _Inference(coefficients, data.weights, clusters, confidence_level, limits)
 
     def solve(value: float) -> tuple[float, ...]:
-        box, crossed = boxes.at(value)
-        return *inference.ends(box), crossed.mean()
+        box, contradicted = boxes.at(value)
+        return *inference.ends(box), contradicted.mean()
 
     points = np.array([solve(value) for value in grid])
     worst = inference.ends(boxes.worst)
@@ -189,7 +197,9 @@ def sensitivity_curve(
         limit=limit,
         limit_lower=worst[0],
         limit_upper=worst[1],
-        crossed=points[:, 4],
+        crossed=points[:, 5],
+        ends_crossed=points[:, 4] == 1.0,
+        units=units_text(cluster, len(np.unique(clusters)) if clusters is not None else len(data)),
         **conclude(solve, parameter, threshold, name.lower()),
     )
 
@@ -200,17 +210,24 @@ class _Boxes:
 
     base: Callable[[float], ScoredBox]
     instrument: Scores | None
+    label_range: LabelRange | None
     worst: ScoredBox
 
     def at(self, value: float) -> tuple[ScoredBox, np.ndarray]:
         box = self.base(value)
+        crossed = np.zeros(len(box.lower), dtype=bool)
+        if self.label_range is not None:
+            box, crossed = with_label_range(box, self.label_range)
         # Manski's bounds are part of every gamma; only those of the instrument add something.
         if self.instrument is None:
-            return box, np.zeros(len(box.lower), dtype=bool)
-        return with_lower_bounds(box, self.instrument)
+            return box, crossed
+        box, contradicted = with_lower_bounds(box, self.instrument)
+        return box, crossed | contradicted
 
 
-def _boxes(data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSettings) -> _Boxes:
+def _boxes(
+    data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSettings, known: LabelRange | None
+) -> _Boxes:
     """Fit the nuisances once; every value of the parameter is arithmetic on their scores."""
     fit = fitting.cross_fit(
         data,
@@ -220,6 +237,9 @@ def _boxes(data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSe
     )
     start = [NoAssumption(), Unconfounded()] if parameter == "gamma" else [Nucem()]
     scores = cross_fit_scores(fit, data, [*start, named(limit)])
+    bounds = scores[limit]
+    if known is not None:
+        bounds = cross_fit_scores(fit, data, [named(limit)], label_range=known)[limit]
     if parameter == "gamma":
 
         def base(value: float) -> ScoredBox:
@@ -230,14 +250,15 @@ def _boxes(data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSe
         def base(value: float) -> ScoredBox:
             return slope_box(scores["nucem"], leverage, value)
 
-    return _Boxes(base, scores["instrument"] if limit == "instrument" else None, _worst(scores[limit]))
+    return _Boxes(base, bounds if limit == "instrument" else None, known, _worst(bounds, known))
 
 
-def _worst(lower: Scores) -> ScoredBox:
+def _worst(lower: Scores, known: LabelRange | None) -> ScoredBox:
     """Keep lower bounds alone; models whose lower bounds leave no room are scaled to leave none."""
     ones = np.ones_like(lower.values)
     total = np.maximum(lower.plug_in.sum(axis=1, keepdims=True), 1.0)
-    return ScoredBox(lower.values, ones, Bounds(lower.plug_in / total, ones))
+    box = ScoredBox(lower.values, ones, Bounds(lower.plug_in / total, ones))
+    return box if known is None else with_label_range(box, known)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,14 +269,21 @@ class _Inference:
     weights: np.ndarray
     clusters: np.ndarray | None
     confidence_level: float
+    limits: tuple[float, float]
 
-    def ends(self, box: ScoredBox) -> tuple[float, float, float, float]:
-        """Lower and upper end, and the interval for the parameter."""
+    def ends(self, box: ScoredBox) -> tuple[float, float, float, float, bool]:
+        """Lower and upper end, the interval for the parameter, and whether the ends crossed."""
         low, high = (mean_estimate(scores, self.weights) for scores in linear_scores(box, self.coefficients))
         everybody = np.ones(len(self.weights), dtype=bool)
-        spread = spread_of([(low, high)], everybody, self.clusters, self.confidence_level)
-        interval = spread.parameter_interval(self.confidence_level)
-        return spread.lower, spread.upper, interval.lower, interval.upper
+        spread = spread_of([(low, high)], everybody, self.clusters, self.weights)
+        found = report(spread, "parameter", self.confidence_level, self.limits)
+        return found.lower, found.upper, *found.interval, found.crossed
+
+
+def _limits(metric: str, cost: Any, difference: bool) -> tuple[float, float]:
+    """Possible values of the metric, or of the difference of two."""
+    low, high = (float(np.min(cost)), float(np.max(cost))) if metric == "cost" else (0.0, 1.0)
+    return (low - high, high - low) if difference else (low, high)
 
 
 def _coefficients(choice: Any, data: SelectiveLabels, metric: str, pos_label: Any, cost: Any) -> np.ndarray:

@@ -21,6 +21,11 @@ class SensitivityCurve(Curve):
         Estimated ends there.
     crossed : (n_points,) array
         Share of cases in which the models find the assumption in contradiction to the instrument.
+    ends_crossed : (n_points,) bool array
+        Where the estimated ends were in the wrong order; they are then set to where they meet, or NaN (see
+        :func:`selective_labels.inference.reported.uncross`).
+    units : str
+        What standard errors take as independent, in words; empty if every row.
     threshold : float or None
     conclusion : str or None
         What the first point of the curve says about the threshold.
@@ -34,6 +39,8 @@ class SensitivityCurve(Curve):
     limit_lower: float
     limit_upper: float
     crossed: np.ndarray
+    ends_crossed: np.ndarray
+    units: str = ""
     threshold: float | None = None
     conclusion: str | None = None
     break_even: float | None = None
@@ -47,6 +54,13 @@ class SensitivityCurve(Curve):
     def sentences(self) -> list[str]:
         """Say what the numbers assume and are, of which sample, and where the conclusion flips."""
         sentences = super().sentences()
+        if self.units:
+            sentences.append(f"Units: {self.units}.")
+        if self.ends_crossed.any():
+            sentences.append(
+                f"The ends crossed at {self.ends_crossed.sum()} of {len(self)} points: they are set to where "
+                f"they meet, or left out ({np.isnan(self.lower).sum()}) where noise does not explain it."
+            )
         name = "the instrument alone" if self.limit == "instrument" else "no assumption at all"
         sentences.append(f"With {name}: [{self.limit_lower:.4g}, {self.limit_upper:.4g}].")
         if self.limit == "instrument":

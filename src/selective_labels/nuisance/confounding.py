@@ -9,8 +9,9 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import ROUNDING, Bounds
 from selective_labels.identification.point import two_fold_moments
 from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.label_range import with_range
 from selective_labels.nuisance.propensity import arm_propensity
-from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, Scores, average_over_arms
+from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, LabelRange, Scores, average_over_arms
 from selective_labels.support.errors import InputError
 
 # |Cov(P(Y=k | u), P(D=1 | u))| of two numbers in [0, 1] is never larger: a bound of this size is none.
@@ -127,6 +128,33 @@ def with_lower_bounds(box: ScoredBox, lower: Scores) -> tuple[ScoredBox, np.ndar
     larger &= ~crossed[:, None]
     plug_in = Bounds(np.where(larger, lower.plug_in, box.plug_in.lower), box.plug_in.upper)
     return ScoredBox(np.where(larger, lower.values, box.lower), box.upper, plug_in), crossed
+
+
+def with_label_range(box: ScoredBox, label_range: LabelRange) -> tuple[ScoredBox, np.ndarray]:
+    """Intersect a box with a label range, where the models say that something is left.
+
+    Returns
+    -------
+    box : ScoredBox
+    crossed : (n_samples,) bool array
+        Rows where nothing was left: there the box stays.
+
+    Examples
+    --------
+    >>> ends = np.array([[0.05, 0.4]]), np.array([[0.6, 0.95]])
+    >>> known = LabelRange(np.full((1, 2), 0.1), np.full((1, 2), 0.9))
+    >>> box, crossed = with_label_range(ScoredBox(*ends, Bounds(*ends)), known)
+    >>> box.lower, box.upper, crossed
+    (array([[0.1, 0.4]]), array([[0.6, 0.9]]), array([False]))
+    """
+    lower = with_range(box.lower, box.plug_in.lower, label_range.lowest)
+    upper = [-each for each in with_range(-box.upper, -box.plug_in.upper, -label_range.highest)]
+    crossed = Bounds(lower[1], upper[1]).crossed
+    kept = crossed[:, None]
+    plug_in = Bounds(np.where(kept, box.plug_in.lower, lower[1]), np.where(kept, box.plug_in.upper, upper[1]))
+    return ScoredBox(
+        np.where(kept, box.lower, lower[0]), np.where(kept, box.upper, upper[0]), plug_in
+    ), crossed
 
 
 def linear_scores(box: ScoredBox, coefficients: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -43,7 +43,7 @@ def identified_bounds(
         shrunk = shrink_across_decision_makers(joint, noise)
         here = raw_bounds(shrunk, _rows_of(lowest, rows), _rows_of(highest, rows))
         lower[rows], upper[rows] = here.lower, here.upper
-    return repair(Bounds(lower, upper))
+    return repair(Bounds(lower, upper), lowest, highest)
 
 
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms, n, n_outcomes), noise (n,)

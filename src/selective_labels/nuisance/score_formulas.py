@@ -41,6 +41,18 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelRange:
+    """lowest_k <= P(Y*=k | x, u) <= highest_k for every hidden feature u, (n_samples, n_classes) arrays."""
+
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "LabelRange":
+        """The range of some rows."""
+        return LabelRange(self.lowest[rows], self.highest[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows with all that scores need, from models that have not seen them.
 
@@ -55,6 +67,8 @@ class Rows:
     propensity : (n_samples, n_arms) array
     lead : (n_samples, n_arms) array or 0
         See :func:`required_lead`.
+    label_range : LabelRange or None
+        What is known of the class probabilities of everybody.
     """
 
     first: np.ndarray
@@ -63,6 +77,7 @@ class Rows:
     y: np.ndarray
     propensity: np.ndarray
     lead: np.ndarray | float
+    label_range: LabelRange | None = None
 
     @cached_property
     def joint(self) -> np.ndarray:
@@ -140,12 +155,27 @@ def envelope_scores(
     >>> envelope_scores(joint, np.array([0]), np.array([1]), propensity).values
     array([[0.3, 0.5]])
     """
+    return envelope(joint[:, :, 1:], _seen(y, joint.shape[2] - 1), arm, propensity, lead, overlap)
+
+
+def envelope(
+    chance: np.ndarray,
+    seen: np.ndarray,
+    arm: np.ndarray,
+    propensity: np.ndarray,
+    lead: np.ndarray | float = 0.0,
+    overlap: float = OVERLAP,
+) -> Scores:
+    """Envelope score of the largest chance of any events, (n_arms, n_samples, n_events), as they are seen.
+
+    See :func:`envelope_scores`, where the events are the labels.
+    """
     allowed = _allowed(propensity, overlap)
     handicap = np.where(allowed, lead, np.inf).T[:, :, None]
-    best = (joint[:, :, 1:] - handicap).argmax(axis=0)
-    plug_in = np.take_along_axis(joint[:, :, 1:], best[None], axis=0)[0]
+    best = (chance - handicap).argmax(axis=0)
+    plug_in = np.take_along_axis(chance, best[None], axis=0)[0]
     weight = (arm[:, None] == best) / np.take_along_axis(propensity, best, axis=1)
-    values = plug_in + weight * (_seen(y, plug_in.shape[1]) - plug_in)
+    values = plug_in + weight * (seen - plug_in)
     return Scores(values, plug_in, np.any(~allowed, axis=1))
 
 

@@ -10,6 +10,7 @@ from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
+    LabelRange,
     Rows,
     Scores,
     required_lead,
@@ -47,6 +48,7 @@ def cross_fit_scores(
     propensity: str = "shares",
     overlap: float = OVERLAP,
     held_out: bool = True,
+    label_range: LabelRange | None = None,
 ) -> dict[str, Scores]:
     """Scores of every row under several assumptions, from models fitted once.
 
@@ -68,6 +70,8 @@ def cross_fit_scores(
     held_out : bool
         True: each row is scored by the model that has not seen it. False: new rows; the scores by the
         models of all folds are averaged.
+    label_range : LabelRange, optional
+        Of all rows; it makes bounds narrower and changes no point estimate.
 
     Returns
     -------
@@ -90,7 +94,8 @@ def cross_fit_scores(
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
-            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead)
+            known = None if label_range is None else label_range.take(here)
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known)
             for name, assumption in chosen.items():
                 _add(totals[name], here, assumption.score(chunk, overlap))
     if held_out:

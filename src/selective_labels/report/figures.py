@@ -76,7 +76,13 @@ def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Fig
         zero=is_difference(results[0]),
     )
     headings = ("Assumption", "Whose", "Identified", f"{100 * results[0]['confidence_level']:g}% interval")
-    return Figure(title, chart, headings, rows, note)
+    return Figure(title, chart, headings, rows, " ".join([*([note] if note else []), *_reasons(entries)]))
+
+
+def _reasons(entries: Sequence[Entry]) -> list[str]:
+    """Why numbers are missing, said once for each result."""
+    missing = ((cut(entry.label), entry.result.get("reason")) for entry in entries)
+    return list(dict.fromkeys(f"{label}: {reason}" for label, reason in missing if reason))
 
 
 def bar_figure(feature: Result, what: str) -> Figure:

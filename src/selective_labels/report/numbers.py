@@ -141,6 +141,8 @@ def identified(result: Mapping[str, Any]) -> str:
     >>> identified({"metric": "tpr", "limits": [0.0, 1.0], "lower": 0.6, "upper": 0.5})
     'ends cross: 60.0% to 50.0%'
     """
+    if result["lower"] is None and result.get("reason"):
+        return "no value"
     words = _words(result, result["lower"], result["upper"])
     return f"ends cross: {words}" if is_empty(result["lower"], result["upper"]) else words
 
@@ -154,6 +156,8 @@ def confidence(result: Mapping[str, Any]) -> str:
     'no value fits'
     """
     low, high = result["ci_lower"], result["ci_upper"]
+    if low is None and result.get("reason"):
+        return "no interval"
     return "no value fits" if is_empty(low, high) else _words(result, low, high)
 
 

@@ -1,0 +1,70 @@
+"""From scored rows to the fields of a result, with or without a value."""
+
+from typing import Any
+
+import numpy as np
+
+from selective_labels.evaluation.results import Sample, printed
+from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
+from selective_labels.inference.sample import ScoredSample
+
+
+def estimated(
+    sample: ScoredSample,
+    basis: Basis,
+    assumption: str,
+    rows: np.ndarray,
+    interval: str,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """Fields that an evaluation and a comparison have in common, apart from the metric's name."""
+    found = basis.report(interval, confidence_level)
+    spread = basis.spread
+    number = min(spread.effective) if np.isfinite(found.interval.lower) else NAN
+    return {
+        "assumption": assumption,
+        **printed(found),
+        "interval": interval,
+        "confidence_level": confidence_level,
+        "correlation": spread.correlation,
+        "limits": basis.limits,
+        "basis": basis,
+        "sample": _sample(sample, assumption, rows, spread.n_clusters, number),
+    }
+
+
+def undefined(
+    sample: ScoredSample,
+    reason: str,
+    assumption: str,
+    rows: np.ndarray,
+    interval: str,
+    confidence_level: float,
+    limits: tuple[float, float],
+) -> dict[str, Any]:
+    """The same fields where the metric has no value: NaN, and the reason."""
+    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), reason=reason)
+    return {
+        "assumption": assumption,
+        **printed(nothing),
+        "interval": interval,
+        "confidence_level": confidence_level,
+        "correlation": NAN,
+        "limits": limits,
+        "sample": _sample(sample, assumption, rows, sample.count_units(rows), NAN),
+    }
+
+
+def _sample(
+    sample: ScoredSample, assumption: str, rows: np.ndarray, n_clusters: int, n_effective: float
+) -> Sample:
+    data = sample.data
+    return Sample(
+        n=int(rows.sum()),
+        n_labeled=int(data.decision[rows].sum()),
+        n_decision_makers=data.n_decision_makers,
+        cluster=sample.cluster,
+        n_clusters=n_clusters,
+        clipped_share=sample.clipped[assumption],
+        n_effective=n_effective,
+    )
