@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
 
 UNTESTED = "Not tested: "
-# SL201, SL202 and SL203 all ask whether cases are dealt out at random.
-ASSIGNMENT_LOOKS = 3
+# SL201, SL202, SL203 and SL204 all ask whether cases are dealt out at random.
+ASSIGNMENT_LOOKS = 4
 
 
 class NotApplicableError(Exception):
