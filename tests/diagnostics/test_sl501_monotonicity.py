@@ -3,15 +3,22 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.marginal_curve import marginal_curve, slope_p_value
+from selective_labels.diagnostics.marginal_curve import Shares, marginal_curve, slope_p_value
 from selective_labels.diagnostics.monotonicity import CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
 
+def one_cell(seen, leniency):
+    n_makers = len(seen)
+    return Shares(
+        np.arange(n_makers), np.zeros(n_makers, dtype=int), np.full(n_makers, 500.0), seen, leniency
+    )
+
+
 def test_curve_finds_the_slope_of_a_parabola():
     leniency = np.linspace(0.2, 0.8, 20)
-    curve = marginal_curve(0.1 + 0.5 * leniency**2, leniency, np.full(20, 500.0), np.random.default_rng(0))
+    curve = marginal_curve(one_cell(0.1 + 0.5 * leniency**2, leniency), np.random.default_rng(0))
     assert_allclose(curve.slopes, curve.knots, atol=1e-8)
 
 

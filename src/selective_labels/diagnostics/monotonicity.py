@@ -2,35 +2,33 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import holm, sums_by
+from selective_labels.diagnostics.cells import decision_makers_per_cell, holm
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.marginal_curve import marginal_curve, n_parameters
+from selective_labels.diagnostics.marginal_curve import Shares, marginal_curve, n_parameters
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
 
 FEWEST_ROWS = 20
 FEWEST_DECISION_MAKERS = 5
+# Those with most cases, if there are more: their noise is a matrix of so many squared.
+MOST_DECISION_MAKERS = 1500
 
 
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     context.need_rejected()
-    codes = context.decision_maker[context.compared]
-    columns = np.column_stack([np.ones(len(codes)), context.adjusted_outcomes])
-    total = sums_by(codes, columns, context.n_decision_makers)
-    total = total[total[:, 0] >= FEWEST_ROWS]
+    rows = _rows_of_large(context)
+    _, maker = np.unique(context.decision_maker[rows], return_inverse=True)
+    _, cell = np.unique(context.cell[rows], return_inverse=True)
+    decision = context.data.decision[rows]
+    shares = [Shares.of(seen, decision, maker, cell) for seen in context.seen_labels[rows].T]
+    pairs = shares[0].pairs()
+    leniency = pairs.left(shares[0].leniency[:, None])[:, 0]
     need(
-        len(total) >= FEWEST_DECISION_MAKERS,
-        f"fewer than {FEWEST_DECISION_MAKERS} decision-makers have {FEWEST_ROWS} cases or more.",
-    )
-    rows = total[:, 0]
-    means = total[:, 1:] / rows[:, None]
-    leniency = np.clip(means[:, 0], 0.0, 1.0)
-    need(
-        len(np.unique(leniency)) > n_parameters(len(rows)),
+        len(np.unique(leniency.round(12))) > n_parameters(len(leniency)),
         "decision-makers have hardly any difference in leniency.",
     )
     generator = context.generator(501)
-    curves = [marginal_curve(column, leniency, rows, generator) for column in means[:, 1:].T]
+    curves = [marginal_curve(each, generator) for each in shares]
     adjusted = holm(np.array([curve.p_value for curve in curves]))
     worst = int(adjusted.argmin())
     curve, p_value = curves[worst], float(adjusted[worst])
@@ -58,6 +56,21 @@ def _find(context: Context) -> Finding:
         curve.fit_statistic,
         p_value,
     )
+
+
+def _rows_of_large(context: Context) -> np.ndarray:
+    """Rows of decision-makers with cases enough, in cells where they can be compared with each other."""
+    codes = context.decision_maker
+    counts = np.bincount(codes[context.compared], minlength=context.n_decision_makers)
+    large = counts >= max(FEWEST_ROWS, np.sort(counts)[-MOST_DECISION_MAKERS:][0])
+    rows = context.compared[large[codes[context.compared]]]
+    if len(rows):
+        rows = rows[decision_makers_per_cell(context.cell[rows], codes[rows])[context.cell[rows]] > 1]
+    need(
+        len(np.unique(codes[rows])) >= FEWEST_DECISION_MAKERS,
+        f"fewer than {FEWEST_DECISION_MAKERS} decision-makers have {FEWEST_ROWS} cases or more.",
+    )
+    return rows
 
 
 CHECK = Check("SL501", "monotonicity with exclusion", "monotonicity", _find)
