@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.ensemble import ExtraTreesRegressor
 
-from selective_labels.diagnostics.cells import sums_by
+from selective_labels.hypotheses.cells import sums_by
 
 SMALLEST_LEAF = 5
 # Trees look at so many columns for every cut: a product shows no trace in either of its factors alone, so

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.results import need
+from selective_labels.hypotheses.cells import centred
 from selective_labels.models.features import standardised
 from selective_labels.nuisance.bands import leniency_bands
 

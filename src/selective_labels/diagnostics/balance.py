@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import centred, sums_by
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.detectable import detectable_between
-from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
 from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import centred, sums_by
+from selective_labels.hypotheses.detectable import detectable_between
+from selective_labels.hypotheses.permutation import permutation_draws, permutation_p_value
 
 # A prediction that varies less than this tells cases not apart.
 SMALLEST_VARIANCE = 1e-12

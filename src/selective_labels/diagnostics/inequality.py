@@ -4,8 +4,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.detectable import POWER
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.detectable import POWER
 
 
 def excess(context: Context) -> np.ndarray:

@@ -5,9 +5,7 @@ import numpy as np
 from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.detectable import detectable_noncentrality
 from selective_labels.diagnostics.effective_f import USABLE, effective_f
-from selective_labels.diagnostics.linearity import LinearityTest, cell_linearity, covariate_linearity
 from selective_labels.diagnostics.results import (
     OK,
     VIOLATED,
@@ -18,6 +16,8 @@ from selective_labels.diagnostics.results import (
     need,
     status_of_test,
 )
+from selective_labels.hypotheses.detectable import detectable_noncentrality
+from selective_labels.hypotheses.linearity import LinearityTest, cell_linearity, covariate_linearity
 
 # Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
 # normal.

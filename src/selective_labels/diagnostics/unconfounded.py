@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from selective_labels.diagnostics.cells import sums_by
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.detectable import detectable_noncentrality
 from selective_labels.diagnostics.effective_f import USABLE
 from selective_labels.diagnostics.overidentification import first_stage
 from selective_labels.diagnostics.results import VIOLATED, WARNING, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import sums_by
+from selective_labels.hypotheses.detectable import detectable_noncentrality
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import sums_by
+from selective_labels.hypotheses.cells import sums_by
 
 
 @dataclass(frozen=True, eq=False)

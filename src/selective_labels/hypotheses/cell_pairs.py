@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from selective_labels.diagnostics.cells import sums_by
+from selective_labels.hypotheses.cells import sums_by
 
 # Directions within a cell that are weaker than this are rounding.
 ROUNDING = 1e-9

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.stats import chi2
 
-from selective_labels.diagnostics.cell_pairs import CellPairs
-from selective_labels.diagnostics.cells import sums_by
+from selective_labels.hypotheses.cell_pairs import CellPairs
+from selective_labels.hypotheses.cells import sums_by
 
 ITERATIONS = 10
 DRAWS = 2000
