@@ -175,19 +175,17 @@ def returning_persons(n_samples, n_decision_makers, seed, *, divided):
 
 
 def placebo_labels(n_samples, n_decision_makers, seed):
-    """Labels by lot, their rate that of the stratum; strata differ in leniency from 5 % to 95 %.
+    """Labels by lot, their rate that of the stratum; strata differ in leniency from 1 % to 50 % and more.
 
     Decision-makers work in two strata each, so that their leniency, adjusted, leaves [0, 1] in places.
     """
     generator = np.random.default_rng(seed)
     n_strata = 5
     strata = generator.integers(n_strata, size=n_samples)
-    decision_maker = (
-        strata + n_strata * generator.integers(n_decision_makers // n_strata, size=n_samples)
-    ) + (generator.integers(2, size=n_samples))
-    decision_maker %= n_decision_makers
-    leniency = np.linspace(-1.5, 1.5, n_decision_makers)[generator.permutation(n_decision_makers)]
-    index = np.linspace(-3.0, 3.0, n_strata)[strata] + leniency[decision_maker]
+    desk = n_strata * generator.integers(n_decision_makers // n_strata, size=n_samples)
+    decision_maker = (strata + desk + generator.integers(2, size=n_samples)) % n_decision_makers
+    leniency = np.linspace(-2.5, 2.5, n_decision_makers)[generator.permutation(n_decision_makers)]
+    index = np.linspace(-5.0, 0.0, n_strata)[strata] + leniency[decision_maker]
     y = (generator.random(n_samples) < np.linspace(0.1, 0.7, n_strata)[strata]).astype(int)
     decided = generator.random(n_samples) < expit(index)
     return Drawn(np.zeros((n_samples, 0)), np.where(decided, y, -1), decision_maker, strata)

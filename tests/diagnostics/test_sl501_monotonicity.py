@@ -51,7 +51,7 @@ def test_placebo_labels_within_strata_are_left_alone():
     """Thirty samples: more rejections than chance has once in a million at 7 % each would be too many."""
     rejected = 0
     for number in range(30):
-        drawn = designs.placebo_labels(4000, 20, np.random.SeedSequence([501, number]))
+        drawn = designs.placebo_labels(12_000, 20, np.random.SeedSequence([501, number]))
         rejected += CHECK(context_of(drawn)).status == "violated"
     assert rejected <= binom.isf(1e-6, 30, 0.07)
 

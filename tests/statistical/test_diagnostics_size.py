@@ -59,7 +59,7 @@ def size_cells():
         yield Cell(
             "boundary", designs.on_the_boundary, n_decision_makers, one_sided=("SL401", "SL402", "SL501")
         )
-        yield Cell("placebo labels", designs.placebo_labels, n_decision_makers + 2, one_sided=("SL501",))
+        yield Cell("placebo labels", designs.placebo_labels, max(n_decision_makers, 20), one_sided=("SL501",))
         # Parts of a divided group may meet again when dealt anew: careful, so one-sided.
         assignment = ("SL201", "SL202", "SL203", "SL204")
         for divided in (0.0, 0.1, 0.5):

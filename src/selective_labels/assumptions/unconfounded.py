@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
-from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
+from selective_labels.assumptions.findings import NOT_APPLICABLE, VIOLATED, Findings
 from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
 from selective_labels.nuisance.score_formulas import Rows, Scores, aipw_scores
 
@@ -42,13 +42,11 @@ class Unconfounded(Assumption):
                 False,
                 "whether labels depend on who decided could not be tested (SL901).",
             )
-        weak = "Average leniencies hardly differ, so little could be seen." if status != OK else ""
         return decided(
             NOT_REFUTED,
             False,
             "labels of like cases are not seen to depend on who decided (SL901). That is no evidence that "
             "decisions know no more than the features: confounding that is alike for all decision-makers "
             "shows nowhere.",
-            weak,
             findings.power("unconfounded"),
         )

@@ -161,16 +161,21 @@ def marginal_curve(shares: Shares, generator: np.random.Generator) -> MarginalCu
     functions = _evaluate(spline_knots, leniency)
     slope_functions = _evaluate(spline_knots, leniency, derivative=True)
     basis = centred.left(functions[shares.maker])
+    # Cells that differ in risk bend the common curve; the noise in each follows its own rate then.
+    one_cell = not shares.cell.any()
     variance = np.full(len(shares.rows), 0.25)
     for _ in range(ITERATIONS):
         root = rows / np.sqrt(np.bincount(shares.maker, shares.rows * variance))
         coefficients = np.linalg.lstsq(basis * root[:, None], seen * root, rcond=None)[0]
         slope = np.clip(slope_functions @ coefficients, 0.0, 1.0)
-        variance = shares.row_variance(basis @ coefficients - rate * surplus, slope)
+        bent = (basis @ coefficients - rate * surplus) * one_cell
+        variance = shares.row_variance(bent, slope)
     curve = _least_squares(centred.covariance(variance), basis, seen)
     at_knots = _evaluate(spline_knots, knots, derivative=True)
     slopes = at_knots @ curve.coefficients
-    error = at_knots @ curve.covariance @ at_knots.T
+    # For the same reason decision-makers scatter about the common curve by more than noise.
+    scatter = 1.0 if one_cell else max(1.0, curve.distance / max(curve.freedom, 1))
+    error = scatter * at_knots @ curve.covariance @ at_knots.T
     fit = _least_squares(
         lines.covariance(variance),
         lines.left(functions[shares.maker]),
