@@ -39,7 +39,7 @@ class Effort:
 
 
 FEWEST_UNITS = 40
-THOROUGH = Effort(20_000, 4, 50)
+THOROUGH = Effort(10_000, 4, 50)
 QUICK = Effort(4_000, 1, 15)
 
 
