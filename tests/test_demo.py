@@ -34,6 +34,6 @@ def test_a_run_ends_with_a_page_and_says_where(tmp_path, monkeypatch):
     demo.run(page, console)
     shown = console.export_text()
     assert str(page) in shown
-    for name in ("May be assumed here", "UCL, partial", "limit: Bayes rule"):
+    for name in ("What the checks say of each assumption", "UCL, partial", "limit: Bayes rule"):
         assert name in shown, "instrument, learners and limits come before the page"
     assert "Who will default?" in page.read_text(encoding="utf-8")

@@ -21,7 +21,9 @@ KNOWS = {
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
     "assumptions": {"nuisance", "support"},
-    "diagnostics": {"assumptions", "data", "identification", "models", "nuisance", "support"},
+    # Statistics of the checks: arrays in, p-values out.
+    "hypotheses": set(),
+    "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
     "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support"},
     "estimators": {

@@ -117,7 +117,7 @@ def show_verdict(table: pd.DataFrame, console: Console) -> None:
     diagnosis = diagnose(
         table[list(FEATURES)], table["defaulted"], decision_maker=table["officer"], random_state=0
     )
-    console.print("\n[bold]May be assumed here[/] (all checks are on the page)")
+    console.print("\n[bold]What the checks say of each assumption[/] (all checks are on the page)")
     for assumption in known():
         if assumption.questions:
             console.print(f"  {assumption.name}: {diagnosis.allows(assumption)}")

@@ -74,7 +74,7 @@ class TestAdded:
             sample.X, sample.y, decision_maker=sample.decision_maker, cv=2, n_permutations=9, random_state=0
         )
         assert diagnosis.allows("faith", given="strata").reason.endswith("given strata.")
-        assert diagnosis.verdict.splitlines()[-1].startswith("faith, given features: yes: ")
+        assert diagnosis.verdict.splitlines()[-1].startswith("faith, given features: not refuted: ")
 
     def test_the_page_has_words_for_it(self, with_faith):
         assert wording.assumption("faith") == wording.Term("Faith", "Whatever was not seen was fine.")

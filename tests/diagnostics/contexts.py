@@ -13,7 +13,7 @@ FITTING = FittingSettings("logistic", cv=2, seed=0)
 
 def context_of(drawn, **options):
     """What checks read, of a drawn design."""
-    roles = {"decision_maker": drawn.decision_maker, "strata": drawn.strata}
+    roles = {"decision_maker": drawn.decision_maker, "strata": drawn.strata, "groups": drawn.groups}
     data = SelectiveLabels.from_arrays(drawn.X, drawn.y, **roles)
     return Context(data, FITTING, **{"n_permutations": 99} | options)
 

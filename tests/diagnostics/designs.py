@@ -16,6 +16,7 @@ class Drawn:
     y: np.ndarray
     decision_maker: np.ndarray
     strata: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     def arguments(self):
         return {
@@ -23,6 +24,7 @@ class Drawn:
             "y": self.y,
             "decision_maker": self.decision_maker,
             "strata": self.strata,
+            "groups": self.groups,
         }
 
 
@@ -130,3 +132,60 @@ def opposite_skill(n_samples, n_decision_makers, seed):
     leniency = np.linspace(-1.0, 1.0, n_decision_makers)[decision_maker]
     decided = generator.random(n_samples) < expit(leniency + 0.5 * direction * hidden)
     return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
+def assigned_by_shape(n_samples, n_decision_makers, seed, *, shape):
+    """Assignment by a product or by steps of features, of which no linear model sees a trace."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n_samples, 6))
+    steps = np.where(np.sin(2.5 * X[:, 0]) > 0, 1.0, -1.0) * np.where(X[:, 1] > 0, 1.0, -1.0)
+    index = {"product": X[:, 0] * X[:, 1], "steps": steps}[shape]
+    places = np.linspace(-1.0, 1.0, n_decision_makers)
+    decision_maker = draw_classes(softmax(1.5 * np.outer(index, places), axis=1), generator)
+    hidden = generator.standard_normal(n_samples)
+    y = (generator.random(n_samples) < expit(-2.4 * index + 1.6 * hidden)).astype(int)
+    decided = generator.random(n_samples) < expit(1.5 * places[decision_maker] + 1.2 * index + hidden)
+    return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
+def returning_persons(n_samples, n_decision_makers, seed, *, divided):
+    """Persons come up to eight times, to the decision-maker that they drew; all is valid.
+
+    `divided` is the share of visits that go to somebody else; if it is zero, one visit of one person does.
+    """
+    generator = np.random.default_rng(seed)
+    visits = generator.integers(1, 9, size=n_samples)
+    person = np.repeat(np.arange(n_samples), visits)[:n_samples]
+    own, hidden = (
+        generator.standard_normal((n_samples, 4))[person],
+        generator.standard_normal(n_samples)[person],
+    )
+    X = own + 0.3 * generator.standard_normal((n_samples, 4))
+    first = generator.integers(n_decision_makers, size=n_samples)[person]
+    moved = generator.random(n_samples) < divided
+    if not divided:
+        moved[np.flatnonzero(np.diff(person) == 0)[0]] = True
+    decision_maker = np.where(
+        moved, (first + generator.integers(1, n_decision_makers, n_samples)) % n_decision_makers, first
+    )
+    leniency = np.linspace(-1.5, 1.5, n_decision_makers)[decision_maker]
+    y = (generator.random(n_samples) < expit(X[:, 0] + hidden)).astype(int)
+    decided = generator.random(n_samples) < expit(leniency + X[:, 1] + hidden)
+    return Drawn(X, np.where(decided, y, -1), decision_maker, None, person)
+
+
+def placebo_labels(n_samples, n_decision_makers, seed):
+    """Labels by lot, their rate that of the stratum; strata differ in leniency from 1 % to 50 % and more.
+
+    Decision-makers work in two strata each, so that their leniency, adjusted, leaves [0, 1] in places.
+    """
+    generator = np.random.default_rng(seed)
+    n_strata = 5
+    strata = generator.integers(n_strata, size=n_samples)
+    desk = n_strata * generator.integers(n_decision_makers // n_strata, size=n_samples)
+    decision_maker = (strata + desk + generator.integers(2, size=n_samples)) % n_decision_makers
+    leniency = np.linspace(-2.5, 2.5, n_decision_makers)[generator.permutation(n_decision_makers)]
+    index = np.linspace(-5.0, 0.0, n_strata)[strata] + leniency[decision_maker]
+    y = (generator.random(n_samples) < np.linspace(0.1, 0.7, n_strata)[strata]).astype(int)
+    decided = generator.random(n_samples) < expit(index)
+    return Drawn(np.zeros((n_samples, 0)), np.where(decided, y, -1), decision_maker, strata)

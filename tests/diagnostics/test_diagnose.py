@@ -95,7 +95,7 @@ def test_nothing_is_asked_about_no_assumption(good):
 def test_permission_reads_as_a_truth_value(good):
     assert good.allows("instrument") == True  # noqa: E712
     assert good.allows("unconfounded") == False  # noqa: E712
-    assert str(good.allows("instrument")).startswith("yes: ")
+    assert str(good.allows("instrument")).startswith("not refuted: ")
 
 
 def test_prints_a_table_and_a_verdict(good):

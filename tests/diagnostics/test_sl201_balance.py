@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels.diagnostics.balance import CHECK, between
-from selective_labels.diagnostics.permutation import assignment_units, shuffles
+from selective_labels.hypotheses.permutation import assignment_units, shuffles
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

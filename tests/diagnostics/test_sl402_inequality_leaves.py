@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.inequality import CHECK as ON_AVERAGE
 from selective_labels.diagnostics.inequality_leaves import CHECK
+from selective_labels.hypotheses.cells import holm
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

@@ -2,16 +2,25 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
+from scipy.stats import binom
 
-from selective_labels.diagnostics.marginal_curve import marginal_curve, slope_p_value
 from selective_labels.diagnostics.monotonicity import CHECK
+from selective_labels.hypotheses.cell_pairs import CellPairs
+from selective_labels.hypotheses.marginal_curve import Shares, marginal_curve, slope_p_value
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
 
+def one_cell(seen, leniency):
+    n_makers = len(seen)
+    return Shares(
+        np.arange(n_makers), np.zeros(n_makers, dtype=int), np.full(n_makers, 500.0), seen, leniency
+    )
+
+
 def test_curve_finds_the_slope_of_a_parabola():
     leniency = np.linspace(0.2, 0.8, 20)
-    curve = marginal_curve(0.1 + 0.5 * leniency**2, leniency, np.full(20, 500.0), np.random.default_rng(0))
+    curve = marginal_curve(one_cell(0.1 + 0.5 * leniency**2, leniency), np.random.default_rng(0))
     assert_allclose(curve.slopes, curve.knots, atol=1e-8)
 
 
@@ -36,3 +45,33 @@ def test_decision_makers_who_sort_the_other_way_are_found():
 
 def test_few_decision_makers():
     assert CHECK(context_of(designs.plain(1000, 4, seed()))).status == "not applicable"
+
+
+def test_placebo_labels_within_strata_are_left_alone():
+    """Thirty samples: more rejections than chance has once in a million at 7 % each would be too many."""
+    rejected = 0
+    for number in range(30):
+        drawn = designs.placebo_labels(12_000, 20, np.random.SeedSequence([501, number]))
+        rejected += CHECK(context_of(drawn)).status == "violated"
+    assert rejected <= binom.isf(1e-6, 30, 0.07)
+
+
+def test_what_is_left_within_cells_and_its_noise_against_matrices():
+    """Weighted least squares cell by cell, by pseudo-inverse."""
+    generator = np.random.default_rng(0)
+    maker, cell = np.repeat(np.arange(6), 2), np.array([0, 1, 0, 1, 0, 2, 1, 2, 1, 2, 0, 2])
+    rows, variance = generator.integers(20, 90, 12).astype(float), generator.uniform(0.1, 0.3, 12)
+    along = np.column_stack([np.ones(12), generator.random(12)])
+    pairs = CellPairs(maker, cell, rows, along)
+    operator = np.eye(12)
+    for each in range(3):
+        here = np.flatnonzero(cell == each)
+        root = np.sqrt(rows[here])[:, None]
+        hat = (root * along[here]) @ np.linalg.pinv(root * along[here])
+        operator[np.ix_(here, here)] -= hat * root.T / root
+    average = (maker == np.arange(6)[:, None]) * rows
+    operator = average / average.sum(axis=1, keepdims=True) @ operator
+    values = generator.random((12, 2))
+    assert_allclose(pairs.left(values), operator @ values, atol=1e-12)
+    noise = operator @ np.diag(variance / rows) @ operator.T
+    assert_allclose(pairs.covariance(variance), noise, atol=1e-14)

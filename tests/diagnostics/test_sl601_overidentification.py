@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.linearity import cell_linearity, implied_variance
 from selective_labels.diagnostics.overidentification import CHECK
+from selective_labels.hypotheses.linearity import cell_linearity, implied_variance
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

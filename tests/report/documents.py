@@ -128,22 +128,29 @@ def diagnosis(name):
             "p_value": None if place % 2 else 0.0001,
             "message": f"Decision-makers differ by 24 points{name}.",
             "advice": "Look again." if place % 2 else "",
+            "detects": "",
         }
         for place, family in enumerate(FAMILIES)
     ]
     verdict = [
-        ("instrument", "strata", False),
-        ("instrument", "features", True),
-        ("nucem", None, False),
-        ("unconfounded", None, True),
+        ("instrument", "strata", False, "refuted"),
+        ("instrument", "features", True, "not refuted"),
+        ("nucem", None, False, "cannot be checked"),
+        ("unconfounded", None, False, "not refuted"),
     ]
     return {
         "checks": checks,
         "families": {each["family"]: each["status"] for each in checks},
         "n_model_rows": 3000,
         "verdict": [
-            {"assumption": a, "given": g, "allowed": ok, "reason": f"Because of SL101{name}."}
-            for a, g, ok in verdict
+            {
+                "assumption": a,
+                "given": g,
+                "allowed": ok,
+                "verdict": word,
+                "reason": f"{word}: because of SL101{name}.",
+            }
+            for a, g, ok, word in verdict
         ],
     }
 

@@ -26,7 +26,7 @@ FALSE_ALARM = 1e-6
 LOWEST, HIGHEST = 0.03, 0.07
 LEAST_POWER = 0.8
 
-POINT_NULLS = ("SL201", "SL202", "SL601")
+POINT_NULLS = ("SL201", "SL202", "SL204", "SL601")
 # SL203 has an approximate reference, a little conservative within strata.
 AT_MOST = ("SL203", "SL401", "SL402", "SL501", "SL602")
 
@@ -59,6 +59,19 @@ def size_cells():
         yield Cell(
             "boundary", designs.on_the_boundary, n_decision_makers, one_sided=("SL401", "SL402", "SL501")
         )
+        yield Cell("placebo labels", designs.placebo_labels, max(n_decision_makers, 20), one_sided=("SL501",))
+        # Parts of a divided group may meet again when dealt anew: careful, so one-sided.
+        assignment = ("SL201", "SL202", "SL203", "SL204")
+        for divided in (0.0, 0.1, 0.5):
+            returning = {"divided": divided}
+            yield Cell(
+                f"persons return, {divided} go elsewhere",
+                designs.returning_persons,
+                n_decision_makers,
+                one_sided=assignment,
+                n_samples=2000,
+                options=returning,
+            )
         equal = {"leniency_spread": 0.0}
         yield Cell("equal", designs.plain, n_decision_makers, one_sided=("SL101",), options=equal)
         yield Cell(
@@ -75,6 +88,10 @@ POWER_CELLS = (
     Cell("assigned by feature .1", designs.assigned_by_a_feature, 8, ("SL201",), options={"strength": 0.1}),
     Cell("assigned by feature .2", designs.assigned_by_a_feature, 8, ("SL202",), options={"strength": 0.2}),
     Cell("assigned by feature .1", designs.assigned_by_a_feature, 8, ("SL203",), options={"strength": 0.1}),
+    *(
+        Cell(f"assigned by {each}", designs.assigned_by_shape, 8, ("SL204",), (), 2000, {"shape": each})
+        for each in ("product", "steps")
+    ),
     Cell("decision-maker makes label", designs.label_depends_on_decision_maker, 6, ("SL401", "SL402")),
     Cell("half sort the other way", designs.opposite_skill, 8, ("SL501",), n_samples=20_000),
     Cell("logit, no features", designs.nucem_violated, 8, ("SL601",), n_samples=40_000),
@@ -85,7 +102,7 @@ def p_values(cell, seed):
     """P-values of the cell's checks in one sample; one where a check did not apply."""
     first, second = seed.spawn(2)
     drawn = cell.draw(cell.n_samples, cell.n_decision_makers, first, **cell.options)
-    roles = {"decision_maker": drawn.decision_maker, "strata": drawn.strata}
+    roles = {"decision_maker": drawn.decision_maker, "strata": drawn.strata, "groups": drawn.groups}
     data = SelectiveLabels.from_arrays(drawn.X, drawn.y, **roles)
     fitting = FittingSettings("logistic", cv=2, seed=int(second.generate_state(1)[0]))
     context = Context(data, fitting, level=LEVEL)
@@ -128,8 +145,9 @@ def test_power():
     rates = {}
     for number, cell in enumerate(POWER_CELLS):
         found = rejection_rates(cell, 1000 + number, N_POWER)
-        rates |= found
+        rates |= {code: min(rate, rates.get(code, 1.0)) for code, rate in found.items()}
         words = "  ".join(f"{code} {rate:.2f}" for code, rate in found.items())
         print(f"{cell.name:28s} J={cell.n_decision_makers} n={cell.n_samples:,} {words}", flush=True)
     assert rates["SL601"] >= LEAST_POWER
+    assert rates["SL204"] >= LEAST_POWER
     assert min(rates.values()) >= 2 * LEVEL

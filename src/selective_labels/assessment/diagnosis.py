@@ -35,6 +35,7 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
                 "assumption": assumption.name,
                 "given": about,
                 "allowed": bool(allowed),
+                "verdict": allowed.verdict,
                 "reason": allowed.reason,
             }
         )

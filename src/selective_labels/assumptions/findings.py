@@ -36,6 +36,10 @@ class Found(Protocol):
     def status(self) -> str:
         """One of STATUSES."""
 
+    @property
+    def detects(self) -> str:
+        """What it would have found four times in five at this size; empty if that is not known."""
+
 
 def worst(statuses: Iterable[str]) -> str:
     """The worst status that applied; "not applicable" if none did.
@@ -76,3 +80,43 @@ class Findings:
         return ", ".join(
             each.code for each in self.results if each.family in families and each.status == status
         )
+
+    def disagreement(self, *families: str) -> str:
+        """A sentence if some checks of these families reject and others, which could have, do not.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> tried = [SimpleNamespace(code=str(n), family="assignment", status="ok") for n in range(3)]
+        >>> failed = SimpleNamespace(code="SL202", family="assignment", status="violated")
+        >>> print(Findings((*tried, failed)).disagreement("assignment"))
+        The checks disagree: 1 of 4 rejects and 3 do not; see what each of them looks at.
+        """
+        asked = [each.status for each in self.results if each.family in families]
+        rejected, applied = asked.count(VIOLATED), len(asked) - asked.count(NOT_APPLICABLE)
+        if not 0 < rejected < applied:
+            return ""
+        verb = "rejects" if rejected == 1 else "reject"
+        return (
+            f"The checks disagree: {rejected} of {applied} {verb} and {applied - rejected} do not; see what "
+            "each of them looks at."
+        )
+
+    def power(self, *families: str) -> str:
+        """A sentence on what the checks of these families could have seen; empty if that is not known.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> tried = SimpleNamespace(code="SL401", family="inequality", status="ok", detects="sums of 1.1")
+        >>> Findings((tried,)).power("inequality")
+        'With power .8 the checks find at this size: sums of 1.1 (SL401). Less may go unseen.'
+        """
+        known = [
+            f"{each.detects} ({each.code})"
+            for each in self.results
+            if each.family in families and each.status != NOT_APPLICABLE and each.detects
+        ]
+        if not known:
+            return ""
+        return f"With power .8 the checks find at this size: {'; '.join(known)}. Less may go unseen."

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
-from selective_labels.assumptions.permission import Permission
+from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
 from selective_labels.nuisance.label_range import ranged_envelope_scores
 from selective_labels.nuisance.score_formulas import Rows, Scores, envelope_scores
 
@@ -43,40 +43,68 @@ class Instrument(Assumption):
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""
-        if findings.status("overlap") == NOT_APPLICABLE:
-            return Permission(False, "There is only one decision-maker (SL301).")
-        if findings.status("overlap") == VIOLATED:
-            return Permission(False, "Most cases could have gone to one decision-maker only (SL302).")
-        contradicted = findings.codes(VIOLATED, "inequality", "crossing")
-        if contradicted:
-            return Permission(
-                False,
-                f"The lower bounds contradict each other ({contradicted}): the instrument is not valid.",
-            )
-        allowed, reason = _assigned(given, findings)
+        if findings.status("SL301", "SL302") == NOT_APPLICABLE:
+            return decided(UNCHECKED, False, "there is only one decision-maker (SL301).")
+        if findings.status("SL302") == VIOLATED:
+            return decided(UNCHECKED, False, "most cases could have gone to one decision-maker only (SL302).")
+        contradictions = [contradicted(findings)]
+        if given == "strata":
+            contradictions.append(_not_random(findings))
+        if any(contradictions):
+            return decided(REFUTED, False, *contradictions, besides(findings))
+        verdict, reason = _assigned(given, findings)
         weak = findings.status("relevance") != OK
-        use = " But decision-makers hardly differ (SL101), so it will add little." if allowed and weak else ""
-        return Permission(allowed, reason + use)
+        use = "But decision-makers hardly differ (SL101), so it will add little." if weak else ""
+        power = findings.power("assignment", "inequality")
+        return decided(verdict, True, reason, besides(findings), power, use)
 
 
-def _assigned(given: str, findings: Findings) -> tuple[bool, str]:
-    """Whether cases may be taken as dealt out at random, and why."""
+def contradicted(findings: Findings) -> str:
+    """What refutes every instrument, whatever assignment depends on; empty if nothing does."""
+    codes = findings.codes(VIOLATED, "inequality", "crossing")
+    return f"the lower bounds contradict each other ({codes}): the instrument is not valid." if codes else ""
+
+
+def besides(findings: Findings) -> str:
+    """What refutes an instrument together with something else, so that it cannot be told which of them."""
+    codes = findings.codes(VIOLATED, "monotonicity", "nucem")
+    if not codes:
+        return ""
+    verb = "rejects" if "," not in codes else "reject"
+    return (
+        f"{codes} {verb}: who decides changes the label, in which case no instrument is left, or "
+        "decision-makers differ by more than a threshold (SL501) or NUCEM fails (SL601, SL602), which an "
+        "instrument does not need. The data cannot tell which."
+    )
+
+
+def _not_random(findings: Findings) -> str:
+    codes = findings.codes(VIOLATED, "assignment")
+    if not codes:
+        return ""
+    disagreement = findings.disagreement("assignment")
+    return f"cases are not dealt to decision-makers at random within strata ({codes}). {disagreement}".strip()
+
+
+def _assigned(given: str, findings: Findings) -> tuple[str, str]:
+    """The verdict, and why, where nothing contradicts an instrument."""
     status = findings.status("assignment")
-    if status == VIOLATED and given == "strata":
-        codes = findings.codes(VIOLATED, "assignment")
-        return False, f"Cases are not dealt to decision-makers at random within strata ({codes})."
     if status == VIOLATED:
-        return True, (
-            "Cases are not dealt out at random within strata, but decision-makers remain a valid instrument "
-            "if everything that drives assignment is among the features; the data cannot tell whether it "
-            'is. Use propensity="model".'
+        codes = findings.codes(VIOLATED, "assignment")
+        return NOT_REFUTED, (
+            f"cases are not dealt out at random within strata ({codes}), but decision-makers remain a valid "
+            "instrument if everything that drives assignment is among the features; that cannot be checked. "
+            'Use propensity="model".'
         )
     if status == NOT_APPLICABLE:
-        return True, (
-            "Whether cases are dealt out at random could not be tested: it rests on what you know of how "
+        return UNCHECKED, (
+            "whether cases are dealt out at random could not be tested: it rests on what you know of how "
             "they are assigned."
         )
     if status != OK:
         codes = findings.codes(status, "assignment")
-        return True, f"Nothing refutes an instrument, but mind the warning about assignment ({codes})."
-    return True, "Cases look dealt out at random, and nothing contradicts an instrument."
+        return (
+            NOT_REFUTED,
+            f"nothing contradicts it, but mind the warning about assignment ({codes}).",
+        )
+    return NOT_REFUTED, "cases look dealt out at random, and the lower bounds do not contradict each other."

@@ -34,4 +34,4 @@ class NoAssumption(Assumption):
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Allow it whatever was found."""
-        return Permission(True, "It assumes nothing.")
+        return Permission(True, "it assumes nothing.")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import OK, VIOLATED, Findings
-from selective_labels.assumptions.instrument import Instrument
-from selective_labels.assumptions.permission import Permission
+from selective_labels.assumptions.instrument import Instrument, contradicted
+from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
 from selective_labels.nuisance.score_formulas import Rows, Scores, slope_scores
 
 
@@ -40,19 +40,42 @@ class Nucem(Assumption):
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
+        codes = findings.codes(VIOLATED, "nucem")
+        broken = [contradicted(findings), f"the data contradict NUCEM ({codes})." if codes else ""]
+        if any(broken):
+            disagreement = findings.disagreement("nucem")
+            return decided(REFUTED, False, *broken, disagreement, _monotonicity(findings))
         instrument = Instrument().permission(findings, "features")
         if not instrument:
             return instrument
+        also = _monotonicity(findings)
         if findings.status("relevance") != OK:
-            return Permission(False, "Decision-makers differ too little for a point estimate (SL101).")
-        if findings.status("nucem") == VIOLATED:
-            return Permission(False, f"The data contradict NUCEM ({findings.codes(VIOLATED, 'nucem')}).")
+            return decided(
+                UNCHECKED, False, "decision-makers differ too little for a point estimate (SL101).", also
+            )
         # SL602 alone sees gross violations only: it does not stand in for the test that could not be made.
         if findings.status("SL601") != OK:
-            return Permission(
-                False, "NUCEM could not be tested here (SL601), and is not to be taken on trust."
+            return decided(
+                UNCHECKED,
+                False,
+                "NUCEM could not be tested, or not with any power (SL601), and is not to be taken on trust.",
+                also,
             )
         codes = findings.codes(OK, "nucem")
-        return Permission(
-            True, f"Decision-makers differ enough (SL101), and NUCEM is not contradicted ({codes})."
+        return decided(
+            NOT_REFUTED,
+            True,
+            f"decision-makers differ enough (SL101), and nothing contradicts NUCEM ({codes}).",
+            also,
+            findings.power("nucem"),
         )
+
+
+def _monotonicity(findings: Findings) -> str:
+    """NUCEM does not need one threshold, but its check may also see that who decides makes the label."""
+    if findings.status("monotonicity") != VIOLATED:
+        return ""
+    return (
+        "SL501 rejects: decision-makers differ by more than a threshold, which NUCEM does not forbid, or who "
+        "decides changes the label, which it does."
+    )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
-from selective_labels.assumptions.findings import OK, VIOLATED, Findings
-from selective_labels.assumptions.permission import Permission
+from selective_labels.assumptions.findings import NOT_APPLICABLE, VIOLATED, Findings
+from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
 from selective_labels.nuisance.score_formulas import Rows, Scores, aipw_scores
 
 
@@ -31,9 +31,22 @@ class Unconfounded(Assumption):
         return aipw_scores(rows.labeled, rows.y, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:
-        """Refuse it unless the labels of like cases were seen not to depend on who decided."""
-        if findings.status("unconfounded") == VIOLATED:
-            return Permission(False, "Labels of like cases depend on who decided (SL901).")
-        if findings.status("unconfounded") != OK:
-            return Permission(False, "Whether decisions are unconfounded could not be tested (SL901).")
-        return Permission(True, "Labels of like cases do not depend on who decided (SL901).")
+        """Never allow it: a check that does not reject is not permission."""
+        status = findings.status("unconfounded")
+        if status == VIOLATED:
+            codes = findings.codes(VIOLATED, "unconfounded")
+            return decided(REFUTED, False, f"labels of like cases depend on who decided ({codes}).")
+        if status == NOT_APPLICABLE:
+            return decided(
+                UNCHECKED,
+                False,
+                "whether labels depend on who decided could not be tested (SL901).",
+            )
+        return decided(
+            NOT_REFUTED,
+            False,
+            "labels of like cases are not seen to depend on who decided (SL901). That is no evidence that "
+            "decisions know no more than the features: confounding that is alike for all decision-makers "
+            "shows nowhere.",
+            findings.power("unconfounded"),
+        )

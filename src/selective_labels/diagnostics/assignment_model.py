@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.results import need
+from selective_labels.hypotheses.cells import centred
 from selective_labels.models.features import standardised
 from selective_labels.nuisance.bands import leniency_bands
 
@@ -69,7 +69,7 @@ def assignment_model(
     X = centred(standardised(data.categorical).fit_transform(data.features[rows]), cell[rows])
     in_training = generator.permutation(len(rows)) < len(rows) // 2
     train = np.flatnonzero(in_training)
-    lookup, banded = _arms(data, rows[train], int(generator.integers(2**31)))
+    lookup, banded = arms_of(data, rows[train], int(generator.integers(2**31)))
     arm = lookup[data.decision_maker_codes[rows]]
     present, codes = np.unique(arm[train], return_inverse=True)
     need(len(present) > 1, "the training half has one decision-maker only.")
@@ -88,7 +88,7 @@ def assignment_model(
     )
 
 
-def _arms(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarray, bool]:
+def arms_of(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarray, bool]:
     """Which class of the classifier each decision-maker is, (n_decision_makers,), and whether in bands."""
     if data.n_decision_makers <= MOST_CLASSES:
         return np.arange(data.n_decision_makers), False

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import centred, sums_by
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
 from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import centred, sums_by
+from selective_labels.hypotheses.detectable import detectable_between
+from selective_labels.hypotheses.permutation import permutation_draws, permutation_p_value
 
 # A prediction that varies less than this tells cases not apart.
 SMALLEST_VARIANCE = 1e-12
@@ -72,6 +73,7 @@ def _find(context: Context) -> Finding:
     ratio = float(observed[0] / max(drawn[:, 0].mean(), np.finfo(float).tiny))
     surplus = (observed - drawn.mean(axis=0))[1:] / np.maximum(drawn.std(axis=0)[1:], np.finfo(float).tiny)
     status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
+    detects = _detects(drawn[:, 1], len(indices.values), context.level, indices.names[0])
     if status != OK:
         return Finding(
             status,
@@ -81,6 +83,7 @@ def _find(context: Context) -> Finding:
             p_value,
             "Give finer strata, or make sure that everything that drives assignment is among the features "
             "and rely on it given the features only.",
+            detects,
         )
     return Finding(
         status,
@@ -88,7 +91,16 @@ def _find(context: Context) -> Finding:
         "chance would have it.",
         ratio,
         p_value,
+        detects=detects,
     )
+
+
+def _detects(drawn: np.ndarray, n_rows: int, level: float, name: str) -> str:
+    """The spread of the first prediction over decision-makers that would have been seen."""
+    spread = np.sqrt(detectable_between(drawn, level / ASSIGNMENT_LOOKS) / n_rows)
+    if not np.isfinite(spread):
+        return ""
+    return f"cases whose {name} differs between decision-makers by {spread:.2f} standard deviations"
 
 
 def balance_by_decision_maker(context: Context) -> tuple[np.ndarray, np.ndarray]:

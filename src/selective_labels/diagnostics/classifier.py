@@ -3,8 +3,8 @@
 import numpy as np
 
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.permutation import permutation_p_value, shuffles
 from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, status_of_test
+from selective_labels.hypotheses.permutation import permutation_p_value, shuffles
 
 
 def _find(context: Context) -> Finding:

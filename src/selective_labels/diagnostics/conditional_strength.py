@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import centred
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.permutation import permutation_draws, permutation_p_value
 from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, UNTESTED, WARNING, Check, Finding, need
+from selective_labels.hypotheses.cells import centred
+from selective_labels.hypotheses.permutation import permutation_draws, permutation_p_value
 from selective_labels.models.features import standardised
 
 # A standard deviation of four points: the most and the least lenient of eight then differ by about ten.

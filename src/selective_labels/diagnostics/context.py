@@ -10,10 +10,10 @@ from numpy.random import Generator, SeedSequence, default_rng
 from selective_labels.assumptions import Instrument, Nucem
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.assignment_model import AssignmentModel, assignment_model
-from selective_labels.diagnostics.cells import centred, decision_makers_per_cell
-from selective_labels.diagnostics.permutation import Units, assignment_units
 from selective_labels.diagnostics.predictions import CaseModel, RowModel, case_model, row_model
 from selective_labels.diagnostics.results import Check, CheckResult, NotApplicableError, need
+from selective_labels.hypotheses.cells import centred, decision_makers_per_cell
+from selective_labels.hypotheses.permutation import Units, assignment_units
 from selective_labels.identification.bounds import Bounds
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds

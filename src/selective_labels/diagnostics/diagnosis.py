@@ -100,7 +100,9 @@ class Diagnosis:
         Returns
         -------
         Permission
-            True or false as a condition; `reason` and the text say why.
+            True or false as a condition. The text, which is `reason`, begins with the verdict: "refuted",
+            "not refuted" (with what the checks could have seen) or "cannot be checked". "unconfounded" is
+            never true: a check that does not reject is not permission.
         """
         return permission(assumption, given, self.results)
 

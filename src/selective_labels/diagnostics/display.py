@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 HEADINGS = ("code", "check", "status", "statistic", "p-value")
+VERDICT_HEADING = "What the checks say of each assumption:"
 COLOURS = {"ok": "#2e7d32", "warning": "#b26a00", "violated": "#b00020", "not applicable": "#666666"}
 
 
@@ -26,7 +27,8 @@ def text(diagnosis: "Diagnosis") -> str:
         for result in diagnosis
     ]
     verdict = [fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(diagnosis)]
-    return "\n".join([_headline(diagnosis), "", *table, "", *findings, "", "May be assumed here:", *verdict])
+    parts = [_headline(diagnosis), "", *table, "", *findings, "", VERDICT_HEADING, *verdict]
+    return "\n".join(parts)
 
 
 def html(diagnosis: "Diagnosis") -> str:
@@ -41,7 +43,7 @@ def html(diagnosis: "Diagnosis") -> str:
     verdict = "".join(f"<li>{escape(line)}</li>" for line in verdict_lines(diagnosis))
     return (
         f"<p>{escape(_headline(diagnosis))}</p><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table><p>May be assumed here:</p><ul>{verdict}</ul>"
+        f"<tbody>{''.join(body)}</tbody></table><p>{VERDICT_HEADING}</p><ul>{verdict}</ul>"
     )
 
 

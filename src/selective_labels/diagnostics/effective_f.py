@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import sums_by
 from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import NOT_APPLICABLE, OK, Check, Finding, need
+from selective_labels.hypotheses.cells import sums_by
 
 USABLE = 10.0
 

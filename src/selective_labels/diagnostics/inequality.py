@@ -1,10 +1,11 @@
 """SL401: the instrumental inequality on average: do the lower bounds fit into one probability."""
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.detectable import POWER
 
 
 def excess(context: Context) -> np.ndarray:
@@ -35,6 +36,9 @@ def _find(context: Context) -> Finding:
     statistic, p_value = one_sided(values)
     total = 1.0 + float(values.mean())
     status = status_of_test(p_value, context.level)
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    seen = 1.0 + (ndtri(1.0 - context.level) + ndtri(POWER)) * error
+    detects = f"lower bounds that sum to {seen:.2f} or more on average"
     if status == VIOLATED:
         return Finding(
             status,
@@ -43,6 +47,7 @@ def _find(context: Context) -> Finding:
             statistic,
             p_value,
             "Do not use decision-makers as an instrument before finding out which of the two.",
+            detects,
         )
     return Finding(
         status,
@@ -50,6 +55,7 @@ def _find(context: Context) -> Finding:
         "allow. Only gross violations would show.",
         statistic,
         p_value,
+        detects=detects,
     )
 
 

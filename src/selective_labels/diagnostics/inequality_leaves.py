@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import excess, one_sided
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import holm
 from selective_labels.models.features import one_hot_columns
 
 MOST_LEAVES = 8

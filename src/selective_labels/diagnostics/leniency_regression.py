@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.stats import f as f_distribution
 
-from selective_labels.diagnostics.cells import centred, sums_by
 from selective_labels.diagnostics.conditional_strength import directions
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import centred, sums_by
 
 
 def leave_out_means(units_total: np.ndarray, size: np.ndarray, codes: np.ndarray, n_codes: int) -> np.ndarray:

@@ -6,7 +6,6 @@ from selective_labels.diagnostics.conditional_strength import CHECK as STRENGTH
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.effective_f import USABLE, effective_f
-from selective_labels.diagnostics.linearity import LinearityTest, cell_linearity, covariate_linearity
 from selective_labels.diagnostics.results import (
     OK,
     VIOLATED,
@@ -17,6 +16,8 @@ from selective_labels.diagnostics.results import (
     need,
     status_of_test,
 )
+from selective_labels.hypotheses.detectable import detectable_noncentrality
+from selective_labels.hypotheses.linearity import LinearityTest, cell_linearity, covariate_linearity
 
 # Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
 # normal.
@@ -87,6 +88,7 @@ def _find(context: Context) -> Finding:
     figures = (
         f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; first-stage F = {proxy:.1f}"
     )
+    detects = _detects(test, context.level)
     if status_of_test(p_value, context.level) == VIOLATED:
         return Finding(
             VIOLATED,
@@ -95,6 +97,7 @@ def _find(context: Context) -> Finding:
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
+            detects,
         )
     # Without features, conditional and average leniency are the same.
     if proxy < USABLE or (context.has_features and context.result_of(STRENGTH).status != OK):
@@ -105,10 +108,23 @@ def _find(context: Context) -> Finding:
             test.total,
             p_value,
             "Use bounds (assumption='instrument'), not point estimates.",
+            detects,
         )
     return Finding(
-        OK, f"Seen labels are a straight line in leniency, as NUCEM says ({figures}).", test.total, p_value
+        OK,
+        f"Seen labels are a straight line in leniency, as NUCEM says ({figures}).",
+        test.total,
+        p_value,
+        detects=detects,
     )
+
+
+def _detects(test: LinearityTest, level: float) -> str:
+    """The parabola that would have been seen; half of the level is its own."""
+    bend = np.sqrt(detectable_noncentrality(level / 2.0, test.curvature_freedom)) * test.bend_error
+    if not np.isfinite(bend):
+        return ""
+    return f"a curve that leaves the line by {100 * bend * 0.1**2:.1f} points at ten points of leniency"
 
 
 CHECK = Check("SL601", "NUCEM over-identification", "nucem", _find)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import decision_makers_per_cell
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import (
     OK,
@@ -13,6 +12,7 @@ from selective_labels.diagnostics.results import (
     NotApplicableError,
     need,
 )
+from selective_labels.hypotheses.cells import decision_makers_per_cell
 from selective_labels.nuisance.score_formulas import OVERLAP
 
 # Below this effective share of the sample, averages rest on few cases.

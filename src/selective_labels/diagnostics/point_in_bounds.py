@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import holm
 from selective_labels.diagnostics.conditional_strength import need_strength
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import one_sided
 from selective_labels.diagnostics.results import VIOLATED, Check, Finding, need, status_of_test
+from selective_labels.hypotheses.cells import holm
 
 
 def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
 
 UNTESTED = "Not tested: "
-# SL201, SL202 and SL203 all ask whether cases are dealt out at random.
-ASSIGNMENT_LOOKS = 3
+# SL201, SL202, SL203 and SL204 all ask whether cases are dealt out at random.
+ASSIGNMENT_LOOKS = 4
 
 
 class NotApplicableError(Exception):
@@ -32,6 +32,8 @@ class Finding:
     statistic, p_value : float or None
     advice : str
         What to do; empty if nothing needs doing.
+    detects : str
+        What the check would have found with power .8, as a noun; empty if that was not computed.
     """
 
     status: str
@@ -39,6 +41,7 @@ class Finding:
     statistic: float | None = None
     p_value: float | None = None
     advice: str = ""
+    detects: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class CheckResult:
         What was found, in words.
     advice : str
         What to do about it; empty if nothing needs doing.
+    detects : str
+        What the check would have found in four of five such samples, by the design at hand (its size, its
+        decision-makers, its noise); empty if that was not computed.
     """
 
     code: str
@@ -69,6 +75,7 @@ class CheckResult:
     p_value: float | None
     message: str
     advice: str = ""
+    detects: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,7 @@ class Check:
             finding.p_value,
             finding.message,
             finding.advice,
+            finding.detects,
         )
 
 

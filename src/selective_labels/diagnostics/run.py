@@ -11,12 +11,15 @@ from selective_labels.diagnostics import (
     classifier,
     conditional_strength,
     crossing,
+    decision_overlap,
     effective_f,
+    flexible,
     inequality,
     inequality_leaves,
     leniency_regression,
     leniency_spread,
     monotonicity,
+    numeric_ids,
     overidentification,
     overlap,
     point_in_bounds,
@@ -42,8 +45,11 @@ CHECKS = (
     balance.CHECK,
     classifier.CHECK,
     leniency_regression.CHECK,
+    flexible.CHECK,
     sizes.CHECK,
     overlap.CHECK,
+    decision_overlap.CHECK,
+    numeric_ids.CHECK,
     inequality.CHECK,
     inequality_leaves.CHECK,
     monotonicity.CHECK,
@@ -86,10 +92,10 @@ def diagnose(
     decision : (n_samples,) of 0 and 1, optional
         Says which labels count; -1 may then be a class.
     sample_weight : (n_samples,) array, optional
-        Used by the models. Tests compare the rows at hand, each counted once.
+        Used by the models and by SL204. Other tests compare the rows at hand, each counted once.
     groups : (n_samples,) array, optional
-        Repeated cases, kept together in folds. Groups that went to one decision-maker as a whole are
-        permuted as a whole.
+        Repeated cases, kept together in folds. All rows of a group that one decision-maker handled are
+        permuted as one; the parts of a divided group are permuted apart.
     strata : (n_samples,) array, optional
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional

@@ -5,9 +5,9 @@ from scipy.special import ndtri
 from scipy.stats import t as t_distribution
 
 from selective_labels.diagnostics.balance import case_indices
-from selective_labels.diagnostics.cells import holm, sums_by
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.results import OK, WARNING, Check, Finding, need
+from selective_labels.hypotheses.cells import holm, sums_by
 
 FEWEST_ROWS = 30
 FEWEST_DECISION_MAKERS = 5

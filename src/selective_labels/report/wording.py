@@ -44,6 +44,8 @@ METRICS = {
 GIVEN = {"strata": "random within strata", "features": "random given the features"}
 # The shape tells a status apart without colour; the word tells it without the shape.
 SHAPES = {"ok": "tick", "warning": "triangle", "violated": "cross", "not applicable": "dash"}
+# A verdict looks like the status that it comes from.
+VERDICTS = {"refuted": "violated", "not refuted": "ok", "cannot be checked": "not applicable"}
 STATUS_WORDS = {
     "ok": "ok",
     "warning": "warning",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.diagnostics.cells import sums_by
+from selective_labels.hypotheses.cells import sums_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,23 +33,25 @@ class Units:
 
 
 def assignment_units(decision_maker: np.ndarray, cell: np.ndarray, groups: np.ndarray | None) -> Units:
-    """Find what was dealt to decision-makers: groups if each went to one of them as a whole, else rows.
+    """Find what was dealt to decision-makers: all rows of a group that one of them handled; else rows.
+
+    Whoever returns to the same decision-maker was dealt out once, when first seen: such rows move together,
+    within the cell of the first of them. The parts of a group that was divided move apart. They were dealt
+    to different decision-makers, and may meet again when dealt anew; that makes chance a little wilder than
+    it was, and the test a little careful.
 
     Examples
     --------
     >>> maker, cell = np.array([0, 0, 1]), np.zeros(3, dtype=int)
-    >>> len(assignment_units(maker, cell, np.array([7, 7, 9])).size)
-    2
-    >>> len(assignment_units(maker, cell, np.array([7, 9, 9])).size)
-    3
+    >>> assignment_units(maker, cell, np.array([7, 7, 9])).size
+    array([2., 1.])
+    >>> assignment_units(maker, cell, np.array([7, 9, 9])).size
+    array([1., 1., 1.])
     """
-    rows = Units(None, decision_maker, cell, np.ones(len(cell)))
     if groups is None:
-        return rows
-    _, first, of_row = np.unique(groups, return_index=True, return_inverse=True)
-    undivided = (decision_maker == decision_maker[first][of_row]) & (cell == cell[first][of_row])
-    if not undivided.all():
-        return rows
+        return Units(None, decision_maker, cell, np.ones(len(cell)))
+    part = groups.astype(np.int64) * (int(decision_maker.max()) + 1) + decision_maker
+    _, first, of_row = np.unique(part, return_index=True, return_inverse=True)
     return Units(of_row, decision_maker[first], cell[first], np.bincount(of_row).astype(float))
 
 

@@ -21,12 +21,15 @@ class LinearityTest:
     curvature, curvature_freedom
         Departure along a parabola in leniency only: what decision-makers that follow one hidden variable
         show first, and far more powerful against it.
+    bend_error : float
+        Standard error of the parabola's coefficient, the largest over classes; infinite if it was not found.
     """
 
     total: float
     total_freedom: int
     curvature: float
     curvature_freedom: int
+    bend_error: float = float("inf")
 
     def __add__(self, other: "LinearityTest") -> "LinearityTest":
         """Combine independent tests."""
@@ -35,6 +38,7 @@ class LinearityTest:
             self.total_freedom + other.total_freedom,
             self.curvature + other.curvature,
             self.curvature_freedom + other.curvature_freedom,
+            float((self.bend_error**-2 + other.bend_error**-2) ** -0.5),
         )
 
     @property
@@ -92,7 +96,9 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
     parabola = np.column_stack([line, (leniency - np.average(leniency, weights=rows)) ** 2])
     curvature = total - _distance(parabola, seen, weight)
     n_free, n_others = seen.shape[1], len(rows) - 2
-    return LinearityTest(total, n_free * n_others, max(curvature, 0.0), n_free)
+    variance = np.diag(np.linalg.pinv(_normal_matrix(parabola, weight)))[-n_free:]
+    bend_error = float(np.sqrt(np.maximum(variance.max(), np.finfo(float).tiny)))
+    return LinearityTest(total, n_free * n_others, max(curvature, 0.0), n_free, bend_error)
 
 
 def implied_variance(leniency: np.ndarray, slope: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -114,10 +120,15 @@ def _inverse(matrices: np.ndarray) -> np.ndarray:
 
 def _weighted_fit(design: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Generalised least squares of all classes at once, coefficients (n_columns, K - 1)."""
-    n_columns, n_free = design.shape[1], seen.shape[1]
-    normal = np.einsum("za,zkl,zb->akbl", design, weight, design).reshape(n_columns * n_free, -1)
     right = np.einsum("za,zkl,zl->ak", design, weight, seen).ravel()
-    return np.linalg.lstsq(normal, right, rcond=None)[0].reshape(n_columns, n_free)
+    coefficients = np.linalg.lstsq(_normal_matrix(design, weight), right, rcond=None)[0]
+    return coefficients.reshape(design.shape[1], seen.shape[1])
+
+
+def _normal_matrix(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Of that fit, (n_columns (K - 1), n_columns (K - 1)); its inverse is the covariance of the fit."""
+    size = design.shape[1] * weight.shape[1]
+    return np.einsum("za,zkl,zb->akbl", design, weight, design).reshape(size, size)
 
 
 def _distance(design: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> float:
@@ -175,7 +186,9 @@ def covariate_linearity(
     bent, others = moments[:n_free], moments[n_free:]
     total = others @ np.linalg.solve(matrix[n_free:, n_free:], others)
     curvature = bent @ np.linalg.solve(matrix[:n_free, :n_free], bent)
-    return LinearityTest(float(total), len(others), float(curvature), n_free)
+    bend = max(abs(float(weights[:, 0] @ parabola)), np.finfo(float).tiny)
+    bend_error = float(np.sqrt(np.diag(matrix)[:n_free].max())) / bend
+    return LinearityTest(float(total), len(others), float(curvature), n_free, bend_error)
 
 
 def _contrasts(leniency: np.ndarray, share: np.ndarray) -> np.ndarray:

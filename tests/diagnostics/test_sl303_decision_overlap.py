@@ -1,0 +1,32 @@
+"""SL303: kinds of cases that nobody decides in favour of."""
+
+import numpy as np
+from scipy.special import expit
+
+from selective_labels.diagnostics.decision_overlap import CHECK
+from tests.diagnostics import designs
+from tests.diagnostics.contexts import context_of, seed
+
+
+def by_one_feature(strength):
+    generator = np.random.default_rng(seed())
+    X, makers = generator.standard_normal((2000, 2)), generator.integers(4, size=2000)
+    decided = generator.random(2000) < expit(strength * X[:, 0] + 0.5 * (makers - 1.5))
+    return designs.Drawn(X, np.where(decided, generator.integers(2, size=2000), -1), makers)
+
+
+def test_cases_that_are_hardly_ever_accepted_are_counted():
+    result = CHECK(context_of(by_one_feature(5.0)))
+    assert result.status == "warning"
+    assert 0.2 < result.statistic < 0.4  # P(5 x < logit .05) is about .28
+    assert "labels stand for" in result.message
+
+
+def test_overlap_is_left_alone():
+    assert CHECK(context_of(by_one_feature(0.5))).status == "ok"
+
+
+def test_every_label_seen():
+    drawn = by_one_feature(0.5)
+    whole = designs.Drawn(drawn.X, np.abs(drawn.y), drawn.decision_maker)
+    assert CHECK(context_of(whole)).status == "not applicable"
