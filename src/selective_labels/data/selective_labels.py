@@ -40,6 +40,7 @@ class SelectiveLabels:
     classes, decision_makers : arrays
         Sorted.
     sample_weight : (n_samples,) float array or None
+        Of mean one, whatever was given.
     groups, strata : (n_samples,) int arrays or None
         Codes of repeated cases, and of the cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or None
@@ -304,6 +305,7 @@ class SelectiveLabels:
             None if it is not known who decided: then there is no instrument.
         decision : (n_samples,) of 0 and 1, optional
         sample_weight : (n_samples,) non-negative numbers, optional
+            A weight of two is a row that occurs twice; only ratios count.
         groups, strata : (n_samples,) of any type, optional
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
             Known probabilities, decision-makers in sorted order.

@@ -46,7 +46,7 @@ def compare(
     pos_label: Any = None,
     cost: ArrayLike | None = None,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,

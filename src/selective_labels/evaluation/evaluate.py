@@ -40,7 +40,7 @@ def evaluate(
     pos_label: Any = None,
     cost: ArrayLike | None = None,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
@@ -102,8 +102,10 @@ def evaluate(
         C[true, predicted] over the sorted classes, for "cost".
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`.
-    propensity : "shares" or "model"
-        Unless `assignment` is known: shares of decision-makers (within strata), or a model of the features.
+    propensity : "auto", "shares" or "model"
+        Unless `assignment` is known: shares of decision-makers (within strata), a model of the features, or
+        ("auto") such a model if it predicts who decides better than shares by more than its standard error,
+        on rows held out. The result says so if it does.
     n_repeats : int
         Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
 

@@ -95,7 +95,7 @@ def threshold_curve(
     assignment: Any = None,
     cluster: str | None = None,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,

@@ -116,11 +116,11 @@ def score_sample(
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
-        scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity)
+        scores = cross_fit_scores(fit, data, chosen)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
-        clipped.append([scores[name].clipped.mean() for name in names])
+        clipped.append([np.average(scores[name].clipped, weights=data.weights) for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
     return ScoredSample(data, repeats, shares, cluster)
 
