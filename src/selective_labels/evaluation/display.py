@@ -116,7 +116,9 @@ def _notes(result: "Estimated") -> list[str]:
         notes.append("The interval is empty: the assumption does not fit the data.")
     elif result.lower > result.upper:
         notes.append("The ends cross: noise, or an assumption that does not fit the data.")
-    if result.sample.clipped_share > LARGE_CLIPPED_SHARE:
+    if result.sample.assignment:
+        notes.append(result.sample.assignment)
+    elif result.sample.clipped_share > LARGE_CLIPPED_SHARE:
         notes.append(
             f"Little overlap: weights reached their limit in {result.sample.clipped_share:.0%} of the rows."
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.assumptions import Assumption, NoAssumption
+from selective_labels.assumptions import Assumption, NoAssumption, named
 from selective_labels.evaluation import display
 from selective_labels.inference.intervals import Interval, few_clusters_factor
 from selective_labels.inference.sample import ScoredSample
@@ -34,6 +34,8 @@ class Sample:
         Independent units that standard errors are computed from; the number of cases without `cluster`.
     clipped_share : float
         Share of rows where overlap was too small and a weight was held at its limit.
+    assignment : str
+        What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
     """
 
     n: int
@@ -42,6 +44,7 @@ class Sample:
     cluster: str | None
     n_clusters: int
     clipped_share: float
+    assignment: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,6 +326,7 @@ def estimated(
             cluster=sample.cluster,
             n_clusters=spread.n_clusters,
             clipped_share=sample.clipped[assumption],
+            assignment=sample.assignment if named(assumption).needs_decision_makers else "",
         ),
     }
 

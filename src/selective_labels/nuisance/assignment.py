@@ -15,11 +15,13 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.models.features import n_standardised
 from selective_labels.models.logistic import LogisticSettings, PooledLogistic
 from selective_labels.models.trees import MAX_ITERATIONS, BoostedJoint
+from selective_labels.nuisance.arm_models import ArmModel, cell_shares
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.fitting import Fitter, Problem, spaced
 from selective_labels.nuisance.folds import Fold
 from selective_labels.nuisance.race import MOST_ROWS, Choice, choose
-from selective_labels.nuisance.selection import QUADRATIC_FEATURES, Candidate, JointModel, log_losses
+from selective_labels.nuisance.score_formulas import OVERLAP
+from selective_labels.nuisance.selection import QUADRATIC_FEATURES, Candidate, log_losses
 from selective_labels.support.errors import require_choice
 from selective_labels.support.jobs import Workers
 
@@ -29,13 +31,18 @@ PROPENSITIES = (AUTO, SHARES, MODEL)
 PRIOR_VARIANCES = (0.01, 0.1, 1.0)
 # Standard errors by which a model must beat the shares.
 MARGIN = 1.0
+# Trees have not settled if the second half of the rows brought more than its standard error and this part of
+# what they gain over shares.
+SETTLED = 0.05
+# Probabilities below this make inverse weights so large that results say it.
+WORTH_SAYING = 0.02
 # Fewer rows cannot tell a model from shares.
 FEWEST_ROWS = 100
 # Up to this many strata have effects of their own in models; the shares within strata enter always.
 MOST_CELLS = 64
 # Trees of all arms together, so that many arms do not cost more than models of decision and label.
-MOST_TREES = 2400
-FEWEST_ITERATIONS = 30
+MOST_TREES = 1200
+FEWEST_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,10 @@ class AssignmentReport:
         Held-out log-loss of who decides, by family; of families that fell out early, where they did.
     gain, error : float
         By how much the model's loss was smaller than that of shares, and the standard error of this.
+    late_gain : float
+        What the second half of the rows brought, for trees: they find anything in the end, but slowly.
+    settled : bool
+        False if they were still gaining: the probabilities are then not right yet, nor is what rests on them.
     smallest : float
         Smallest probability of an arm at a row that has it (in its stratum), on 20,000 rows at most.
     rows_without_overlap : float
@@ -65,6 +76,8 @@ class AssignmentReport:
     losses: dict[str, float] = field(default_factory=dict)
     gain: float = 0.0
     error: float = 0.0
+    late_gain: float = 0.0
+    settled: bool = True
     smallest: float = float("nan")
     rows_without_overlap: float = 0.0
     new_rows: str = SHARES
@@ -74,50 +87,33 @@ class AssignmentReport:
         """Whether a model of the features is used."""
         return self.chosen not in (KNOWN, SHARES)
 
-
-@dataclass(frozen=True, eq=False)
-class ArmModel:
-    """A model of the arm given features and stratum, as a tilt of the shares.
-
-    e_z(x, s) ∝ share_sz · m_z(x, s) / mean_sz,   mean_sz the mean prediction of m_z among the rows fitted to
-
-    so that a model which does not depend on x within strata gives the shares, and a decision-maker who never
-    works in a stratum has probability zero there.
-
-    Attributes
-    ----------
-    base : model or None
-        None: the shares themselves.
-    shares, means : (n_cells, n_arms) arrays
-        Of the rows fitted to, by stratum.
-    overall_mean : (n_arms,) array
-    cell_shares : (n_cells,) array
-    pooled : bool
-        Whether the base model does not know the strata.
-    """
-
-    base: JointModel | None
-    shares: np.ndarray
-    means: np.ndarray
-    overall_mean: np.ndarray
-    cell_shares: np.ndarray
-    pooled: bool
-
-    def at(self, X: np.ndarray, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of rows whose strata are known, (n, n_arms); `shares` as in :attr:`shares`."""
-        if self.base is None:
-            return shares[cells]
-        known = self.base.own(X, np.zeros(len(X), dtype=int) if self.pooled else cells)
-        return _tilted(known / self.means[cells], shares[cells])
-
-    def anywhere(self, X: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of rows whose strata are not known; `shares`, (n_arms,), are those of all strata."""
-        rows = np.broadcast_to(shares, (len(X), len(shares)))
-        if self.base is None:
-            return rows
-        joint = self.base.joint(X)
-        weights = np.ones(1) if self.pooled else self.cell_shares
-        return _tilted(np.tensordot(weights, joint, 1) / self.overall_mean, rows)
+    @property
+    def sentence(self) -> str:
+        """What a reader of results must know; empty if there is nothing."""
+        said = ""
+        if self.depends_on_features:
+            said = (
+                f"Who decides depends on the features: a model ({self.chosen}) predicts it better than "
+                f"shares, by {self.gain:.3f} in held-out log-loss (standard error {self.error:.3f}), and is "
+                "used."
+            )
+        if not self.settled:
+            said += (
+                f" It has not settled: the second half of the rows brought {self.late_gain:.3f} of that, so "
+                "more rows would change it. The interval is not to be trusted."
+            )
+        if self.smallest < OVERLAP:
+            said += (
+                f" Little overlap: a decision-maker has a probability below {OVERLAP:g} (the smallest is "
+                f"{self.smallest:.2g}) in {self.rows_without_overlap:.1%} of the rows and is left out there."
+            )
+        elif self.depends_on_features or self.smallest < WORTH_SAYING:
+            most = 1.0 / max(self.smallest, OVERLAP)
+            said += (
+                f" The smallest probability of a decision-maker is {self.smallest:.2g}: inverse weights "
+                f"reach {most:.0f}."
+            )
+        return said.strip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +136,9 @@ class Assignment:
     def without_rows(self) -> "Assignment":
         """Drop what only the training rows need."""
         return Assignment(self.report, self.models)
+
+
+BY_LOT = Assignment(AssignmentReport(SHARES))
 
 
 @dataclass(frozen=True)
@@ -203,25 +202,7 @@ class ArmFitter(Fitter):
         overall = np.where(overall > 0.0, overall, 1.0)
         mass = np.bincount(cells, weight, self.n_cells)[:, None]
         means = np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0.0)
-        return ArmModel(
-            base, shares, np.where(means > 0.0, means, overall), overall, by_cell, self.pooled
-        )
-
-
-def cell_shares(
-    cells: np.ndarray, arm: np.ndarray, weight: np.ndarray, n_cells: int, n_arms: int
-) -> np.ndarray:
-    """Weighted shares of arms in every stratum, (n_cells, n_arms); even in a stratum without weight.
-
-    Examples
-    --------
-    >>> cell_shares(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1.0, 3.0, 1.0]), 2, 2)
-    array([[0.25, 0.75],
-           [0.  , 1.  ]])
-    """
-    mass = np.bincount(cells * n_arms + arm, weight, n_cells * n_arms).reshape(n_cells, n_arms)
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.full_like(mass, 1.0 / n_arms), where=total > 0.0)
+        return ArmModel(base, shares, np.where(means > 0.0, means, overall), overall, by_cell, self.pooled)
 
 
 def fit_assignment(
@@ -231,7 +212,7 @@ def fit_assignment(
     workers: Workers,
     *,
     propensity: str = AUTO,
-    overlap: float = 0.01,
+    overlap: float = OVERLAP,
     seed: int = 0,
 ) -> Assignment:
     """Choose between shares and models by the held-out log-loss of who decided.
@@ -262,7 +243,9 @@ def fit_assignment(
     if auto:
         options = [Candidate(SHARES, "", lambda *sizes: None), *options]
     whole = min(len(train) for train, _ in folds) <= MOST_ROWS
-    choice = choose(fitter, options, workers, seed, fallback=SHARES if auto else None, margin=MARGIN, whole=whole)
+    choice = choose(
+        fitter, options, workers, seed, fallback=SHARES if auto else None, margin=MARGIN, whole=whole
+    )
     report = _report(choice)
     if choice.candidate.family == SHARES:
         return Assignment(_with_overlap(report, fitter, (), overlap))
@@ -271,13 +254,15 @@ def fit_assignment(
     fitted = workers.do(tasks, "fitting models of who decides")
     by_fold = {**choice.models, **dict(zip(missing, fitted, strict=True))}
     models = tuple(by_fold[fold] for fold in range(len(folds)))
+    if choice.candidate.family == "boosting":
+        report = _settled(report, fitter, choice.candidate, models, workers, seed)
     held_out = np.empty(len(data), dtype=int)
     for number, (_, test) in enumerate(folds):
         held_out[test] = number
     return Assignment(_with_overlap(report, fitter, models, overlap), models, held_out)
 
 
-def known_report(chances: np.ndarray, new_rows: str, overlap: float = 0.01) -> AssignmentReport:
+def known_report(chances: np.ndarray, new_rows: str, overlap: float = OVERLAP) -> AssignmentReport:
     """Report on probabilities that were given, (n_samples, n_decision_makers)."""
     least = np.where(chances > 0.0, chances, 1.0).min(axis=1)
     without = float(np.mean(least < overlap))
@@ -312,17 +297,33 @@ def _candidates(data: SelectiveLabels, n_arms: int, seed: int) -> list[Candidate
     ] + [Candidate("boosting", "slow", boosted)]
 
 
-def _tilted(odds: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Shares times odds, summing to one; where nothing is left, the shares."""
-    chances = odds * shares
-    total = chances.sum(axis=1, keepdims=True)
-    return np.divide(chances, total, out=np.array(shares), where=total > 0.0)
-
-
 def _report(choice: Choice) -> AssignmentReport:
     lead, error = choice.over_fallback
     family = choice.candidate.family
     return AssignmentReport(family, choice.candidate.settings, choice.losses, lead, error, new_rows=family)
+
+
+def _settled(
+    report: AssignmentReport,
+    fitter: ArmFitter,
+    candidate: Candidate,
+    models: Sequence[ArmModel],
+    workers: Workers,
+    seed: int,
+) -> AssignmentReport:
+    """Add what the second half of the rows brought, on 20,000 rows held out at most."""
+    tested = [spaced(test, MOST_ROWS // len(fitter.folds)) for _, test in fitter.folds]
+    generator = np.random.default_rng(seed)
+    halves = [np.sort(generator.permutation(len(train))[: len(train) // 2]) for train, _ in fitter.folds]
+    tasks = [(fitter.fit, candidate, fold, half) for fold, half in enumerate(halves)]
+    smaller = workers.do(tasks, "fitting models of who decides to half of the rows")
+    losses = [
+        fitter.losses(half, fold, tested[fold]) - fitter.losses(models[fold], fold, tested[fold])
+        for fold, half in enumerate(smaller)
+    ]
+    gain, error = fitter.difference(np.concatenate(losses), np.concatenate(tested))
+    settled = gain <= max(error, SETTLED * report.gain)
+    return replace(report, late_gain=gain, settled=settled)
 
 
 def _with_overlap(
@@ -343,5 +344,9 @@ def _with_overlap(
         table = shares[data.cells[rows]]
         chances = models[fold].at(data.features[rows], data.cells[rows], shares) if models else table
         least = np.where(table > 0.0, chances, np.inf).min(axis=1)
-        smallest, below, n_rows = min(smallest, least.min()), below + np.sum(least < overlap), n_rows + len(rows)
+        smallest, below, n_rows = (
+            min(smallest, least.min()),
+            below + np.sum(least < overlap),
+            n_rows + len(rows),
+        )
     return replace(report, smallest=float(smallest), rows_without_overlap=float(below / max(n_rows, 1)))

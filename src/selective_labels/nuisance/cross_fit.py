@@ -9,6 +9,7 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import InjectedJoint
 from selective_labels.models.features import n_standardised
 from selective_labels.nuisance.assignment import (
+    BY_LOT,
     FEWEST_ROWS,
     SHARES,
     Assignment,
@@ -69,7 +70,7 @@ class CrossFit:
     held_out: np.ndarray
     shares: np.ndarray
     report: NuisanceReport
-    assignment: Assignment = Assignment(AssignmentReport(SHARES))
+    assignment: Assignment = BY_LOT
 
     @property
     def n_arms(self) -> int:
@@ -227,10 +228,12 @@ def _injected(
     """Take probabilities of decision and label as given; only who decides is left to model."""
     model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
     arms = one_arm_each(data.decision_maker_codes, data.n_decision_makers)
-    assignment = Assignment(AssignmentReport(SHARES))
+    assignment = BY_LOT
     if propensity != SHARES and len(data) >= FEWEST_ROWS:
         folds = _folds(data, cv, int(seeds[1]))
-        by_fold = [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
+        by_fold = [
+            one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds
+        ]
         with Workers(n_jobs) as workers:
             assignment = fit_assignment(
                 data, folds, by_fold, workers, propensity=propensity, seed=int(seeds[5])

@@ -5,22 +5,20 @@ from collections.abc import Callable
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.nuisance.assignment import cell_shares
+from selective_labels.nuisance.arm_models import cell_shares
 from selective_labels.nuisance.cross_fit import CrossFit
 
 # Takes row numbers, returns (len(rows), n_arms) probabilities; nothing of size (n_samples, n_arms) is kept.
 Propensity = Callable[[np.ndarray], np.ndarray]
 
 
-def arm_propensity(
-    fit: CrossFit, number: int, data: SelectiveLabels, *, held_out: bool = True
-) -> Propensity:
+def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_out: bool = True) -> Propensity:
     """Probability e_z(x) = P(arm = z | x) of every row and arm.
 
     The first case that applies decides::
 
         data.assignment given    known: the sum over the decision-makers of each arm
-        fit.assignment.models    a model of features and stratum that has not seen the row, as a tilt of shares
+        fit.assignment.models    a model of features and stratum, a tilt of shares, that has not seen the row
         data.strata given        shares within the row's stratum; an arm absent from it has 0
         else                     shares of all rows: assignment as if by lot
 

@@ -78,7 +78,7 @@ def cross_fit_scores(
     n_classes = len(data.classes)
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
-    n_fitted = effective_number(data.weights) if held_out else len(fit.held_out) or len(data)
+    n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))

@@ -142,6 +142,7 @@ class UCLClassifier(SelectiveClassifier):
             label_range=self.label_range,
             cost=None if self.cost is None else np.asarray(self.cost, dtype=float),
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
+            assignment=data.assignment_function if self.mode == "point" else None,
         )
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
@@ -184,7 +185,7 @@ class UCLClassifier(SelectiveClassifier):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of everybody under NUCEM, (n_samples, n_classes). Point mode only."""
         check_is_fitted(self)
-        return self._identified.probabilities(read_features(self, X))
+        return self._identified.probabilities(read_features(self, X), X)
 
     def predict_bounds(self, X: Any) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in both modes.
@@ -254,7 +255,10 @@ class UCLClassifier(SelectiveClassifier):
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._scores.scores(read_features(self, X))
+        features = read_features(self, X)
+        if isinstance(self._scores, PlugIn):
+            return self._scores.scores(features, X)
+        return self._scores.scores(features)
 
 
 def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
