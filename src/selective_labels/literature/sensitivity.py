@@ -170,7 +170,7 @@ def sensitivity_curve(
 
     def solve(value: float) -> tuple[float, ...]:
         box, crossed = boxes.at(value)
-        return *inference.ends(box), crossed.mean()
+        return *inference.ends(box), np.average(crossed, weights=data.weights)
 
     points = np.array([solve(value) for value in grid])
     worst = inference.ends(boxes.worst)

@@ -197,6 +197,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
             strata=None if data.strata is None else data.strata[train],
             cases=None if data.groups is None else data.groups[train],
             categorical=data.categorical,
+            sample_weight=None if data.sample_weight is None else data.sample_weight[train],
             n_bands=N_BANDS if n_bands is None else n_bands,
             random_state=seed,
         )
