@@ -73,6 +73,7 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "cluster": None,
         "n_clusters": 3000,
         "clipped_share": 0.0,
+        "assignment": "",
     }
 
 

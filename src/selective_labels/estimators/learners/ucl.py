@@ -83,7 +83,8 @@ class UCLClassifier(SelectiveClassifier):
     ----------
     classes_, decision_makers_ : arrays, sorted
     nuisance_report_ : NuisanceReport
-        The models compared, their held-out losses, the one used.
+        The models compared, their held-out losses, the one used; in ``assignment``, how the probabilities of
+        decision-makers were found, and at new rows are.
     worst_case_regret_ : float
         Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
     crossed_share_ : float
