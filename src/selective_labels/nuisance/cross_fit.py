@@ -60,7 +60,7 @@ class CrossFit:
     held_out : (n_samples,) int array
         Which fold's model has not seen the row; empty after :meth:`without_rows`.
     shares : (n_arms,) array
-        Share of rows that went to each arm, by weight.
+        Share of rows that went to each arm, by weight; where probabilities are given, their mean.
     report : NuisanceReport
     assignment : Assignment
         Models of the arm that a case goes to, or none: shares.
@@ -137,7 +137,8 @@ def cross_fit(
     CrossFit
     """
     seeds = np.random.SeedSequence(random_state).generate_state(6)
-    if data.assignment is not None and not new_rows:
+    # Known probabilities need no model; nor do those that are the same everywhere, for other rows.
+    if data.assignment is not None and not (new_rows and np.ptp(data.assignment, axis=0).any()):
         propensity = SHARES
     n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
@@ -206,7 +207,11 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
 
 
 def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
-    mass = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
+    """Mean probabilities of arms: of those known, else how many rows went there."""
+    if data.assignment is None:
+        mass = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
+    else:
+        mass = data.weights @ data.assignment
     shares = np.mean([np.bincount(each.lookup, mass, each.n_arms) for each in arms], axis=0)
     return shares / shares.sum()
 
