@@ -95,13 +95,7 @@ def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
 
 
 def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
-    """Sample weights, not negative, brought to mean one: only their ratios mean anything.
-
-    Examples
-    --------
-    >>> read_weights([1e300, 3e300], 2), read_weights([1e-320, 1e-320], 2)
-    (array([0.5, 1.5]), array([1., 1.]))
-    """
+    """Sample weights, not negative."""
     if sample_weight is None:
         return None
     series = as_series(sample_weight, "sample_weight", n_samples)
@@ -110,13 +104,19 @@ def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     refuse_rows(wrong, "sample_weight", "is negative or not a number", "mend it")
     if not weight.any():
         raise InputError.about("sample_weight", "is zero everywhere.")
-    return mean_one(weight)
+    return weight
 
 
 def mean_one(weight: np.ndarray) -> np.ndarray:
-    """Weights divided by their mean; by the largest first, so that no sum overflows or vanishes.
+    """Divide weights by their mean: only their ratios mean anything.
 
-    Weights that are zero everywhere (those of some rows of a larger table) stay as they are.
+    By the largest first, so that no sum overflows or vanishes. Weights that are zero everywhere (those of
+    some rows of a larger table) stay as they are.
+
+    Examples
+    --------
+    >>> mean_one(np.array([1e300, 3e300])), mean_one(np.array([1e-320, 1e-320]))
+    (array([0.5, 1.5]), array([1., 1.]))
     """
     largest = weight.max(initial=0.0)
     if largest == 0.0:

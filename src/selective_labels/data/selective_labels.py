@@ -81,6 +81,8 @@ class SelectiveLabels:
     names: Mapping[str, str] = field(default_factory=dict)
     decision_given: bool = False
     decision_makers_given: bool = True
+    # Weights as given: those of a part of the rows are normalised anew, to the last bit as if given alone.
+    given_weight: np.ndarray | None = None
     # False for rows of another table, whose codes may have gaps: see `compact`.
     complete: bool = True
 
@@ -215,7 +217,7 @@ class SelectiveLabels:
 
     def bare(self) -> "SelectiveLabels":
         """Return the same rows as arrays alone: what models need, small to send and to remember."""
-        return replace(self, X=None, assignment_function=None, coding=None, names={})
+        return replace(self, X=None, assignment_function=None, coding=None, names={}, given_weight=None)
 
     @classmethod
     def from_frame(
@@ -331,6 +333,7 @@ class SelectiveLabels:
         ids, makers = columns.read_decision_makers(given_makers, n_samples)
         strata_coded = columns.read_cells(strata, "strata", n_samples)
         groups_coded = columns.read_cells(groups, "groups", n_samples)
+        weight = columns.read_weights(sample_weight, n_samples)
         given = {
             "label": y,
             "decision_maker": decision_maker,
@@ -349,7 +352,8 @@ class SelectiveLabels:
             classes=labels.classes,
             decision_makers=makers.values,
             ignored=labels.ignored,
-            sample_weight=columns.read_weights(sample_weight, n_samples),
+            sample_weight=None if weight is None else columns.mean_one(weight),
+            given_weight=weight,
             groups=None if groups_coded is None else groups_coded.codes,
             strata=None if strata_coded is None else strata_coded.codes,
             assignment=columns.read_assignment(assignment, X, n_samples, len(makers.values)),

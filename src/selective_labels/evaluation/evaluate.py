@@ -104,8 +104,8 @@ def evaluate(
         As for :class:`selective_labels.UCLClassifier`.
     propensity : "auto", "shares" or "model"
         Unless `assignment` is known: shares of decision-makers (within strata), a model of the features, or
-        ("auto") such a model if it predicts who decides better than shares by more than its standard error,
-        on rows held out. The result says so if it does.
+        ("auto") such a model if it predicts who decides significantly better than shares, on rows held out.
+        The result says so if it does.
     n_repeats : int
         Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
 
