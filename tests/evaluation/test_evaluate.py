@@ -147,8 +147,10 @@ def test_subgroups_and_their_gaps(sample):
 def test_a_subgroup_is_evaluated_as_if_alone(sample):
     """Weights of zero outside the subgroup give the same ends."""
     inside = sample.X[:, 3] > 0
-    within = run(sample, rule(sample.X), by=inside, nuisance=sample.oracle.joint).one(subgroup=True)
-    weighted = run(sample, rule(sample.X), sample_weight=inside.astype(float), nuisance=sample.oracle.joint)
+    # Shares would be those of everybody here, and of the subgroup there.
+    known = {"nuisance": sample.oracle.joint, "assignment": np.full((len(sample.X), 8), 1 / 8)}
+    within = run(sample, rule(sample.X), by=inside, **known).one(subgroup=True)
+    weighted = run(sample, rule(sample.X), sample_weight=inside.astype(float), **known)
     np.testing.assert_allclose([within.lower, within.upper], [weighted.lower, weighted.upper])
 
 

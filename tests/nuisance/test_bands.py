@@ -199,3 +199,16 @@ def test_a_decision_maker_without_rows_has_a_group_all_the_same():
         random_state=0,
     )
     assert arms.lookup[4] == 2
+
+
+def test_weights_decide_who_is_lenient():
+    """Weighted leniency: a decision-maker is lenient by the cases that count."""
+    rng = np.random.default_rng(0)
+    maker, decision = np.repeat([0, 1], 1000), np.tile([0, 1], 1000)
+    X = rng.normal(size=(2000, 1))
+    weight = np.where((maker == 0) == (decision == 1), 3.0, 1.0)  # the first decides in favour by weight
+    assert_array_equal(leniency_bands(X, decision, maker, 2, sample_weight=weight, n_bands=2).lookup, [1, 0])
+    assert_array_equal(
+        leniency_bands(X, decision, maker, 2, sample_weight=4 - weight, n_bands=2).lookup, [0, 1]
+    )
+    assert_allclose(shrunken_means(1.0 * decision, maker, 2, weight), [0.75, 0.25], atol=0.01)

@@ -34,11 +34,11 @@ def test_leverage_is_measured_on_two_halves(propensity):
     """V is a product of deviations in both halves; the spread of leniency is that of their mean."""
     sample = make_decision_makers(300, n_classes=2, n_decision_makers=4, random_state=0)
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    fit = cross_fit(data, "logistic", cv=2, in_halves=True, random_state=0)
-    found = slope_leverage(fit, data, propensity)
+    fit = cross_fit(data, "logistic", cv=2, in_halves=True, propensity=propensity, random_state=0)
+    found = slope_leverage(fit, data)
     for row in range(0, 300, 23):
         fold = fit.folds[fit.held_out[row]]
-        chance = arm_propensity(data, fold.lookup, 4, propensity)(np.array([row]))[0]
+        chance = arm_propensity(fit, fit.held_out[row], data)(np.array([row]))[0]
         first, second = (1 - model.joint(data.X[[row]])[:, 0, 0] for model in fold.models)
         strength = np.sum(chance * (first - chance @ first) * (second - chance @ second))
         mean = (first + second) / 2

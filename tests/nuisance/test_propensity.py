@@ -1,15 +1,19 @@
 """The probability of each arm: what is known is used as it is, and what is not is counted or fitted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels.assumptions import named
 from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance.assignment import BY_LOT
 from selective_labels.nuisance.confounding import slope_leverage
-from selective_labels.nuisance.cross_fit import cross_fit
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.nuisance.selection import NuisanceReport
 
 N_SAMPLES = 60
 # Decision-makers 0 and 2 make up the first arm.
@@ -31,70 +35,68 @@ def known() -> np.ndarray:
     return np.random.default_rng(1).dirichlet([1.0, 2.0, 3.0], N_SAMPLES)
 
 
-@pytest.mark.parametrize("propensity", ["shares", "model"])
+def fit_of(data: SelectiveLabels, lookup=LOOKUP, n_arms=2, assignment=BY_LOT) -> CrossFit:
+    """Arms of decision-makers, and what is known of who goes where; no model of decision and label."""
+    report = NuisanceReport("injected", "as given", n_arms, banded=True)
+    shares = np.bincount(lookup[data.decision_maker_codes], data.weights, n_arms) / data.weights.sum()
+    nothing = np.zeros(len(data), dtype=int)
+    return CrossFit((FoldModel((), np.asarray(lookup)),), nothing, shares, report, assignment)
+
+
+def propensity_of(data: SelectiveLabels, **arms):
+    return arm_propensity(fit_of(data, **arms), 0, data)
+
+
 @pytest.mark.parametrize("strata", [None, np.arange(N_SAMPLES) % 2], ids=["no strata", "strata"])
-def test_known_assignment_comes_before_everything_else(known, propensity, strata):
-    data = make_data(assignment=known, strata=strata)
+def test_known_assignment_comes_before_everything_else(known, strata):
     rows = np.array([5, 0, 41])
-    found = arm_propensity(data, LOOKUP, 2, propensity)(rows)
+    found = propensity_of(make_data(assignment=known, strata=strata))(rows)
     assert_allclose(found, np.column_stack([known[rows, 0] + known[rows, 2], known[rows, 1]]))
 
 
 def test_shares_are_those_of_all_rows():
     data = make_data()
     share = np.mean(data.decision_maker_codes == 1)
-    assert_allclose(arm_propensity(data, LOOKUP, 2)(EVERYBODY), np.tile([1 - share, share], (N_SAMPLES, 1)))
+    assert_allclose(propensity_of(data)(EVERYBODY), np.tile([1 - share, share], (N_SAMPLES, 1)))
+
+
+def test_shares_are_weighted():
+    weight = np.random.default_rng(2).integers(1, 4, N_SAMPLES)
+    data = make_data(sample_weight=weight)
+    share = np.average(data.decision_maker_codes == 1, weights=weight)
+    assert_allclose(propensity_of(data)(EVERYBODY)[:, 1], share)
+    injected = cross_fit(data, lambda X: np.full((len(X), 3, 3), 1 / 3))
+    assert_allclose(injected.shares[1], share)
 
 
 def test_shares_are_counted_within_the_stratum_of_each_row():
     strata = np.where(EVERYBODY < 20, "west", "east")
     data = make_data(strata=strata)
-    found = arm_propensity(data, LOOKUP, 2)(EVERYBODY)
+    found = propensity_of(data)(EVERYBODY)
     for row in (0, 30, 59):
         same = strata == strata[row]
         assert_allclose(found[row, 1], np.mean(data.decision_maker_codes[same] == 1))
 
 
 def test_an_arm_without_rows_has_probability_zero():
-    assert_array_equal(arm_propensity(make_data(), LOOKUP, 3)(EVERYBODY)[:, 2], 0.0)
+    assert_array_equal(propensity_of(make_data(), n_arms=3)(EVERYBODY)[:, 2], 0.0)
     in_strata = make_data(strata=EVERYBODY % 2)
-    assert_array_equal(arm_propensity(in_strata, LOOKUP, 3)(EVERYBODY)[:, 2], 0.0)
+    assert_array_equal(propensity_of(in_strata, n_arms=3)(EVERYBODY)[:, 2], 0.0)
 
 
 def test_some_rows_are_enough_even_if_a_stratum_has_none_of_them():
     strata = EVERYBODY % 3
     some = make_data(strata=strata).take(np.flatnonzero(strata > 0))
-    found = arm_propensity(some, np.arange(3), 3)(np.arange(len(some)))
+    found = propensity_of(some, lookup=np.arange(3), n_arms=3)(np.arange(len(some)))
     for stratum in (1, 2):
         inside = some.strata == stratum
         shares = np.bincount(some.decision_maker_codes[inside], minlength=3) / inside.sum()
         assert_allclose(found[inside], np.tile(shares, (inside.sum(), 1)))
 
 
-def test_a_model_with_an_intercept_has_the_shares_as_means():
-    """The likelihood equations of a logistic model; the ridge spares the intercept."""
-    data = make_data()
-    found = arm_propensity(data, np.arange(3), 3, "model")(EVERYBODY)
-    assert_allclose(found.sum(axis=1), 1.0)
-    shares = np.bincount(data.decision_maker_codes) / N_SAMPLES
-    assert_allclose(found.mean(axis=0), shares, atol=1e-4)  # where the solver stops
-    assert np.ptp(found, axis=0).min() > 0.01, "and it depends on the features"
-
-
-def test_a_model_of_one_arm_is_certain():
-    found = arm_propensity(make_data(), np.ones(3, dtype=int), 2, "model")(np.array([3, 4]))
-    assert_array_equal(found, [[0.0, 1.0], [0.0, 1.0]])
-
-
-def test_a_model_that_never_saw_an_arm_gives_it_zero():
-    found = arm_propensity(make_data(), np.array([0, 2, 0]), 3, "model")(EVERYBODY)
-    assert_array_equal(found[:, 1], 0.0)
-    assert_allclose(found.sum(axis=1), 1.0)
-
-
 def test_a_lookup_of_other_decision_makers_is_refused():
     with pytest.raises(ValueError, match="data has 3 decision-makers and the nuisance model 2"):
-        arm_propensity(make_data(), np.array([0, 1]), 2)
+        arm_propensity(replace(fit_of(make_data()), folds=(FoldModel((), np.array([0, 1])),)), 0, make_data())
 
 
 # Under every decision-maker, the same in every row: unlabeled, first and second class.

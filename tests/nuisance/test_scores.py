@@ -187,7 +187,10 @@ class TestStrata:
     def test_shares_are_counted_within_strata(self, two_strata):
         X, y, maker, strata, _, _ = two_strata
         data = SelectiveLabels.from_arrays(X, y, decision_maker=maker, strata=strata)
-        shares = arm_propensity(data, np.array([0, 1, 1]), 2)(np.array([np.argmax(strata == 1)]))
+        report = NuisanceReport("injected", "as given", 2, banded=True)
+        nothing = np.zeros(len(data), dtype=int)
+        fit = CrossFit((FoldModel((), np.array([0, 1, 1])),), nothing, np.array([0.3, 0.7]), report)
+        shares = arm_propensity(fit, 0, data)(np.array([np.argmax(strata == 1)]))
         assert shares[0, 0] == np.mean(maker[strata == 1] == 0)  # the arm of one decision-maker
         assert shares[0].sum() == 1
 
@@ -201,8 +204,17 @@ class TestStrata:
         y = np.where(decided, (generator.random(N_SAMPLES) < 0.6).astype(int), -1)
         data = SelectiveLabels.from_arrays(X, y, decision_maker=maker)
         lower = joint[..., 1:].max(axis=1)
-        assert_unbiased(scores_with(scaled(joint, 0.3), data, "instrument", propensity="model").values, lower)
-        assert_biased(scores_with(scaled(joint, 0.3), data, "instrument").values, lower)
+        wrong = scaled(joint, 0.3)
+        for propensity, check in (
+            ("shares", assert_biased),
+            ("auto", assert_unbiased),
+            ("model", assert_unbiased),
+        ):
+            rows = {tuple(row): number for number, row in enumerate(X)}
+            fit = cross_fit(
+                data, lambda X, rows=rows: wrong[[rows[tuple(row)] for row in X]], propensity=propensity
+            )
+            check(cross_fit_scores(fit, data, [named("instrument")])["instrument"].values, lower)
 
 
 class TestSlope:
@@ -350,7 +362,6 @@ class TestCrossFit:
         ("options", "message"),
         [
             ({"overlap": 0.0}, "overlap=0.0 must lie between 0 and 1"),
-            ({"propensity": "guess"}, "propensity='guess' is not one of"),
         ],
     )
     def test_wrong_options(self, fitted, options, message):

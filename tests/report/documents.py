@@ -77,6 +77,7 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "exact": False,
         "reason": None,
         "n_effective": 2800.0,
+        "assignment": "",
     }
 
 

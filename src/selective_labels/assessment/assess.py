@@ -65,7 +65,7 @@ def assess(
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
     learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
     allowed assumption serves for subgroups, thresholds and the summary: the instrument if the diagnosis
-    allows it (with ``propensity="model"`` if only given the features), else none. With `groups`, standard
+    allows it (a model of who decides is used where it beats shares), else none. With `groups`, standard
     errors take each group as one.
 
     Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for

@@ -67,7 +67,7 @@ class Basis:
     @property
     def propensity(self) -> str:
         """How the probability of each decision-maker is estimated."""
-        return "model" if self.given == "features" else "shares"
+        return "auto"
 
 
 def basis_of(diagnosis: dict[str, Any]) -> Basis:

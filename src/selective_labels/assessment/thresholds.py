@@ -27,9 +27,12 @@ def thresholds_part(
         if contender.scores is None:
             continue
         flagged = contender.codes == event
-        cuts = np.union1d(default_thresholds(contender.scores), own_threshold(contender.scores, flagged))
+        cuts = np.union1d(
+            default_thresholds(contender.scores, weights=sample.weights),
+            own_threshold(contender.scores, flagged),
+        )
         curve = threshold_curve_of_sample(sample, contender.scores, event, assumption, cuts)
-        differ = [np.mean((contender.scores >= cut) != flagged) for cut in cuts]
+        differ = [np.average((contender.scores >= cut) != flagged, weights=sample.weights) for cut in cuts]
         models.append(
             {
                 "key": contender.key,

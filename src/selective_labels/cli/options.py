@@ -64,6 +64,7 @@ class Interval(StrEnum):
 class Propensity(StrEnum):
     """Where the probability of each decision-maker comes from."""
 
+    AUTO = "auto"
     SHARES = "shares"
     MODEL = "model"
 
@@ -199,8 +200,13 @@ class NumberOptions:
         _option("What standard errors take as units. Default: groups if given, else rows (none).", MODEL),
     ] = None
     propensity: Annotated[
-        Propensity, _option("Assignment random within strata (shares), or given the features (model).", MODEL)
-    ] = Propensity.SHARES
+        Propensity,
+        _option(
+            "Assignment random within strata (shares), given the features (model), or whichever predicts "
+            "better who decides (auto).",
+            MODEL,
+        ),
+    ] = Propensity.AUTO
     repeats: Annotated[int, _option("Repetitions of cross-fitting. Default: 1.", MODEL, min=1)] = 1
 
     @property

@@ -107,6 +107,24 @@ def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     return weight
 
 
+def mean_one(weight: np.ndarray) -> np.ndarray:
+    """Divide weights by their mean: only their ratios mean anything.
+
+    By the largest first, so that no sum overflows or vanishes. Weights that are zero everywhere (those of
+    some rows of a larger table) stay as they are.
+
+    Examples
+    --------
+    >>> mean_one(np.array([1e300, 3e300])), mean_one(np.array([1e-320, 1e-320]))
+    (array([0.5, 1.5]), array([1., 1.]))
+    """
+    largest = weight.max(initial=0.0)
+    if largest == 0.0:
+        return weight
+    scaled = weight / largest
+    return scaled / scaled.mean()
+
+
 def read_assignment(
     assignment: np.ndarray | Callable[[Any], np.ndarray] | None, X: Any, n_samples: int, n_makers: int
 ) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from selective_labels.data.columns import mean_one
 from selective_labels.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
         decision_maker_codes=maker_codes,
         decision_makers=data.decision_makers[makers],
         groups=None if data.groups is None else np.unique(data.groups, return_inverse=True)[1],
+        sample_weight=None if data.given_weight is None else mean_one(data.given_weight),
         strata=strata,
         stratum_labels=stratum_labels,
         assignment=_among(data.assignment, makers),

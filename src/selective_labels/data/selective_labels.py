@@ -40,6 +40,7 @@ class SelectiveLabels:
     classes, decision_makers : arrays
         Sorted.
     sample_weight : (n_samples,) float array or None
+        Of mean one, whatever was given.
     groups, strata : (n_samples,) int arrays or None
         Codes of repeated cases, and of the cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or None
@@ -80,6 +81,8 @@ class SelectiveLabels:
     names: Mapping[str, str] = field(default_factory=dict)
     decision_given: bool = False
     decision_makers_given: bool = True
+    # Weights as given: those of a part of the rows are normalised anew, to the last bit as if given alone.
+    given_weight: np.ndarray | None = None
     # False for rows of another table, whose codes may have gaps: see `compact`.
     complete: bool = True
 
@@ -214,7 +217,7 @@ class SelectiveLabels:
 
     def bare(self) -> "SelectiveLabels":
         """Return the same rows as arrays alone: what models need, small to send and to remember."""
-        return replace(self, X=None, assignment_function=None, coding=None, names={})
+        return replace(self, X=None, assignment_function=None, coding=None, names={}, given_weight=None)
 
     @classmethod
     def from_frame(
@@ -304,6 +307,7 @@ class SelectiveLabels:
             None if it is not known who decided: then there is no instrument.
         decision : (n_samples,) of 0 and 1, optional
         sample_weight : (n_samples,) non-negative numbers, optional
+            A weight of two is a row that occurs twice; only ratios count.
         groups, strata : (n_samples,) of any type, optional
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
             Known probabilities, decision-makers in sorted order.
@@ -329,6 +333,7 @@ class SelectiveLabels:
         ids, makers = columns.read_decision_makers(given_makers, n_samples)
         strata_coded = columns.read_cells(strata, "strata", n_samples)
         groups_coded = columns.read_cells(groups, "groups", n_samples)
+        weight = columns.read_weights(sample_weight, n_samples)
         given = {
             "label": y,
             "decision_maker": decision_maker,
@@ -347,7 +352,8 @@ class SelectiveLabels:
             classes=labels.classes,
             decision_makers=makers.values,
             ignored=labels.ignored,
-            sample_weight=columns.read_weights(sample_weight, n_samples),
+            sample_weight=None if weight is None else columns.mean_one(weight),
+            given_weight=weight,
             groups=None if groups_coded is None else groups_coded.codes,
             strata=None if strata_coded is None else strata_coded.codes,
             assignment=columns.read_assignment(assignment, X, n_samples, len(makers.values)),

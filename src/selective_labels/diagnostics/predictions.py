@@ -97,7 +97,7 @@ def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
         np.empty(n_samples),
     )
     for number, fold in enumerate(fit.folds):
-        propensity = arm_propensity(data, fold.lookup, fit.n_arms)
+        propensity = arm_propensity(fit, number, data)
         for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             first, second = pair[0], pair[-1]

@@ -61,7 +61,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         strata : (n_samples,) array, optional
             Cells within which assignment is random; leniency is measured within them.
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
-            Known probabilities of decision-makers.
+            Known probabilities of decision-makers. Point mode asks a callable about new rows too; in place of
+            an array it has a model of who decides there.
 
         Returns
         -------

@@ -49,7 +49,7 @@ def compare(
     cost: ArrayLike | None = None,
     label_range: Any = NO_RANGE,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,

@@ -148,7 +148,9 @@ def notes_of(result: "Estimated") -> list[str]:
     number = result.sample.n_effective
     if not result.exact and number < FEW_UNITS:
         notes.append(f"Few rows or clusters carry the error (about {number:.0f}): a rough interval.")
-    if result.sample.clipped_share > LARGE_CLIPPED_SHARE:
+    if result.sample.assignment:
+        notes.append(result.sample.assignment)
+    elif result.sample.clipped_share > LARGE_CLIPPED_SHARE:
         notes.append(
             f"Little overlap: weights reached their limit in {result.sample.clipped_share:.0%} of the rows."
         )

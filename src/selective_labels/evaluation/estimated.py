@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import named
 from selective_labels.evaluation.results import Sample, printed
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
 from selective_labels.inference.sample import ScoredSample
@@ -67,4 +68,5 @@ def _sample(
         n_clusters=n_clusters,
         clipped_share=sample.clipped[assumption],
         n_effective=n_effective,
+        assignment=sample.assignment if named(assumption).needs_decision_makers else "",
     )

@@ -43,7 +43,7 @@ def evaluate(
     cost: ArrayLike | None = None,
     label_range: Any = NO_RANGE,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
@@ -108,8 +108,10 @@ def evaluate(
         the coded features. Bounds lie within it; values under point assumptions do not use it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`.
-    propensity : "shares" or "model"
-        Unless `assignment` is known: shares of decision-makers (within strata), or a model of the features.
+    propensity : "auto", "shares" or "model"
+        Unless `assignment` is known: shares of decision-makers (within strata), a model of the features, or
+        ("auto") such a model if it predicts who decides significantly better than shares, on rows held out.
+        The result says so if it does.
     n_repeats : int
         Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
 

@@ -36,6 +36,8 @@ class Sample:
     n_effective : float
         Of the units, those that carry the standard error: where few do, the interval is wider. NaN if there
         is no interval.
+    assignment : str
+        What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
     """
 
     n: int
@@ -45,6 +47,7 @@ class Sample:
     n_clusters: int
     clipped_share: float
     n_effective: float = NAN
+    assignment: str = ""
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,6 +27,7 @@ ACCEPTANCE = "acceptance"
 METRICS = ("accuracy", "error", "tpr", "fpr")
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
 N_THRESHOLDS = 41
+SHARE_ROUNDING = 1e-9
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
@@ -96,7 +97,7 @@ def threshold_curve(
     cluster: str | None = None,
     label_range: Any = NO_RANGE,
     nuisance: Any = None,
-    propensity: str = "shares",
+    propensity: str = "auto",
     cv: Any = 5,
     n_repeats: int = 1,
     n_jobs: int | None = None,
@@ -186,7 +187,10 @@ def threshold_curve_of_sample(
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
         raise InputError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.", "metric")
-    cuts = default_thresholds(scores) if thresholds is None else _read_thresholds(thresholds)
+    if thresholds is None:
+        cuts = default_thresholds(scores, weights=sample.weights)
+    else:
+        cuts = _read_thresholds(thresholds)
     classes = sample.data.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
     rest = 1 if event == 0 else 0
@@ -201,16 +205,27 @@ def threshold_curve_of_sample(
     return ThresholdCurve(pos_label=classes.tolist()[event], thresholds=cuts, evaluations=columns)
 
 
-def default_thresholds(scores: ArrayLike, n_thresholds: int = N_THRESHOLDS) -> Array:
+def default_thresholds(
+    scores: ArrayLike, n_thresholds: int = N_THRESHOLDS, weights: ArrayLike | None = None
+) -> Array:
     """Quantiles of a score, each a value that occurs, and one more above all: nobody is flagged there.
+
+    A quantile is the smallest value that at least so large a share of the weight does not exceed.
 
     Examples
     --------
     >>> default_thresholds([0.0, 0.0, 1.0, 3.0], n_thresholds=3).round(2)
+    array([0., 3., 3.])
+    >>> default_thresholds([0.0, 1.0, 3.0], n_thresholds=3, weights=[1, 2, 1]).round(2)
     array([0., 1., 3., 3.])
     """
     values = np.asarray(scores, dtype=float)
-    quantiles = np.quantile(values, np.linspace(0.0, 1.0, n_thresholds), method="higher")
+    mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(mass[order]) / mass.sum()
+    # Sums of shares are rounded: what reaches a quantile up to rounding reaches it.
+    places = np.searchsorted(shares, np.linspace(0.0, 1.0, n_thresholds) - SHARE_ROUNDING)
+    quantiles = values[order][np.minimum(places, len(values) - 1)]
     return np.unique([*quantiles, np.nextafter(values.max(), np.inf)])
 
 

@@ -14,6 +14,7 @@ from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
 from selective_labels.inference.spread import Spread, spread_of
+from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.score_formulas import LabelRange
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
@@ -39,12 +40,15 @@ class ScoredSample:
         By assumption, the share of rows whose scores had a denominator held at its floor.
     cluster : "groups", "decision_maker" or None
         What standard errors take as independent units; None: every row is one.
+    assignment : str
+        What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
     """
 
     data: SelectiveLabels
     repeats: list[dict[str, Evidence]]
     clipped: dict[str, float]
     cluster: str | None
+    assignment: str = ""
 
     @property
     def assumptions(self) -> list[str]:
@@ -120,20 +124,32 @@ def score_sample(
         return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
-    clipped = []
+    clipped, assignment = [], ""
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
     fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
-        scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity, label_range=known)
+        if not repeats and any(each.needs_decision_makers for each in chosen):
+            assignment = _said_of_assignment(fit)
+        scores = cross_fit_scores(fit, data, chosen, label_range=known)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
-        clipped.append([scores[name].clipped.mean() for name in names])
+        clipped.append([np.average(scores[name].clipped, weights=data.weights) for name in names])
     shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
-    return ScoredSample(data, repeats, shares, cluster)
+    return ScoredSample(data, repeats, shares, cluster, assignment)
+
+
+def _said_of_assignment(fit: CrossFit) -> str:
+    """What results say of it; where they are not to be trusted, a warning too."""
+    report = fit.report.assignment
+    if report is None:
+        return ""
+    if not report.settled:
+        warnings.warn(report.sentence, UserWarning, stacklevel=4)
+    return report.sentence
 
 
 def read_label_range(label_range: Any, data: SelectiveLabels) -> LabelRange | None:

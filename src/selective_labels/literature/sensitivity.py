@@ -178,7 +178,7 @@ def sensitivity_curve(
 
     def solve(value: float) -> tuple[float, ...]:
         box, contradicted = boxes.at(value)
-        return *inference.ends(box), contradicted.mean()
+        return *inference.ends(box), np.average(contradicted, weights=data.weights)
 
     points = np.array([solve(value) for value in grid])
     worst = inference.ends(boxes.worst)

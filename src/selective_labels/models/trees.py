@@ -78,9 +78,11 @@ class BoostedJoint(ClassifierJoint):
         n_outcomes: int,
         categorical: tuple[int, ...] = (),
         random_state: int | None = None,
+        most_iterations: int = MAX_ITERATIONS,
     ):
         super().__init__(n_arms, n_outcomes, HistGradientBoostingClassifier(), categorical)
         self.random_state = random_state
+        self.most_iterations = most_iterations
 
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
@@ -90,7 +92,7 @@ class BoostedJoint(ClassifierJoint):
         stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
         self.classifier = HistGradientBoostingClassifier(
             **BOOSTING,
-            max_iter=MAX_ITERATIONS if stop else FIXED_ITERATIONS,
+            max_iter=min(MAX_ITERATIONS if stop else FIXED_ITERATIONS, self.most_iterations),
             early_stopping=stop,
             categorical_features=[*self.categorical, X.shape[1]],
             random_state=self.random_state,

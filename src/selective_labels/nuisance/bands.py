@@ -45,6 +45,7 @@ def leniency_bands(
     strata: np.ndarray | None = None,
     cases: np.ndarray | None = None,
     categorical: tuple[int, ...] = (),
+    sample_weight: np.ndarray | None = None,
     n_bands: int = N_BANDS,
     random_state: int | None = None,
 ) -> Arms:
@@ -66,6 +67,7 @@ def leniency_bands(
         Codes of repeated cases; rows of one case stay in one inner fold.
     categorical : tuple of int
         Columns of X that hold codes of categories.
+    sample_weight : (n_train,) array, optional
     n_bands : int
     random_state : int, optional
 
@@ -74,52 +76,66 @@ def leniency_bands(
     Arms
         Numbered from the least to the most lenient band.
     """
-    surplus = _surplus(X, decision, strata, categorical)
+    weight = np.ones(len(decision)) if sample_weight is None else sample_weight
+    surplus = _surplus(X, decision, strata, categorical, sample_weight)
     case = np.arange(len(decision)) if cases is None else cases
     inner = (np.random.default_rng(random_state).permutation(case.max() + 1) % INNER_FOLDS)[case]
     rows = np.empty(len(decision), dtype=int)
     for fold in range(INNER_FOLDS):
         others = inner != fold
-        lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_bands)
+        lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_bands, weight[others])
         rows[~others] = lookup[decision_maker[~others]]
-    return Arms(rows, _cut(surplus, decision_maker, n_decision_makers, n_bands), n_bands)
+    return Arms(rows, _cut(surplus, decision_maker, n_decision_makers, n_bands, weight), n_bands)
 
 
-def shrunken_means(values: np.ndarray, code: np.ndarray, n_codes: int) -> np.ndarray:
+def shrunken_means(
+    values: np.ndarray, code: np.ndarray, n_codes: int, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Empirical-Bayes means by code: m + v / (v + s²/n_z) (mean_z - m), with codes never seen at m.
+
+    With weights n_z is Kish's number of rows.
 
     Examples
     --------
     >>> shrunken_means(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]), 3).round(2)
     array([0. , 1. , 0.5])
     """
-    counts = np.bincount(code, minlength=n_codes)
-    means = np.bincount(code, values, n_codes) / np.maximum(counts, 1)
-    grand = values.mean()
-    within = np.mean((values - means[code]) ** 2)
-    noise = within / np.maximum(counts, 1)
-    seen = counts > 0
-    between = np.average((means[seen] - grand) ** 2 - noise[seen], weights=counts[seen])
-    factor = np.maximum(between, 0.0) / np.maximum(np.maximum(between, 0.0) + noise, np.finfo(float).tiny)
+    weight = np.ones(len(values)) if weight is None else weight
+    tiny = np.finfo(float).tiny
+    mass = np.bincount(code, weight, n_codes)
+    means = np.bincount(code, weight * values, n_codes) / np.maximum(mass, tiny)
+    grand = np.average(values, weights=weight)
+    within = np.average((values - means[code]) ** 2, weights=weight)
+    seen = mass > 0.0
+    number = np.where(seen, mass**2 / np.maximum(np.bincount(code, weight**2, n_codes), tiny), 1.0)
+    noise = within / number
+    between = np.average((means[seen] - grand) ** 2 - noise[seen], weights=mass[seen])
+    factor = np.maximum(between, 0.0) / np.maximum(np.maximum(between, 0.0) + noise, tiny)
     return np.where(seen, grand + factor * (means - grand), grand)
 
 
 def _surplus(
-    X: np.ndarray, decision: np.ndarray, strata: np.ndarray | None, categorical: tuple[int, ...]
+    X: np.ndarray,
+    decision: np.ndarray,
+    strata: np.ndarray | None,
+    categorical: tuple[int, ...],
+    sample_weight: np.ndarray | None,
 ) -> np.ndarray:
     """Decision minus what the case alone would lead one to expect."""
     if strata is not None:
-        return decision - (np.bincount(strata, decision) / np.maximum(np.bincount(strata), 1))[strata]
+        mass = np.maximum(np.bincount(strata, sample_weight), np.finfo(float).tiny)
+        favourable = decision if sample_weight is None else sample_weight * decision
+        return decision - (np.bincount(strata, favourable) / mass)[strata]
     features = standardised(categorical).fit_transform(X)
-    return decision - Ridge().fit(features, decision).predict(features)
+    return decision - Ridge().fit(features, decision, sample_weight).predict(features)
 
 
-def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int) -> np.ndarray:
-    """Leniency ranks cut so that bands hold about equally many rows."""
-    leniency = shrunken_means(surplus, code, n_codes)
+def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int, weight: np.ndarray) -> np.ndarray:
+    """Leniency ranks cut so that bands hold about equal weight."""
+    leniency = shrunken_means(surplus, code, n_codes, weight)
     order = np.argsort(leniency, kind="stable")
-    counts = np.bincount(code, minlength=n_codes)[order]
-    middle = np.cumsum(counts) - counts / 2
+    mass = np.bincount(code, weight, n_codes)[order]
+    middle = np.cumsum(mass) - mass / 2
     bands = np.empty(n_codes, dtype=int)
-    bands[order] = np.minimum((middle / counts.sum() * n_bands).astype(int), n_bands - 1)
+    bands[order] = np.minimum((middle / mass.sum() * n_bands).astype(int), n_bands - 1)
     return bands

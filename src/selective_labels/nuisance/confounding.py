@@ -186,7 +186,7 @@ def linear_scores(box: ScoredBox, coefficients: ArrayLike) -> tuple[np.ndarray, 
     return _minimum(box, coefficients), -_minimum(box, -coefficients)
 
 
-def slope_leverage(fit: CrossFit, data: SelectiveLabels, propensity: str = "shares") -> np.ndarray:
+def slope_leverage(fit: CrossFit, data: SelectiveLabels) -> np.ndarray:
     """h(x) = Σ_z e_z |λ_z - λ̄| / V of every row, by the models that have not seen it, (n_samples,).
 
     V is held at the same floor as in :func:`selective_labels.nuisance.score_formulas.slope_scores`.
@@ -194,7 +194,7 @@ def slope_leverage(fit: CrossFit, data: SelectiveLabels, propensity: str = "shar
     leverage = np.empty(len(data))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number)
-        probability = arm_propensity(data, fold.lookup, fit.n_arms, propensity)
+        probability = arm_propensity(fit, number, data)
         for here in fit.chunks(rows, len(data.classes) + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             chance = probability(here)

@@ -1,6 +1,6 @@
 """Cross-fitting of the outcome model, in one place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,15 @@ import numpy as np
 from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import InjectedJoint
 from selective_labels.models.features import n_standardised
+from selective_labels.nuisance.assignment import (
+    BY_LOT,
+    FEWEST_ROWS,
+    SHARES,
+    Assignment,
+    AssignmentReport,
+    fit_assignment,
+    known_report,
+)
 from selective_labels.nuisance.bands import (
     MANY_DECISION_MAKERS,
     N_BANDS,
@@ -51,14 +60,17 @@ class CrossFit:
     held_out : (n_samples,) int array
         Which fold's model has not seen the row; empty after :meth:`without_rows`.
     shares : (n_arms,) array
-        Share of rows that went to each arm.
+        Share of rows that went to each arm, by weight; where probabilities are given, their mean.
     report : NuisanceReport
+    assignment : Assignment
+        Models of the arm that a case goes to, or none: shares.
     """
 
     folds: tuple[FoldModel, ...]
     held_out: np.ndarray
     shares: np.ndarray
     report: NuisanceReport
+    assignment: Assignment = BY_LOT
 
     @property
     def n_arms(self) -> int:
@@ -72,7 +84,8 @@ class CrossFit:
 
     def without_rows(self) -> "CrossFit":
         """Drop what only the training rows need."""
-        return CrossFit(self.folds, np.empty(0, dtype=int), self.shares, self.report)
+        nothing = np.empty(0, dtype=int)
+        return replace(self, held_out=nothing, assignment=self.assignment.without_rows())
 
     def chunks(self, rows: np.ndarray, n_outcomes: int) -> list[np.ndarray]:
         """Cut row numbers into parts small enough for all folds and arms to be held at once."""
@@ -87,6 +100,8 @@ def cross_fit(
     cv: Any = 5,
     in_halves: bool = False,
     n_bands: int | None = None,
+    propensity: str = SHARES,
+    new_rows: bool = False,
     n_jobs: int | None = None,
     random_state: int | None = None,
 ) -> CrossFit:
@@ -107,6 +122,11 @@ def cross_fit(
     n_bands : int, optional
         Coarsen decision-makers into this many bands of off-fold leniency. Default: each is an arm of its own
         up to 64 of them, and 20 bands beyond.
+    propensity : "auto", "shares" or "model"
+        How the probability of an arm is found, unless ``data.assignment`` gives it; see
+        :func:`selective_labels.nuisance.assignment.fit_assignment`.
+    new_rows : bool
+        Model the arm also where its probability is given for these rows: others will be asked for.
     n_jobs : int, optional
         Folds side by side: default the cores there are.
     random_state : int, optional
@@ -116,14 +136,16 @@ def cross_fit(
     -------
     CrossFit
     """
-    seeds = np.random.SeedSequence(random_state).generate_state(5)
+    seeds = np.random.SeedSequence(random_state).generate_state(6)
+    # Known probabilities need no model; nor do those that are the same everywhere, for other rows.
+    if data.assignment is not None and not (new_rows and np.ptp(data.assignment, axis=0).any()):
+        propensity = SHARES
     n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
     if options[0].family == "injected":
-        return _injected(data, options[0])
+        return _injected(data, options[0], cv, propensity, n_jobs, seeds)
     outcome = outcome_codes(data.y)
-    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
-    folds = make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=int(seeds[1]))
+    folds = _folds(data, cv, int(seeds[1]))
     fitter = Fitter(data, outcome, folds, _arms(data, folds, n_bands, int(seeds[2])))
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
     with Workers(n_jobs) as workers:
@@ -137,7 +159,8 @@ def cross_fit(
             fitted = workers.do(tasks, "fitting models of decision and label")
             by_fold = {**choice.models, **dict(zip(missing, fitted, strict=True))}
             models = [(by_fold[fold],) for fold in range(len(folds))]
-    arms = fitter.arms
+        arms = fitter.arms
+        assignment = fit_assignment(data, folds, arms, workers, propensity=propensity, seed=int(seeds[5]))
     loss, calibration = fitter.judge(models, MOST_ROWS)
     report = NuisanceReport(
         chosen=choice.candidate.family,
@@ -147,12 +170,19 @@ def cross_fit(
         losses={choice.candidate.family: loss, **{name: loss + lag for name, lag in choice.behind.items()}},
         skipped=skipped,
         calibration_error=calibration,
+        assignment=_assignment_report(data, assignment),
     )
     held_out = np.empty(len(outcome), dtype=int)
     for number, (_, test) in enumerate(folds):
         held_out[test] = number
     fold_models = tuple(FoldModel(pair, each.lookup) for pair, each in zip(models, arms, strict=True))
-    return CrossFit(fold_models, held_out, _shares(data, arms), report)
+    return CrossFit(fold_models, held_out, _shares(data, arms), report, assignment)
+
+
+def _folds(data: SelectiveLabels, cv: Any, seed: int) -> list[Fold]:
+    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
+    outcome = outcome_codes(data.y)
+    return make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=seed)
 
 
 def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: int) -> list[Arms]:
@@ -168,6 +198,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
             strata=None if data.strata is None else data.strata[train],
             cases=None if data.groups is None else data.groups[train],
             categorical=data.categorical,
+            sample_weight=None if data.sample_weight is None else data.sample_weight[train],
             n_bands=N_BANDS if n_bands is None else n_bands,
             random_state=seed,
         )
@@ -176,15 +207,49 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
 
 
 def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
-    counts = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
-    shares = np.mean([np.bincount(each.lookup, counts, each.n_arms) for each in arms], axis=0)
+    """Mean probabilities of arms: of those known, else how many rows went there."""
+    if data.assignment is None:
+        mass = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
+    else:
+        mass = data.weights @ data.assignment
+    shares = np.mean([np.bincount(each.lookup, mass, each.n_arms) for each in arms], axis=0)
     return shares / shares.sum()
 
 
-def _injected(data: SelectiveLabels, option: Candidate) -> CrossFit:
+def _assignment_report(data: SelectiveLabels, assignment: Assignment) -> AssignmentReport:
+    """Say that probabilities were given, and what stands in for them at rows where they are not."""
+    if data.assignment is None:
+        return assignment.report
+    return known_report(data.assignment, assignment.report.new_rows)
+
+
+def _injected(
+    data: SelectiveLabels,
+    option: Candidate,
+    cv: Any,
+    propensity: str,
+    n_jobs: int | None,
+    seeds: np.ndarray,
+) -> CrossFit:
+    """Take probabilities of decision and label as given; only who decides is left to model."""
     model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
-    lookup = np.arange(data.n_decision_makers)
-    report = NuisanceReport(option.family, option.settings, data.n_decision_makers, banded=False)
-    counts = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    arms = one_arm_each(data.decision_maker_codes, data.n_decision_makers)
+    assignment = BY_LOT
+    if propensity != SHARES and len(data) >= FEWEST_ROWS:
+        folds = _folds(data, cv, int(seeds[1]))
+        by_fold = [
+            one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds
+        ]
+        with Workers(n_jobs) as workers:
+            assignment = fit_assignment(
+                data, folds, by_fold, workers, propensity=propensity, seed=int(seeds[5])
+            )
+    report = NuisanceReport(
+        option.family,
+        option.settings,
+        data.n_decision_makers,
+        banded=False,
+        assignment=_assignment_report(data, assignment),
+    )
     held_out = np.zeros(len(data.y), dtype=int)
-    return CrossFit((FoldModel((model,), lookup),), held_out, counts / counts.sum(), report)
+    return CrossFit((FoldModel((model,), arms.lookup),), held_out, _shares(data, [arms]), report, assignment)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,22 @@ from selective_labels.nuisance.folds import Fold, halves
 from selective_labels.nuisance.selection import Candidate, JointModel, calibration_error, log_losses
 
 
+class Problem(NamedTuple):
+    """Rows to fit to: row numbers, the category with pooled effects, the outcome, and how many of each."""
+
+    rows: np.ndarray
+    given: np.ndarray
+    outcome: np.ndarray
+    n_given: int
+    n_outcomes: int
+
+
 @dataclass(frozen=True)
 class Fitter:
     """Everything a fit of one candidate on one fold needs; sent to workers as one object."""
+
+    # What is modelled, in words for people.
+    subject: ClassVar[str] = "decision and label"
 
     data: SelectiveLabels
     outcome: np.ndarray
@@ -39,18 +52,22 @@ class Fitter:
 
         `roughly`: only to compare them, not to use them.
         """
-        rows = self.folds[fold][0][within]
-        arms = self.arms[fold]
-        n_outcomes = len(self.data.classes) + 1
-        outcomes = np.unique(self.outcome[rows])
+        rows, given, outcome, n_given, n_outcomes = self.problem(fold, within)
+        outcomes = np.unique(outcome)
         if len(outcomes) == 1:
-            return [ConstantJoint(arms.n_arms, n_outcomes, outcomes[0])] * len(options)
-        models = [option.factory(arms.n_arms, n_outcomes) for option in options]
+            return [ConstantJoint(n_given, n_outcomes, outcomes[0])] * len(options)
+        models = [option.factory(n_given, n_outcomes) for option in options]
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
-        given = self.data.features[rows], arms.rows[within], self.outcome[rows], weight
+        known = self.data.features[rows], given, outcome, weight
         if isinstance(models[0], PooledLogistic):
-            return fit_path(models, *given, tolerance=ROUGH if roughly else TOLERANCE)
-        return [model.fit(*given) for model in models]
+            return fit_path(models, *known, tolerance=ROUGH if roughly else TOLERANCE)
+        return [model.fit(*known) for model in models]
+
+    def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
+        """Give the outcome of every training row (that `within` picks), by its arm."""
+        rows, arms = self.folds[fold][0][within], self.arms[fold]
+        n_outcomes = len(self.data.classes) + 1
+        return Problem(rows, arms.rows[within], self.outcome[rows], arms.n_arms, n_outcomes)
 
     def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Two disjoint halves of the training rows of a fold."""

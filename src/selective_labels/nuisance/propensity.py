@@ -1,46 +1,40 @@
-"""The probability that a case goes to an arm: known, shares, shares within strata, or a model of features."""
+"""The probability that a case goes to an arm: known, modelled, or shares (within strata)."""
 
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.models.features import standardised
-from selective_labels.models.outcomes import spread_columns
-from selective_labels.support.errors import require_choice
-
-PROPENSITIES = ("shares", "model")
-MAX_ITERATIONS = 500
+from selective_labels.nuisance.arm_models import cell_shares
+from selective_labels.nuisance.cross_fit import CrossFit
 
 # Takes row numbers, returns (len(rows), n_arms) probabilities; nothing of size (n_samples, n_arms) is kept.
 Propensity = Callable[[np.ndarray], np.ndarray]
 
 
-def arm_propensity(
-    data: SelectiveLabels, lookup: np.ndarray, n_arms: int, propensity: str = "shares"
-) -> Propensity:
+def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_out: bool = True) -> Propensity:
     """Probability e_z(x) = P(arm = z | x) of every row and arm.
 
     The first case that applies decides::
 
         data.assignment given    known: the sum over the decision-makers of each arm
-        propensity="model"       a multinomial logistic model of the features (strata are not in it)
+        fit.assignment.models    a model of features and stratum, a tilt of shares, that has not seen the row
         data.strata given        shares within the row's stratum; an arm absent from it has 0
         else                     shares of all rows: assignment as if by lot
 
-    Shares and model are fitted to the rows that they serve. They use who decided, never the decision or
+    Shares are weighted, and those of the rows that they serve. They use who decided, never the decision or
     the label, so nothing leaks from an outcome into its own score; and shares of the same rows balance the
-    sample at hand exactly, where shares of other rows would add noise that no standard error sees.
+    sample at hand exactly, where shares of other rows would add noise that no standard error sees. Known
+    probabilities are those of the weighted population, if there are weights.
 
     Parameters
     ----------
+    fit : CrossFit
+    number : int
+        Of the fold whose arms are meant.
     data : SelectiveLabels
-    lookup : (n_decision_makers,) int array
-        The arm of each decision-maker.
-    n_arms : int
-    propensity : "shares" or "model"
+    held_out : bool
+        Whether `data` are the rows that `fit` was made from. Else they are new ones.
 
     Returns
     -------
@@ -49,35 +43,55 @@ def arm_propensity(
 
     Examples
     --------
+    >>> from selective_labels.nuisance.cross_fit import cross_fit
     >>> X, y = np.zeros((4, 1)), [1, 0, -1, 1]
-    >>> data = SelectiveLabels.from_arrays(X, y, decision_maker=["a", "b", "c", "c"], strata=[0, 0, 1, 1])
-    >>> arm_propensity(data, np.array([0, 1, 1]), 2)(np.array([0, 3]))
+    >>> data = SelectiveLabels.from_arrays(X, y, decision_maker=["a", "b", "b", "b"], strata=[0, 0, 1, 1])
+    >>> fit = cross_fit(data, lambda X: np.full((len(X), 2, 3), 1 / 3))
+    >>> arm_propensity(fit, 0, data)(np.array([0, 3]))
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    require_choice("propensity", propensity, PROPENSITIES)
+    lookup = fit.folds[number].lookup
     if len(lookup) != data.n_decision_makers:  # a mistake of the caller: both come from the same rows
         raise ValueError(
             f"data has {data.n_decision_makers} decision-makers and the nuisance model {len(lookup)}; "
             "both must list the same ones."
         )
     if data.assignment is not None:
-        membership = lookup[:, None] == np.arange(n_arms)
+        membership = lookup[:, None] == np.arange(fit.n_arms)
         assignment = data.assignment
         return lambda rows: assignment[rows] @ membership
-    arm = lookup[data.decision_maker_codes]
-    if propensity == "model":
-        return _model(data, arm, n_arms)
-    cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
-    counts = np.bincount(cells * n_arms + arm, minlength=(cells.max() + 1) * n_arms).reshape(-1, n_arms)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return lambda rows: shares[cells[rows]]
+    arm, cells = lookup[data.decision_maker_codes], data.cells
+    shares = cell_shares(cells, arm, data.weights, cells.max() + 1, fit.n_arms)
+    models = fit.assignment.models
+    if not models:
+        return lambda rows: shares[cells[rows]]
+    if not held_out:  # strata of another table are not those of the models
+        overall = cell_shares(np.zeros_like(arm), arm, data.weights, 1, fit.n_arms)[0]
+        return lambda rows: _anywhere(fit, number, data.features[rows], overall)
+    return lambda rows: _held_out(fit, data, shares, rows)
 
 
-def _model(data: SelectiveLabels, arm: np.ndarray, n_arms: int) -> Propensity:
-    X = data.features
-    if len(np.unique(arm)) == 1:
-        return lambda rows: np.broadcast_to(np.arange(n_arms) == arm[0], (len(rows), n_arms)).astype(float)
-    scale, regression = standardised(data.categorical), LogisticRegression(max_iter=MAX_ITERATIONS)
-    model = make_pipeline(scale, regression).fit(X, arm)
-    return lambda rows: spread_columns(model.predict_proba(X[rows]), model.classes_, n_arms)
+def new_propensity(fit: CrossFit, number: int, X: np.ndarray) -> np.ndarray:
+    """Probabilities at new rows of which features alone are known, (n_samples, n_arms)."""
+    if not fit.assignment.models:
+        return np.broadcast_to(fit.shares, (len(X), fit.n_arms))
+    return _anywhere(fit, number, X, fit.shares)
+
+
+def _anywhere(fit: CrossFit, number: int, X: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """By the model of a fold; injected probabilities have no folds, and all models are averaged."""
+    models = fit.assignment.models
+    chosen = (models[number],) if len(models) == len(fit.folds) else models
+    return np.mean([model.anywhere(X, shares) for model in chosen], axis=0)
+
+
+def _held_out(fit: CrossFit, data: SelectiveLabels, shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """By the model that has not seen each row."""
+    chances = np.empty((len(rows), fit.n_arms))
+    own = fit.assignment.held_out[rows]
+    for number in np.unique(own):
+        here = np.flatnonzero(own == number)
+        model = fit.assignment.models[number]
+        chances[here] = model.at(data.features[rows[here]], data.cells[rows[here]], shares)
+    return chances

@@ -1,4 +1,4 @@
-"""Which model of the outcome: a race on few rows, and on whole folds where few rows cannot tell.
+"""Which model: a race on few rows, and on whole folds where few rows cannot tell.
 
 Settings of a family are compared on the first fold, on 20,000 rows at most. Families that are clearly behind
 there, also if one allows for what more rows would give them, fall out. Those left are fitted on whole folds,
@@ -33,14 +33,29 @@ class Choice:
         By fold: what was fitted to all training rows of the fold already.
     behind : dict of float
         By how much the loss of other families was larger, where they were compared.
+    losses : dict of float
+        Mean loss of each family where all were tried: held-out rows of the first fold.
+    over_fallback : pair of float
+        By how much the best family's loss was smaller than that of the fallback, with its standard error.
     """
 
     candidate: Candidate
     models: dict[int, Any]
     behind: dict[str, float]
+    losses: dict[str, float] = field(default_factory=dict)
+    over_fallback: tuple[float, float] = (0.0, 0.0)
 
 
-def choose(fitter: Fitter, options: Sequence[Candidate], workers: Workers, seed: int) -> Choice:
+def choose(
+    fitter: Fitter,
+    options: Sequence[Candidate],
+    workers: Workers,
+    seed: int,
+    *,
+    fallback: str | None = None,
+    margin: float = 0.0,
+    whole: bool = True,
+) -> Choice:
     """Choose among candidates by the log-loss of rows held out.
 
     Parameters
@@ -51,20 +66,26 @@ def choose(fitter: Fitter, options: Sequence[Candidate], workers: Workers, seed:
     workers : Workers
     seed : int
         Of the few rows.
+    fallback : str, optional
+        A family that is taken unless the best one beats it by more than `margin` standard errors. It stays in
+        the race as long as it is not clearly behind.
+    margin : float
+    whole : bool
+        False: the few rows decide.
     """
     if len(options) == 1:
         return Choice(options[0], {}, {})
     families = {name: list(group) for name, group in groupby(options, key=lambda each: each.family)}
     few = _few_rows(fitter, seed)
     tasks = [(_try, fitter, family, few, len(families) > 1) for family in families.values()]
-    trials = workers.do(tasks, "comparing models of decision and label")
-    race = _Race(fitter, dict(zip(families, trials, strict=True)))
+    trials = workers.do(tasks, f"comparing models of {fitter.subject}")
+    race = _Race(fitter, dict(zip(families, trials, strict=True)), few.tested)
     race.drop(_behind_on_few_rows(fitter, race.running, few))
     for fold in range(len(fitter.folds)):
-        if len(race.running) == 1 or race.n_compared >= MOST_ROWS:
+        if len(race.running) == 1 or race.n_compared >= MOST_ROWS or not whole:
             break
         race.run(fold, workers)
-    return race.choice()
+    return race.choice(fallback, margin)
 
 
 @dataclass(frozen=True)
@@ -168,8 +189,9 @@ class _Runner:
 class _Race:
     """Families on whole folds, those clearly behind dropped after each."""
 
-    def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial]):
+    def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
         self.fitter = fitter
+        self.trials, self.tested = trials, tested
         self.running = {name: _Runner(trial, dict(trial.models)) for name, trial in trials.items()}
         self.behind: dict[str, float] = {}
         self.rows: list[np.ndarray] = []
@@ -182,7 +204,7 @@ class _Race:
         """Fit on one more fold, compare on all rows held out so far."""
         missing = [each for each in self.running.values() if fold not in each.models]
         tasks = [(self.fitter.fit, each.trial.candidate, fold) for each in missing]
-        fitted = workers.do(tasks, f"comparing models of decision and label, fold {fold + 1}")
+        fitted = workers.do(tasks, f"comparing models of {self.fitter.subject}, fold {fold + 1}")
         for runner, model in zip(missing, fitted, strict=True):
             runner.models[fold] = model
         self.rows.append(spaced(self.fitter.folds[fold][1], MOST_ROWS))
@@ -195,20 +217,30 @@ class _Race:
         for name in behind:
             del self.running[name]
 
-    def choice(self) -> Choice:
-        leads = self._leads() if self.rows else {}
-        winner = next((name for name in self.running if name not in leads), next(iter(self.running)))
+    def choice(self, fallback: str | None, margin: float) -> Choice:
+        leads = self._leads()
+        winner = next(name for name in self.running if name not in leads)
+        over = (0.0, 0.0)
+        if fallback is not None and fallback != winner:
+            over = leads[fallback] if fallback in leads else self._on_few_rows(fallback, winner)
+            if fallback in leads and over[0] <= margin * over[1]:
+                winner = fallback
         runner = self.running[winner]
         return Choice(
             runner.trial.candidate,
             runner.models,
             {**self.behind, **{name: lead for name, (lead, _) in leads.items()}},
+            {name: self.fitter.difference(each.losses, self.tested)[0] for name, each in self.trials.items()},
+            over,
         )
 
     def _leads(self) -> dict[str, tuple[float, float]]:
         """How far all but the leader are behind it, with standard errors."""
-        rows = np.concatenate(self.rows)
-        losses = {name: np.concatenate(each.losses) for name, each in self.running.items()}
+        if self.rows:
+            rows = np.concatenate(self.rows)
+            losses = {name: np.concatenate(each.losses) for name, each in self.running.items()}
+        else:
+            rows, losses = self.tested, {name: each.trial.losses for name, each in self.running.items()}
         weight = self.fitter.weight(rows)
         leader = min(losses, key=lambda name: float(weight @ losses[name]))
         return {
@@ -216,3 +248,7 @@ class _Race:
             for name, each in losses.items()
             if name != leader
         }
+
+    def _on_few_rows(self, one: str, other: str) -> tuple[float, float]:
+        """How far one family was behind another where all were tried."""
+        return self.fitter.difference(self.trials[one].losses - self.trials[other].losses, self.tested)

@@ -16,6 +16,7 @@ from selective_labels.nuisance.score_formulas import (
     required_lead,
 )
 from selective_labels.support.errors import InputError
+from selective_labels.support.weighting import effective_number
 
 # Up to this many decision-makers are arms of their own: as few as bands would be.
 FEW_DECISION_MAKERS = 4
@@ -45,7 +46,6 @@ def cross_fit_scores(
     data: SelectiveLabels,
     assumptions: Iterable[Scorable],
     *,
-    propensity: str = "shares",
     overlap: float = OVERLAP,
     held_out: bool = True,
     label_range: LabelRange | None = None,
@@ -53,7 +53,8 @@ def cross_fit_scores(
     """Scores of every row under several assumptions, from models fitted once.
 
     Costs one prediction of every row under every arm (per half), whatever the number of assumptions, and no
-    further fit (unless ``propensity="model"``).
+    further fit. Probabilities of arms are those of
+    :func:`selective_labels.nuisance.propensity.arm_propensity`.
 
     Parameters
     ----------
@@ -63,8 +64,6 @@ def cross_fit_scores(
         decision-makers and classes.
     assumptions : iterable of assumption objects
         See :mod:`selective_labels.assumptions`. Some need ``cross_fit(in_halves=True)``.
-    propensity : "shares" or "model"
-        See :func:`selective_labels.nuisance.propensity.arm_propensity`.
     overlap : float
         Arms are selected, and decisions inverted, only where their probability is at least this.
     held_out : bool
@@ -83,12 +82,12 @@ def cross_fit_scores(
     n_classes = len(data.classes)
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
-    n_fitted = len(fit.held_out) or len(data)
+    n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
-        probability = arm_propensity(data, fold.lookup, fit.n_arms, propensity)
-        leniency = None if given else _leniency_order(fit, fold, data.features[rows])
+        probability = arm_propensity(fit, number, data, held_out=held_out)
+        leniency = None if given else _leniency_order(fit, fold, data.features[rows], data.weights[rows])
         for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
@@ -155,12 +154,13 @@ def _check(
         )
 
 
-def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray) -> np.ndarray:
+def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
     if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
-    probe = X[np.linspace(0, len(X) - 1, min(len(X), PROBE_ROWS)).astype(int)]
-    return 1.0 - fold.joint(probe)[:, :, 0].mean(axis=1)
+    probe = np.linspace(0, len(X) - 1, min(len(X), PROBE_ROWS)).astype(int)
+    share = weight[probe] / max(weight[probe].sum(), np.finfo(float).tiny)
+    return 1.0 - fold.joint(X[probe])[:, :, 0] @ share
 
 
 def _empty_scores(n_samples: int, n_classes: int) -> Scores:

@@ -66,6 +66,8 @@ class NuisanceReport:
         Decision-makers, or bands of them, among which the maximum is taken.
     banded : bool
         Whether decision-makers were put into bands of leniency.
+    assignment : AssignmentReport or None
+        How the probabilities of arms were found, and how small they get.
     """
 
     chosen: str
@@ -75,6 +77,7 @@ class NuisanceReport:
     losses: dict[str, float] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     calibration_error: float = float("nan")
+    assignment: Any = None
 
 
 def candidates(

@@ -6,8 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.nuisance.assignment import AUTO, PROPENSITIES
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
-from selective_labels.support.errors import InputError
+from selective_labels.support.errors import InputError, require_choice
 from selective_labels.support.seeding import as_seed
 
 
@@ -24,8 +25,8 @@ class FittingSettings:
         Repetitions of cross-fitting.
     n_jobs : int or None
     seed : int or None
-    propensity : "shares" or "model"
-        See :func:`selective_labels.nuisance.propensity.arm_propensity`.
+    propensity : "auto", "shares" or "model"
+        See :func:`selective_labels.nuisance.assignment.fit_assignment`.
 
     Examples
     --------
@@ -38,12 +39,13 @@ class FittingSettings:
     n_repeats: int = 1
     n_jobs: int | None = None
     seed: int | None = None
-    propensity: str = "shares"
+    propensity: str = AUTO
 
     @classmethod
     def read(cls, nuisance: Any = None, *, random_state: Any = None, **others: Any) -> Self:
         """Read what a public entry was given; `random_state` may be all that scikit-learn takes."""
         settings = cls(nuisance, seed=as_seed(random_state), **others)
+        require_choice("propensity", settings.propensity, PROPENSITIES)
         if settings.n_repeats < 1:
             raise InputError(f"n_repeats={settings.n_repeats} must be one or more.", "n_repeats")
         return settings
@@ -60,6 +62,7 @@ class FittingSettings:
         seed: int | None,
         in_halves: bool = False,
         n_bands: int | None = None,
+        new_rows: bool = False,
     ) -> CrossFit:
         """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
         return cross_fit(
@@ -68,6 +71,8 @@ class FittingSettings:
             cv=self.cv,
             in_halves=in_halves,
             n_bands=n_bands,
+            propensity=self.propensity,
+            new_rows=new_rows,
             n_jobs=self.n_jobs,
             random_state=seed,
         )

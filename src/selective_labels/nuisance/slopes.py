@@ -13,6 +13,7 @@ from selective_labels.identification.point import (
     two_fold_moments,
 )
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.propensity import arm_propensity, new_propensity
 from selective_labels.nuisance.score_formulas import average_over_arms
 
 # In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
@@ -37,8 +38,17 @@ class OwnInstrument:
     labeled: np.ndarray
 
 
-def slope_moments(fit: CrossFit, X: np.ndarray, n_classes: int, codes: np.ndarray | None = None) -> Moments:
+def slope_moments(
+    fit: CrossFit,
+    X: np.ndarray,
+    n_classes: int,
+    codes: np.ndarray | None = None,
+    assignment: np.ndarray | None = None,
+) -> Moments:
     """Moments of the slope of seen labels on the instrument at new rows, averaged over folds.
+
+    Means over decision-makers are weighted by the probability e_z(x) of each at the row: known, by the model
+    of who decides, or shares.
 
     Parameters
     ----------
@@ -49,15 +59,21 @@ def slope_moments(fit: CrossFit, X: np.ndarray, n_classes: int, codes: np.ndarra
     codes : (n_decision_makers,) array, optional
         Numbers of the decision-makers (the paper's covariance ratio), averaged within bands of them;
         default: leniency, on two halves.
+    assignment : (n_samples, n_decision_makers) array, optional
+        Known probabilities of decision-makers.
 
     Returns
     -------
     Moments
     """
     covariance, selected = np.zeros((len(X), n_classes)), np.zeros((len(X), n_classes))
-    for fold in fit.folds:
+    for number, fold in enumerate(fit.folds):
         for here in fit.chunks(np.arange(len(X)), n_classes + 1):
-            moments = _moments(fit, fold, [model.joint(X[here]) for model in fold.models], codes)
+            if assignment is None:
+                chances = new_propensity(fit, number, X[here])
+            else:
+                chances = assignment[here] @ (fold.lookup[:, None] == np.arange(fit.n_arms))
+            moments = _moments(fit, fold, [model.joint(X[here]) for model in fold.models], codes, chances)
             covariance[here] += moments.covariance / len(fit.folds)
             selected[here] += moments.selected / len(fit.folds)
     return Moments(covariance, covariance.sum(axis=1), selected)
@@ -68,17 +84,20 @@ def held_out_slopes(
 ) -> tuple[Moments, OwnInstrument]:
     """Moments of the slope at the training rows, and what happened there, by models that have not seen them.
 
-    Means over decision-makers use the known assignment where it is given, and the arms' shares else.
+    Means over decision-makers are weighted by the probability e_z(x) of each at the row:
+    :func:`selective_labels.nuisance.propensity.arm_propensity`.
     """
     n_classes = len(data.classes)
     covariance, selected, labeled = (np.empty((len(data), n_classes)) for _ in range(3))
     deviation = np.empty(len(data))
     for number, fold in enumerate(fit.folds):
+        propensity = arm_propensity(fit, number, data)
         for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
-            moments = _moments(fit, fold, pair, codes)
+            chances = propensity(here)
+            moments = _moments(fit, fold, pair, codes, chances)
             covariance[here], selected[here] = moments.covariance, moments.selected
-            own = _own(fit, fold.lookup, data, here, np.mean(pair, axis=0))
+            own = _own(fold.lookup, data, here, np.mean(pair, axis=0), chances)
             deviation[here], labeled[here] = own.deviation, own.labeled
     return Moments(covariance, covariance.sum(axis=1), selected), OwnInstrument(deviation, labeled)
 
@@ -146,28 +165,21 @@ def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
     return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
 
 
-def _moments(fit: CrossFit, fold: FoldModel, pair: list[np.ndarray], codes: np.ndarray | None) -> Moments:
+def _moments(
+    fit: CrossFit, fold: FoldModel, pair: list[np.ndarray], codes: np.ndarray | None, chances: np.ndarray
+) -> Moments:
     if codes is None:
-        return two_fold_moments(pair[0], pair[-1], fit.shares)
+        return two_fold_moments(pair[0], pair[-1], chances.T)
     counts = np.bincount(fold.lookup, minlength=fit.n_arms)
     arm_codes = np.bincount(fold.lookup, codes, fit.n_arms) / np.maximum(counts, 1)
-    return numeric_moments(arm_codes, np.mean(pair, axis=0), fit.shares)
+    return numeric_moments(arm_codes, np.mean(pair, axis=0), chances.T)
 
 
 def _own(
-    fit: CrossFit, lookup: np.ndarray, data: SelectiveLabels, rows: np.ndarray, joint: np.ndarray
+    lookup: np.ndarray, data: SelectiveLabels, rows: np.ndarray, joint: np.ndarray, chances: np.ndarray
 ) -> OwnInstrument:
-    shares = _shares(fit, data, lookup, rows)
     leniency = 1.0 - joint[:, :, 0]
     own = lookup[data.decision_maker_codes[rows]]
-    deviation = leniency[own, np.arange(len(rows))] - np.sum(shares.T * leniency, axis=0)
+    deviation = leniency[own, np.arange(len(rows))] - np.sum(chances.T * leniency, axis=0)
     seen = data.y[rows, None] == np.arange(len(data.classes))
-    return OwnInstrument(deviation, seen - average_over_arms(joint, shares))
-
-
-def _shares(fit: CrossFit, data: SelectiveLabels, lookup: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Probability of each arm at each row, (n, n_arms)."""
-    if data.assignment is None:
-        return np.broadcast_to(fit.shares, (len(rows), fit.n_arms))
-    membership = lookup[:, None] == np.arange(fit.n_arms)
-    return data.assignment[rows] @ membership
+    return OwnInstrument(deviation, seen - average_over_arms(joint, chances))

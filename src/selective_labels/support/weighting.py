@@ -19,6 +19,18 @@ def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: n
         return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
 
 
+def effective_number(weight: np.ndarray) -> float:
+    """Kish's number of rows: so many rows of equal weight tell as much, (Σ w)² / Σ w².
+
+    Examples
+    --------
+    >>> effective_number(np.array([1.0, 1.0, 1.0])), effective_number(np.array([1.0, 0.0]))
+    (3.0, 1.0)
+    """
+    scaled = weight / max(float(weight.max(initial=0.0)), np.finfo(float).tiny)
+    return float(scaled.sum() ** 2 / max(float(scaled @ scaled), np.finfo(float).tiny))
+
+
 def weight_name(classifier: Any) -> str:
     """Name the keyword by which ``fit`` of a classifier takes sample weights.
 

@@ -1,7 +1,6 @@
 """UCLClassifier: what it predicts from known probabilities, every estimator, unseen labels, bad input."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ from sklearn.svm import SVC
 
 from selective_labels import UCLClassifier
 from selective_labels.datasets import make_decision_makers, make_paper_synthetic
-from selective_labels.estimators.learners.identified import Slope
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.weighted import fit_classifier
 from selective_labels.identification.costs import worst_case_costs
@@ -77,10 +75,8 @@ def test_the_partial_plug_in_under_the_true_joint_is_the_minimax_rule():
 def test_the_point_plug_in_under_the_true_joint_is_the_truth():
     sample = make_sample(1000, n_makers=8)
     fitted = fit(quick("point", nuisance=sample.oracle.joint), sample)
-    exact = replace(
-        fitted._identified, slope=Slope(None, 0.0)
-    )  # with the truth in hand nothing is to be shrunk
-    assert_allclose(exact.probabilities(sample.X), sample.oracle.probabilities(sample.X), atol=1e-6)
+    assert fitted.shrinkage_ == 0.0  # with the truth in hand nothing is to be shrunk
+    assert_allclose(fitted.predict_proba(sample.X), sample.oracle.probabilities(sample.X), atol=1e-6)
 
 
 COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [5.0, 0.5, 0.0]])
@@ -393,7 +389,7 @@ def test_a_known_assignment_decides_how_far_slopes_are_trusted():
     y = (rng.random((600, 1)) > joint[maker].cumsum(axis=1)).sum(axis=1) - 1
 
     def shrinkage(assignment):
-        classifier = quick("point", nuisance=lambda X: np.broadcast_to(joint, (len(X), 2, 3)))
+        classifier = quick("point")  # probabilities that are given would not be shrunk at all
         return classifier.fit(np.zeros((600, 1)), y, decision_maker=maker, assignment=assignment).shrinkage_
 
     assert np.isfinite(shrinkage(None))

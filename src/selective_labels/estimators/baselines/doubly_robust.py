@@ -154,7 +154,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
         fit = cross_fit(everybody, self.nuisance, cv=self.cv, n_jobs=self.n_jobs, random_state=seed)
         scores = cross_fit_scores(fit, everybody, [NoAssumption(), Unconfounded()])
         box = outcome_box(scores["none"], scores["unconfounded"], self.gamma)
-        return box.lower, box.upper, float(scores["unconfounded"].clipped.mean())
+        return box.lower, box.upper, float(np.average(scores["unconfounded"].clipped, weights=data.weights))
 
 
 def _regressor(choice: Any, seed: int, categorical: tuple[int, ...]) -> Any:

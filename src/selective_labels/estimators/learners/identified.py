@@ -1,11 +1,13 @@
 """What the data say about class probabilities, at the training rows and at new ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.data.columns import read_assignment
 from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
@@ -24,10 +26,14 @@ NO_RANGE = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Slope:
-    """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage."""
+    """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage.
+
+    `assignment` gives known probabilities of decision-makers at new rows, from features as users give them.
+    """
 
     codes: np.ndarray | None
     shrinkage: float
+    assignment: Callable[[Any], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,18 @@ class Identified:
         """Bounds at new rows; where they crossed they are repaired."""
         return identified_bounds(self.joint, X, self.n_classes, self.label_range)[0]
 
-    def probabilities(self, X: np.ndarray) -> np.ndarray:
-        """Class probabilities under NUCEM at new rows, (n_samples, n_classes); point mode only."""
+    def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
+        """Class probabilities under NUCEM at new rows, (n_samples, n_classes); point mode only.
+
+        `given` are the features as users give them, of which a known assignment is a function.
+        """
         assert self.slope is not None
-        moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes)
+        known = None
+        if self.slope.assignment is not None:
+            n_makers = len(self.joint.folds[0].lookup)
+            features = given.X if isinstance(given, SelectiveLabels) else given
+            known = read_assignment(self.slope.assignment, features, len(X), n_makers)
+        moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes, known)
         return point_estimate(moments, self.slope.shrinkage)
 
     def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,10 +123,10 @@ class PlugIn:
 
     identified: Identified
 
-    def scores(self, X: np.ndarray) -> np.ndarray:
-        """Minus the cost of every class, (n_samples, n_classes)."""
+    def scores(self, X: np.ndarray, given: Any) -> np.ndarray:
+        """Minus the cost of every class, (n_samples, n_classes); `given` as for :class:`Identified`."""
         partial = self.identified.slope is None
-        known = self.identified.bounds(X) if partial else self.identified.probabilities(X)
+        known = self.identified.bounds(X) if partial else self.identified.probabilities(X, given)
         return -self.identified.costs_and_gains(known)[0]
 
 
@@ -124,14 +138,16 @@ def identify(
     label_range: Any,
     cost: np.ndarray | None,
     fitting: FittingSettings,
+    assignment: Callable[[Any], np.ndarray] | None = None,
 ) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
 
-    The parameters are those of :class:`selective_labels.UCLClassifier`.
+    The parameters are those of :class:`selective_labels.UCLClassifier`; `assignment` is what gives known
+    probabilities of decision-makers at new rows.
     """
     n_classes = len(data.classes)
     point = mode == "point"
-    joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point)
+    joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
     slope, probabilities = None, None
     if point:
         by_leniency = instrument == "leniency"
@@ -140,9 +156,10 @@ def identify(
         shrinkage = 0.0
         if joint.in_halves and not data.decision.all():
             warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=5)
-        if by_leniency:
+        if by_leniency and joint.report.chosen != "injected":  # what is given has no noise to shrink
             shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
-        slope, probabilities = Slope(codes, shrinkage), point_estimate(moments, shrinkage)
+        slope = Slope(codes, shrinkage, assignment)
+        probabilities = point_estimate(moments, shrinkage)
     bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
     identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
     return identified, TrainingRows(bounds, crossed, probabilities)

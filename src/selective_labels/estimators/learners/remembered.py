@@ -83,7 +83,9 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
     """
     plain = (fitting.nuisance is None or isinstance(fitting.nuisance, str)) and isinstance(fitting.cv, int)
     ends = problem["label_range"]
-    functions = isinstance(ends, tuple | list) and any(map(callable, ends))
+    functions = callable(problem.get("assignment")) or (
+        isinstance(ends, tuple | list) and any(map(callable, ends))
+    )
     if not plain or functions or len(data) > MOST_ROWS:
         return None
     return content_hash((data, replace(fitting, n_jobs=None), problem))

@@ -83,7 +83,8 @@ class UCLClassifier(SelectiveClassifier):
     ----------
     classes_, decision_makers_ : arrays, sorted
     nuisance_report_ : NuisanceReport
-        The models compared, their held-out losses, the one used.
+        The models compared, their held-out losses, the one used; in ``assignment``, how the probabilities of
+        decision-makers were found, and at new rows are.
     worst_case_regret_ : float
         Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
     crossed_share_ : float
@@ -142,6 +143,7 @@ class UCLClassifier(SelectiveClassifier):
             label_range=self.label_range,
             cost=None if self.cost is None else np.asarray(self.cost, dtype=float),
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
+            assignment=data.assignment_function if self.mode == "point" else None,
         )
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
@@ -187,7 +189,7 @@ class UCLClassifier(SelectiveClassifier):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of everybody under NUCEM, (n_samples, n_classes). Point mode only."""
         check_is_fitted(self)
-        return self._identified.probabilities(read_features(self, X))
+        return self._identified.probabilities(read_features(self, X), X)
 
     def predict_bounds(self, X: Any) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in both modes.
@@ -257,7 +259,10 @@ class UCLClassifier(SelectiveClassifier):
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._scores.scores(read_features(self, X))
+        features = read_features(self, X)
+        if isinstance(self._scores, PlugIn):
+            return self._scores.scores(features, X)
+        return self._scores.scores(features)
 
 
 def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:

@@ -1,0 +1,353 @@
+"""Which arm a case goes to, given its features and its stratum: shares, or a model if that is better.
+
+The same families as for decision and label, fitted to the same folds: the outcome is the arm, and what the
+arm is there (a category with partially pooled effects) is the stratum here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.models.features import n_standardised
+from selective_labels.models.logistic import LogisticSettings, PooledLogistic
+from selective_labels.models.trees import MAX_ITERATIONS, BoostedJoint
+from selective_labels.nuisance.arm_models import ArmModel, cell_shares
+from selective_labels.nuisance.bands import Arms
+from selective_labels.nuisance.fitting import Fitter, Problem, spaced
+from selective_labels.nuisance.folds import Fold
+from selective_labels.nuisance.race import MOST_ROWS, Choice, choose
+from selective_labels.nuisance.score_formulas import OVERLAP
+from selective_labels.nuisance.selection import QUADRATIC_FEATURES, Candidate, log_losses
+from selective_labels.support.errors import require_choice
+from selective_labels.support.jobs import Workers
+
+AUTO, SHARES, MODEL, KNOWN = "auto", "shares", "model", "known"
+PROPENSITIES = (AUTO, SHARES, MODEL)
+# Prior variances of features' coefficients.
+PRIOR_VARIANCES = (0.01, 0.1, 1.0)
+# Standard errors by which a model must beat the shares. Of 120 samples dealt out by lot (200 and 500 rows),
+# 9 chose a model with one standard error; with so many, 6 of 140.
+MARGIN = 1.645
+# Trees have not settled if the second half of the rows brought more than its standard error and this part of
+# what they gain over shares.
+SETTLED = 0.05
+# Probabilities below this make inverse weights so large that results say it.
+WORTH_SAYING = 0.02
+# Fewer rows cannot tell a model from shares.
+FEWEST_ROWS = 100
+# Up to this many strata have effects of their own in models; the shares within strata enter always.
+MOST_CELLS = 64
+# Trees of all arms together, so that many arms do not cost more than models of decision and label.
+MOST_TREES = 1200
+FEWEST_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class AssignmentReport:
+    """How the probabilities of arms were found.
+
+    Attributes
+    ----------
+    chosen : str
+        "known" (they were given), "shares" (within strata, if given), or the family of the model used.
+    settings : str
+        Those of the model, in words.
+    losses : dict of float
+        Held-out log-loss of who decides, by family; of families that fell out early, where they did.
+    gain, error : float
+        By how much the model's loss was smaller than that of shares, and the standard error of this.
+    late_gain : float
+        What the second half of the rows brought, for trees: they find anything in the end, but slowly.
+    settled : bool
+        False if they were still gaining: the probabilities are then not right yet, nor is what rests on them.
+    smallest : float
+        Smallest probability of an arm at a row that has it (in its stratum), on 20,000 rows at most.
+    rows_without_overlap : float
+        Share of rows with an arm that occurs, but has a probability below `overlap` there.
+    new_rows : str
+        Where probabilities come from at rows other than those fitted to.
+    """
+
+    chosen: str
+    settings: str = ""
+    losses: dict[str, float] = field(default_factory=dict)
+    gain: float = 0.0
+    error: float = 0.0
+    late_gain: float = 0.0
+    settled: bool = True
+    smallest: float = float("nan")
+    rows_without_overlap: float = 0.0
+    new_rows: str = SHARES
+
+    @property
+    def depends_on_features(self) -> bool:
+        """Whether a model of the features is used."""
+        return self.chosen not in (KNOWN, SHARES)
+
+    @property
+    def sentence(self) -> str:
+        """What a reader of results must know; empty if there is nothing."""
+        said = ""
+        if self.depends_on_features:
+            said = (
+                f"Who decides depends on the features: a model ({self.chosen}) predicts it better than "
+                f"shares, by {self.gain:.3f} in held-out log-loss (standard error {self.error:.3f}), and is "
+                "used."
+            )
+        if not self.settled:
+            said += (
+                f" It has not settled: the second half of the rows brought {self.late_gain:.3f} of that, so "
+                "more rows would change it. The interval is not to be trusted."
+            )
+        if self.smallest < OVERLAP:
+            said += (
+                f" Little overlap: a decision-maker has a probability below {OVERLAP:g} (the smallest is "
+                f"{self.smallest:.2g}) in {self.rows_without_overlap:.1%} of the rows and is left out there."
+            )
+        elif self.depends_on_features or self.smallest < WORTH_SAYING:
+            most = 1.0 / max(self.smallest, OVERLAP)
+            said += (
+                f" The smallest probability of a decision-maker is {self.smallest:.2g}: inverse weights "
+                f"reach {most:.0f}."
+            )
+        return said.strip()
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Models of the arm, one for each fold, each fitted without it.
+
+    Attributes
+    ----------
+    report : AssignmentReport
+    models : tuple of ArmModel
+        Empty: shares.
+    held_out : (n_samples,) int array
+        Which model has not seen the row.
+    """
+
+    report: AssignmentReport
+    models: tuple[ArmModel, ...] = ()
+    held_out: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+
+    def without_rows(self) -> "Assignment":
+        """Drop what only the training rows need."""
+        return Assignment(self.report, self.models)
+
+
+BY_LOT = Assignment(AssignmentReport(SHARES))
+
+
+@dataclass(frozen=True)
+class ArmFitter(Fitter):
+    """Fits of models of the arm; `outcome` only serves to take few rows of all arms."""
+
+    subject = "who decides"
+
+    @property
+    def pooled(self) -> bool:
+        """Whether models do not know the strata."""
+        return self.n_cells > MOST_CELLS
+
+    @property
+    def n_cells(self) -> int:
+        """Number of strata."""
+        return int(self.data.cells.max()) + 1
+
+    def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
+        """Give the arm of every training row, by its stratum."""
+        rows = self.folds[fold][0][within]
+        cells = np.zeros(len(rows), dtype=int) if self.pooled else self.data.cells[rows]
+        n_given = 1 if self.pooled else self.n_cells
+        return Problem(rows, cells, self.arm_of(fold, rows), n_given, self.arms[fold].n_arms)
+
+    def fit_all(
+        self,
+        options: Sequence[Candidate],
+        fold: int,
+        within: np.ndarray | slice = slice(None),
+        *,
+        roughly: bool = False,
+    ) -> list[Any]:
+        """Fit models and the shares that they tilt."""
+        rows = self.folds[fold][0][within]
+        bases: list[Any] = [None] * len(options)
+        if options[0].family != SHARES:
+            bases = super().fit_all(options, fold, within, roughly=roughly)
+        return [self._tilt(base, fold, rows) for base in bases]
+
+    def losses(self, model: Any, fold: int, rows: np.ndarray) -> np.ndarray:
+        """Log-losses of the arms of some rows."""
+        chances = model.at(self.data.features[rows], self.data.cells[rows], model.shares)
+        return log_losses(chances, self.arm_of(fold, rows))
+
+    def arm_of(self, fold: int, rows: np.ndarray) -> np.ndarray:
+        """Arms as the model of a fold names them."""
+        return self.arms[fold].lookup[self.data.decision_maker_codes[rows]]
+
+    def _tilt(self, base: Any, fold: int, rows: np.ndarray) -> ArmModel:
+        cells, weight, n_arms = self.data.cells[rows], self.weight(rows), self.arms[fold].n_arms
+        shares = cell_shares(cells, self.arm_of(fold, rows), weight, self.n_cells, n_arms)
+        by_cell = np.bincount(cells, weight, self.n_cells)
+        by_cell = by_cell / max(by_cell.sum(), np.finfo(float).tiny)
+        ones = np.ones((self.n_cells, n_arms))
+        if base is None:
+            return ArmModel(None, shares, ones, ones[0], by_cell, self.pooled)
+        own = base.own(self.data.features[rows], np.zeros(len(rows), dtype=int) if self.pooled else cells)
+        totals = np.stack([np.bincount(cells, weight * column, self.n_cells) for column in own.T], axis=1)
+        overall = totals.sum(axis=0) / max(weight.sum(), np.finfo(float).tiny)
+        overall = np.where(overall > 0.0, overall, 1.0)
+        mass = np.bincount(cells, weight, self.n_cells)[:, None]
+        means = np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0.0)
+        return ArmModel(base, shares, np.where(means > 0.0, means, overall), overall, by_cell, self.pooled)
+
+
+def fit_assignment(
+    data: SelectiveLabels,
+    folds: list[Fold],
+    arms: list[Arms],
+    workers: Workers,
+    *,
+    propensity: str = AUTO,
+    overlap: float = OVERLAP,
+    seed: int = 0,
+) -> Assignment:
+    """Choose between shares and models by the held-out log-loss of who decided.
+
+    "auto": a model of the features is used if its loss, on rows held out, is smaller than that of shares
+    within strata by more than 1.645 standard errors of the difference; "model": the best model, whether or
+    not; "shares": nothing is fitted. With 25,000 rows or less the folds themselves are compared; with more,
+    models of 20,000 rows, so that where shares win nothing is fitted to all rows.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+    folds, arms : lists
+        Those of the models of decision and label: an arm means the same here and there.
+    workers : Workers
+    propensity : "auto", "shares" or "model"
+    overlap : float
+        For the report.
+    seed : int
+    """
+    require_choice("propensity", propensity, PROPENSITIES)
+    fitter = ArmFitter(data, arms[0].lookup[data.decision_maker_codes], folds, arms)
+    options = _candidates(data, arms[0].n_arms, seed)
+    one_arm = len(np.unique(fitter.outcome)) == 1
+    if propensity == SHARES or one_arm or not options or len(data) < FEWEST_ROWS:
+        return Assignment(_with_overlap(AssignmentReport(SHARES), fitter, (), overlap))
+    auto = propensity == AUTO
+    if auto:
+        options = [Candidate(SHARES, "", lambda *sizes: None), *options]
+    whole = min(len(train) for train, _ in folds) <= MOST_ROWS
+    choice = choose(
+        fitter, options, workers, seed, fallback=SHARES if auto else None, margin=MARGIN, whole=whole
+    )
+    report = _report(choice)
+    if choice.candidate.family == SHARES:
+        return Assignment(_with_overlap(report, fitter, (), overlap))
+    missing = [fold for fold in range(len(folds)) if fold not in choice.models]
+    tasks = [(fitter.fit, choice.candidate, fold) for fold in missing]
+    fitted = workers.do(tasks, "fitting models of who decides")
+    by_fold = {**choice.models, **dict(zip(missing, fitted, strict=True))}
+    models = tuple(by_fold[fold] for fold in range(len(folds)))
+    if choice.candidate.family == "boosting":
+        report = _settled(report, fitter, choice.candidate, models, workers, seed)
+    held_out = np.empty(len(data), dtype=int)
+    for number, (_, test) in enumerate(folds):
+        held_out[test] = number
+    return Assignment(_with_overlap(report, fitter, models, overlap), models, held_out)
+
+
+def known_report(chances: np.ndarray, new_rows: str, overlap: float = OVERLAP) -> AssignmentReport:
+    """Report on probabilities that were given, (n_samples, n_decision_makers)."""
+    least = np.where(chances > 0.0, chances, 1.0).min(axis=1)
+    without = float(np.mean(least < overlap))
+    return AssignmentReport(
+        KNOWN, smallest=float(least.min()), rows_without_overlap=without, new_rows=new_rows
+    )
+
+
+def _candidates(data: SelectiveLabels, n_arms: int, seed: int) -> list[Candidate]:
+    """List settings of the families, cheap ones first; none without features."""
+    if not data.features.shape[1]:
+        return []
+    families = ["logistic"]
+    if n_standardised(data.features, data.categorical) <= QUADRATIC_FEATURES:
+        families.append("quadratic")
+    settings = [
+        (family, LogisticSettings(family == "quadratic", variance, 0.0))
+        for family in families
+        for variance in PRIOR_VARIANCES
+    ]
+    iterations = int(np.clip(MOST_TREES // n_arms, FEWEST_ITERATIONS, MAX_ITERATIONS))
+    boosted = partial(
+        BoostedJoint, categorical=data.categorical, random_state=seed, most_iterations=iterations
+    )
+    return [
+        Candidate(
+            family,
+            f"prior variance {each.variance:g}",
+            partial(PooledLogistic, settings=each, categorical=data.categorical),
+        )
+        for family, each in settings
+    ] + [Candidate("boosting", "slow", boosted)]
+
+
+def _report(choice: Choice) -> AssignmentReport:
+    lead, error = choice.over_fallback
+    family = choice.candidate.family
+    return AssignmentReport(family, choice.candidate.settings, choice.losses, lead, error, new_rows=family)
+
+
+def _settled(
+    report: AssignmentReport,
+    fitter: ArmFitter,
+    candidate: Candidate,
+    models: Sequence[ArmModel],
+    workers: Workers,
+    seed: int,
+) -> AssignmentReport:
+    """Add what the second half of the rows brought, on 20,000 rows held out at most."""
+    tested = [spaced(test, MOST_ROWS // len(fitter.folds)) for _, test in fitter.folds]
+    generator = np.random.default_rng(seed)
+    halves = [np.sort(generator.permutation(len(train))[: len(train) // 2]) for train, _ in fitter.folds]
+    tasks = [(fitter.fit, candidate, fold, half) for fold, half in enumerate(halves)]
+    smaller = workers.do(tasks, "fitting models of who decides to half of the rows")
+    losses = [
+        fitter.losses(half, fold, tested[fold]) - fitter.losses(models[fold], fold, tested[fold])
+        for fold, half in enumerate(smaller)
+    ]
+    gain, error = fitter.difference(np.concatenate(losses), np.concatenate(tested))
+    settled = gain <= max(error, SETTLED * report.gain)
+    return replace(report, late_gain=gain, settled=settled)
+
+
+def _with_overlap(
+    report: AssignmentReport, fitter: ArmFitter, models: Sequence[ArmModel], overlap: float
+) -> AssignmentReport:
+    """Add the smallest probability, and how many rows have one below `overlap`."""
+    data = fitter.data
+    smallest, below, n_rows = np.inf, 0, 0
+    for fold, (_, test) in enumerate(fitter.folds):
+        rows = spaced(test, MOST_ROWS // len(fitter.folds))
+        shares = cell_shares(
+            data.cells,
+            fitter.arm_of(fold, np.arange(len(data))),
+            fitter.weight(np.arange(len(data))),
+            fitter.n_cells,
+            fitter.arms[fold].n_arms,
+        )
+        table = shares[data.cells[rows]]
+        chances = models[fold].at(data.features[rows], data.cells[rows], shares) if models else table
+        least = np.where(table > 0.0, chances, np.inf).min(axis=1)
+        smallest, below, n_rows = (
+            min(smallest, least.min()),
+            below + np.sum(least < overlap),
+            n_rows + len(rows),
+        )
+    return replace(report, smallest=float(smallest), rows_without_overlap=float(below / max(n_rows, 1)))
