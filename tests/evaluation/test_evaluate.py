@@ -10,6 +10,7 @@ from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.ends import Evidence
+from selective_labels.support.errors import DiagnosticWarning
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 
 ALL = ["accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "log_loss", "brier", "regret"]
@@ -73,6 +74,28 @@ def test_nucem_finds_the_truth(sample):
     X, _ = population(sample.oracle)
     truth = np.mean(sample.oracle.probabilities(X)[np.arange(len(X)), rule(X)])
     assert abs(result.lower - truth) / result.standard_errors[0] < LIMIT
+
+
+def test_nucem_with_a_weak_instrument_is_bounds_and_says_so():
+    weak = make_decision_makers(2000, leniency_spread=0.1, random_state=3)
+    with pytest.warns(DiagnosticWarning, match="SL101"):
+        nucem, instrument = run(weak, rule(weak.X), assumption=["nucem", "instrument"])
+    assert nucem.sample.bounded_share > 0.9
+    # Nearly all rows have bounds in place of a value, so the ends are nearly those of the instrument.
+    assert nucem.width > 0.9 * instrument.width
+    assert "rows enter by their instrument bounds" in repr(nucem)
+    assert "SL101" in nucem.sample.refusal
+    assert f"Not to be relied on here: {nucem.sample.refusal}" in repr(nucem)
+    assert (instrument.sample.bounded_share, instrument.sample.refusal) == (0.0, None)
+
+
+def test_equal_decision_makers_leave_nothing_but_bounds():
+    flat = make_decision_makers(1000, leniency_spread=0.0, random_state=3)
+    options = {"nuisance": flat.oracle.joint, "assumption": ["nucem", "instrument"]}
+    nucem, instrument = run(flat, rule(flat.X), **options)
+    assert nucem.sample.bounded_share == 1.0
+    assert (nucem.lower, nucem.upper) == (instrument.lower, instrument.upper)
+    assert "All rows enter by their instrument bounds" in repr(nucem)
 
 
 def test_all_assumptions_side_by_side(sample):
@@ -192,7 +215,7 @@ def test_repeats_take_the_median(sample):
     once = run(sample, rule(sample.X))
     repeated = run(sample, rule(sample.X), n_repeats=3)
     assert abs(repeated.lower - once.lower) < 2 * once.standard_errors[0]
-    assert repeated.lower != once.lower  # other folds
+    assert (repeated.lower, repeated.upper) != (once.lower, once.upper)  # other folds
 
 
 def test_same_seed_same_result_for_any_number_of_jobs(sample):

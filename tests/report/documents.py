@@ -73,6 +73,8 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "cluster": None,
         "n_clusters": 3000,
         "clipped_share": 0.0,
+        "bounded_share": 0.0,
+        "refusal": None,
     }
 
 

@@ -6,7 +6,7 @@ from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import OK, VIOLATED, Findings
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.permission import Permission
-from selective_labels.nuisance.score_formulas import Rows, Scores, slope_scores
+from selective_labels.nuisance.score_formulas import Rows, Scores, slope_or_bound_scores
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Nucem(Assumption):
     questions = (("features", "nucem"),)
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.slope_scores`."""
-        return slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity)
+        """See :func:`selective_labels.nuisance.score_formulas.slope_or_bound_scores`."""
+        return slope_or_bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it unless the instrument is valid given features, strong, and the line was tested."""

@@ -4,6 +4,6 @@ from selective_labels.assumptions import Permission
 from selective_labels.diagnostics.diagnosis import Diagnosis
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.diagnostics.run import diagnose
-from selective_labels.diagnostics.warning import warn_if_not_allowed
+from selective_labels.diagnostics.warning import doubt, warn_if_not_allowed
 
-__all__ = ["CheckResult", "Diagnosis", "Permission", "diagnose", "warn_if_not_allowed"]
+__all__ = ["CheckResult", "Diagnosis", "Permission", "diagnose", "doubt", "warn_if_not_allowed"]

@@ -93,6 +93,26 @@ def sample_text(sample: "Sample") -> str:
     return text + "."
 
 
+def bounded_text(share: float) -> str:
+    """Say how many rows have bounds in place of a value.
+
+    Examples
+    --------
+    >>> bounded_text(0.123)
+    '12 % of the rows enter by their instrument bounds: decision-makers differ too little for such cases.'
+    """
+    if share == 1.0:
+        return (
+            "All rows enter by their instrument bounds: decision-makers differ too little for a value, and "
+            "the assumption adds nothing to the instrument."
+        )
+    percent = "Less than 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+    return (
+        f"{percent} of the rows enter by their instrument bounds: decision-makers differ too little for "
+        "such cases."
+    )
+
+
 def _headline(result: "Estimated") -> str:
     if result.lower == result.upper:
         return f"{result.title}: {_number(result.lower)}"
@@ -116,6 +136,10 @@ def _notes(result: "Estimated") -> list[str]:
         notes.append("The interval is empty: the assumption does not fit the data.")
     elif result.lower > result.upper:
         notes.append("The ends cross: noise, or an assumption that does not fit the data.")
+    if result.sample.bounded_share > 0.0:
+        notes.append(bounded_text(result.sample.bounded_share))
+    if result.sample.refusal is not None:
+        notes.append(f"Not to be relied on here: {result.sample.refusal}")
     if result.sample.clipped_share > LARGE_CLIPPED_SHARE:
         notes.append(
             f"Little overlap: weights reached their limit in {result.sample.clipped_share:.0%} of the rows."

@@ -34,6 +34,11 @@ class Sample:
         Independent units that standard errors are computed from; the number of cases without `cluster`.
     clipped_share : float
         Share of rows where overlap was too small and a weight was held at its limit.
+    bounded_share : float
+        Share of rows that enter by the bounds of the instrument although the assumption identifies a value:
+        decision-makers differ too little for cases like these.
+    refusal : str or None
+        What a check found that speaks against the use of the assumption here, with its code.
     """
 
     n: int
@@ -42,6 +47,8 @@ class Sample:
     cluster: str | None
     n_clusters: int
     clipped_share: float
+    bounded_share: float = 0.0
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,8 +131,8 @@ class Evaluation(Estimated):
     ----------
     metric, assumption : str
     lower, upper : float
-        Estimated ends of the identified interval; equal under a point assumption. If they cross, the
-        assumption may not fit the data.
+        Estimated ends of the identified interval; equal under a point assumption, unless some rows enter by
+        their bounds (`sample.bounded_share`). If they cross, the assumption may not fit the data.
     ci_lower, ci_upper : float
         Confidence interval, within the metric's possible values.
     interval : "parameter" or "set"
@@ -323,6 +330,8 @@ def estimated(
             cluster=sample.cluster,
             n_clusters=spread.n_clusters,
             clipped_share=sample.clipped[assumption],
+            bounded_share=sample.bounded[assumption],
+            refusal=sample.refused.get(assumption),
         ),
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from selective_labels.assumptions import Assumption, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.diagnostics import warn_if_not_allowed
+from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
@@ -35,6 +35,10 @@ class ScoredSample:
         By assumption, one dict for each repetition of cross-fitting.
     clipped : dict of float
         By assumption, the share of rows whose scores had a denominator held at its floor.
+    bounded : dict of float
+        By assumption, the share of rows that enter by bounds although it identifies a value.
+    refused : dict of str
+        By assumption, what a check found that speaks against its use here.
     cluster : "groups", "decision_maker" or None
         What standard errors take as independent units; None: every row is one.
     """
@@ -42,6 +46,8 @@ class ScoredSample:
     data: SelectiveLabels
     repeats: list[dict[str, Evidence]]
     clipped: dict[str, float]
+    bounded: dict[str, float]
+    refused: dict[str, str]
     cluster: str | None
 
     @property
@@ -106,23 +112,28 @@ def score_sample(
         )
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
-        return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
+        none = dict.fromkeys(names, 0.0)
+        return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, {}, cluster)
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
-    clipped = []
+    clipped, bounded, refused = [], [], {}
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
     fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
-            warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
+            refusal = doubt(data, fit, random_state=seed)
+            if refusal is not None:
+                warnings.warn(refusal, stacklevel=3)
+                refused[Nucem().name] = str(refusal)
         scores = cross_fit_scores(fit, data, chosen, propensity=fitting.propensity)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
         clipped.append([scores[name].clipped.mean() for name in names])
-    shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
-    return ScoredSample(data, repeats, shares, cluster)
+        bounded.append([scores[name].by_bounds.mean() for name in names])
+    shares = [dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded)]
+    return ScoredSample(data, repeats, shares[0], shares[1], refused, cluster)
 
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:

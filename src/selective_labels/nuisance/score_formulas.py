@@ -9,8 +9,11 @@ from selective_labels.identification.point import slope, two_fold_moments
 
 # Weights are inverse probabilities; none exceeds 1 / OVERLAP.
 OVERLAP = 0.01
-# Variance of leniency (a standard deviation of three points) below which a slope is not trusted.
+# Variance of leniency (a standard deviation of three points) below which known probabilities give no slope;
+# also how much a slope is drawn to the labeled cases' answer before a score corrects it.
 WEAKEST_STRENGTH = 1e-3
+# Squared t-value that the first stage of a slope must have if all rows were like the one at hand.
+LEAST_CONCENTRATION = 25.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +31,24 @@ class Scores:
     clipped : (n_samples,) bool array
         Rows in which a denominator was too small: an arm was left out of the maximum, or the denominator was
         held at its floor.
+    bounded : (n_samples,) bool array or None
+        Rows that enter by bounds although the assumption identifies a value; None: no row.
     """
 
     values: np.ndarray
     plug_in: np.ndarray
     clipped: np.ndarray
+    bounded: np.ndarray | None = None
 
     @property
     def slack(self) -> np.ndarray:
-        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) under a point assumption."""
+        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) where a value is identified."""
         return 1.0 - self.values.sum(axis=1)
+
+    @property
+    def by_bounds(self) -> np.ndarray:
+        """`bounded` as an array, (n_samples,)."""
+        return np.zeros(len(self.values), dtype=bool) if self.bounded is None else self.bounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +66,9 @@ class Rows:
     propensity : (n_samples, n_arms) array
     lead : (n_samples, n_arms) array or 0
         See :func:`required_lead`.
+    n_units : float
+        Independent units (rows, or groups of rows) that the models and scores come from; infinite if the
+        probabilities are known.
     """
 
     first: np.ndarray
@@ -63,6 +77,7 @@ class Rows:
     y: np.ndarray
     propensity: np.ndarray
     lead: np.ndarray | float
+    n_units: float = np.inf
 
     @cached_property
     def joint(self) -> np.ndarray:
@@ -226,7 +241,7 @@ def slope_scores(
     arm: np.ndarray,
     y: np.ndarray,
     propensity: np.ndarray,
-    weakest: float = WEAKEST_STRENGTH,
+    weakest: np.ndarray | float = WEAKEST_STRENGTH,
 ) -> Scores:
     """Score of the class probabilities if there is no unmeasured common effect modifier (NUCEM).
 
@@ -236,7 +251,9 @@ def slope_scores(
     Multiply robust: under p_kz = κ_k + η_k λ_z (Proposition A.1, E4b), E[ψ_k | x] = η_k(x) if e and V are
     right, whatever η̃ and m are, or if η̃_k and m_k - η̃_k m_D are right, whatever f and V are. Scores
     sum to one over the classes. V and η̃ are two-fold moments of models on disjoint halves, so that noise
-    does not pass for strength; where V < `weakest` it is held there, which draws the score to η̃.
+    does not pass for strength. Where V < `weakest` there is no score: the row is marked as bounded, its
+    values are η̃, and :func:`slope_or_bound_scores` puts bounds in their place. (A floor of V would draw
+    the score to η̃, that is to the labeled cases' answer, and no standard error would tell.)
 
     Parameters
     ----------
@@ -246,8 +263,8 @@ def slope_scores(
     y : (n_samples,) int array
         Label codes, -1 where none was seen.
     propensity : (n_samples, n_arms) array
-    weakest : float
-        Positive.
+    weakest : (n_samples,) array or float
+        Positive; see :func:`required_strength`.
 
     Examples
     --------
@@ -256,14 +273,76 @@ def slope_scores(
     array([[-1.5,  2.5]])
     """
     moments = two_fold_moments(first, second, propensity.T)
-    posterior = slope(moments.covariance, moments.strength, moments.selected, shrinkage=weakest)
+    posterior = slope(moments.covariance, moments.strength, moments.selected, shrinkage=WEAKEST_STRENGTH)
     joint = (first + second) / 2.0
     mean = average_over_arms(joint, propensity)
     decision, mean_decision = (y >= 0)[:, None], mean.sum(axis=1, keepdims=True)
     contrast = 1.0 - joint[arm, np.arange(len(y)), :1] - mean_decision
-    strength = np.maximum(moments.strength, weakest)[:, None]
+    weak = moments.strength < weakest
+    leverage = np.where(weak, 0.0, contrast[:, 0] / np.where(weak, 1.0, moments.strength))[:, None]
     residual = _seen(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
-    return Scores(posterior + contrast / strength * residual, posterior, moments.strength < weakest)
+    return Scores(posterior + leverage * residual, posterior, np.zeros(len(y), dtype=bool), weak)
+
+
+def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
+    """Variance of leniency that a row must have for its slope to be used.
+
+    V(x) >= 25 m_D(x) (1 - m_D(x)) / n
+
+    n V / (m_D (1 - m_D)) is the concentration (the squared t-value of the first stage) that n rows like this
+    one would have. The error of an estimated V is of the order m_D (1 - m_D) / n as well, so that where
+    decision-makers do not differ, noise passes for strength in one row of a hundred or fewer; and from 25 on
+    a t-interval of a ratio is known to cover about as it says. Known probabilities (n infinite) need
+    `WEAKEST_STRENGTH`.
+
+    Parameters
+    ----------
+    decided : (n_samples,) array
+        m_D = P(D=1 | x).
+    n_units : float
+
+    Examples
+    --------
+    >>> required_strength(np.array([0.5, 0.1]), 2500)
+    array([0.0025, 0.0009])
+    """
+    if np.isinf(n_units):
+        return np.full(len(decided), WEAKEST_STRENGTH)
+    return np.maximum(LEAST_CONCENTRATION * decided * (1.0 - decided) / n_units, np.finfo(float).tiny)
+
+
+def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
+    """Scores under NUCEM: the slope where decision-makers differ enough for such cases, else the bounds.
+
+    NUCEM assumes all that the instrument does, so its bounds hold in every row; which rows take them is read
+    off models that have not seen the row (:func:`required_strength`), so the choice biases nothing. The value
+    of a population then lies between two ends as far apart as the slack of the rows that are bounded.
+
+    Parameters
+    ----------
+    rows : Rows
+    overlap : float
+        See :func:`envelope_scores`.
+
+    Examples
+    --------
+    >>> strong, weak = [[0.6, 0.1, 0.3], [0.2, 0.3, 0.5]], [[0.6, 0.1, 0.3], [0.6, 0.1, 0.3]]
+    >>> joint = np.array([strong, weak]).transpose(1, 0, 2)
+    >>> rows = Rows(joint, joint, np.array([1, 1]), np.array([1, 1]), np.full((2, 2), 0.5), 0.0)
+    >>> scores = slope_or_bound_scores(rows)
+    >>> scores.bounded, scores.values.sum(axis=1).round(1)
+    (array([False,  True]), array([1. , 0.4]))
+    """
+    weakest = required_strength(rows.labeled.sum(axis=1), rows.n_units)
+    slopes = slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity, weakest)
+    bounds = envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
+    weak = slopes.by_bounds
+    return Scores(
+        np.where(weak[:, None], bounds.values, slopes.values),
+        np.where(weak[:, None], bounds.plug_in, slopes.plug_in),
+        weak & bounds.clipped,
+        weak,
+    )
 
 
 def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:

@@ -80,6 +80,7 @@ def cross_fit_scores(
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = len(fit.held_out) or len(data)
+    n_units = np.inf if given else _n_units(data, n_fitted)
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
@@ -90,14 +91,14 @@ def cross_fit_scores(
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
-            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead)
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, n_units)
             for name, assumption in chosen.items():
                 _add(totals[name], here, assumption.score(chunk, overlap))
     if held_out:
         return totals
     n_folds = len(fit.folds)
     return {
-        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped)
+        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped, each.bounded)
         for name, each in totals.items()
     }
 
@@ -160,10 +161,19 @@ def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray) -> np.ndarray
 
 def _empty_scores(n_samples: int, n_classes: int) -> Scores:
     shape = (n_samples, n_classes)
-    return Scores(np.zeros(shape), np.zeros(shape), np.zeros(n_samples, dtype=bool))
+    clipped, bounded = np.zeros((2, n_samples), dtype=bool)
+    return Scores(np.zeros(shape), np.zeros(shape), clipped, bounded)
 
 
 def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
     total.values[rows] += part.values
     total.plug_in[rows] += part.plug_in
     total.clipped[rows] |= part.clipped
+    total.by_bounds[rows] |= part.by_bounds
+
+
+def _n_units(data: SelectiveLabels, n_fitted: int) -> int:
+    """Repeated rows of one case tell less than as many cases: of groups, each counts once."""
+    if data.groups is None:
+        return n_fitted
+    return round(n_fitted * len(np.unique(data.groups)) / len(data))
