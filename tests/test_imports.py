@@ -185,7 +185,8 @@ def test_the_package_does_not_know_the_study():
 def test_assumptions_know_the_formulas_and_no_model(path):
     """So that who needs the names alone does not load the models."""
     modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
-    assert all(name.startswith(f"{PACKAGE}.nuisance.score_formulas.") for name in modules)
+    formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in ("score_formulas", "bound_scores"))
+    assert all(name.startswith(formulas) for name in modules)
 
 
 def test_the_parser_sees_every_kind_of_import(tmp_path, monkeypatch):

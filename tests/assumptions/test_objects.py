@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from selective_labels.assumptions import NAMED, Findings, Instrument, NoAssumption, Nucem, Unconfounded
+from selective_labels.nuisance.bound_scores import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     Rows,
@@ -14,7 +15,6 @@ from selective_labels.nuisance.score_formulas import (
     average_over_arms,
     envelope_scores,
     manski_scores,
-    slope_or_bound_scores,
 )
 
 every = pytest.mark.parametrize("assumption", NAMED, ids=lambda each: each.name)

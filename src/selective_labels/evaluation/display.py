@@ -14,6 +14,8 @@ INTERVAL_TEXTS = {
     "set": "covers the whole identified interval",
 }
 LARGE_CLIPPED_SHARE = 0.05
+# Of accuracy: less than can be read off a printed number.
+LARGE_LOSS = 0.005
 HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
 
 
@@ -138,6 +140,11 @@ def _notes(result: "Estimated") -> list[str]:
         notes.append("The ends cross: noise, or an assumption that does not fit the data.")
     if result.sample.bounded_share > 0.0:
         notes.append(bounded_text(result.sample.bounded_share))
+    if result.sample.sharpness_lost > LARGE_LOSS:
+        notes.append(
+            f"The bounds are valid, and some {result.sample.sharpness_lost:.2f} wider than sharp (accuracy): "
+            "decision-makers who cannot be told from the best of a class are pooled."
+        )
     if result.sample.refusal is not None:
         notes.append(f"Not to be relied on here: {result.sample.refusal}")
     if result.sample.clipped_share > LARGE_CLIPPED_SHARE:

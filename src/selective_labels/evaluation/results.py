@@ -37,6 +37,9 @@ class Sample:
     bounded_share : float
         Share of rows that enter by the bounds of the instrument although the assumption identifies a value:
         decision-makers differ too little for cases like these.
+    sharpness_lost : float
+        By how much the slack, and with it the width of accuracy, is estimated to exceed the sharp one,
+        because decision-makers who cannot be told from the best are pooled.
     refusal : str or None
         What a check found that speaks against the use of the assumption here, with its code.
     """
@@ -48,6 +51,7 @@ class Sample:
     n_clusters: int
     clipped_share: float
     bounded_share: float = 0.0
+    sharpness_lost: float = 0.0
     refusal: str | None = None
 
 
@@ -331,6 +335,7 @@ def estimated(
             n_clusters=spread.n_clusters,
             clipped_share=sample.clipped[assumption],
             bounded_share=sample.bounded[assumption],
+            sharpness_lost=sample.lost[assumption],
             refusal=sample.refused.get(assumption),
         ),
     }

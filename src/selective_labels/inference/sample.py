@@ -37,6 +37,8 @@ class ScoredSample:
         By assumption, the share of rows whose scores had a denominator held at its floor.
     bounded : dict of float
         By assumption, the share of rows that enter by bounds although it identifies a value.
+    lost : dict of float
+        By assumption, by how much bounds are wider than sharp because decision-makers were pooled.
     refused : dict of str
         By assumption, what a check found that speaks against its use here.
     cluster : "groups", "decision_maker" or None
@@ -47,6 +49,7 @@ class ScoredSample:
     repeats: list[dict[str, Evidence]]
     clipped: dict[str, float]
     bounded: dict[str, float]
+    lost: dict[str, float]
     refused: dict[str, str]
     cluster: str | None
 
@@ -113,10 +116,10 @@ def score_sample(
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)
-        return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, {}, cluster)
+        return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster)
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
-    clipped, bounded, refused = [], [], {}
+    clipped, bounded, lost, refused = [], [], [], {}
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
     fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
@@ -132,8 +135,11 @@ def score_sample(
         )
         clipped.append([scores[name].clipped.mean() for name in names])
         bounded.append([scores[name].by_bounds.mean() for name in names])
-    shares = [dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded)]
-    return ScoredSample(data, repeats, shares[0], shares[1], refused, cluster)
+        lost.append([scores[name].sharpness_lost.mean() for name in names])
+    means = [
+        dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
+    ]
+    return ScoredSample(data, repeats, means[0], means[1], means[2], refused, cluster)
 
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:

@@ -87,7 +87,7 @@ def slope_box(nucem: Scores, leverage: np.ndarray, kappa: float) -> ScoredBox:
     Parameters
     ----------
     nucem : Scores
-        See :func:`selective_labels.nuisance.score_formulas.slope_or_bound_scores`.
+        See :func:`selective_labels.nuisance.bound_scores.slope_or_bound_scores`.
     leverage : (n_samples,) array
         h, of :func:`slope_leverage`.
     kappa : float

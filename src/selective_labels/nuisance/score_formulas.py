@@ -33,12 +33,15 @@ class Scores:
         held at its floor.
     bounded : (n_samples,) bool array or None
         Rows that enter by bounds although the assumption identifies a value; None: no row.
+    lost : (n_samples,) array or None
+        By how much the bounds of the row are wider than sharp because arms were pooled; None: not at all.
     """
 
     values: np.ndarray
     plug_in: np.ndarray
     clipped: np.ndarray
     bounded: np.ndarray | None = None
+    lost: np.ndarray | None = None
 
     @property
     def slack(self) -> np.ndarray:
@@ -49,6 +52,27 @@ class Scores:
     def by_bounds(self) -> np.ndarray:
         """`bounded` as an array, (n_samples,)."""
         return np.zeros(len(self.values), dtype=bool) if self.bounded is None else self.bounded
+
+    @property
+    def sharpness_lost(self) -> np.ndarray:
+        """`lost` as an array, (n_samples,)."""
+        return np.zeros(len(self.values)) if self.lost is None else self.lost
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Arms that bound each class.
+
+    Attributes
+    ----------
+    members : (n_arms, n_classes) bool array
+    lost : float
+        By how much bounds are wider than with the best arm of each class alone, as estimated from the arms'
+        shrunken shares: what is given up for a selector that does not follow noise.
+    """
+
+    members: np.ndarray
+    lost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +93,10 @@ class Rows:
     n_units : float
         Independent units (rows, or groups of rows) that the models and scores come from; infinite if the
         probabilities are known.
+    n_fitted : float
+        Rows that the models come from.
+    pools : Pools or None
+        Arms that bound each class; None: the best arm of each row, by `lead`.
     """
 
     first: np.ndarray
@@ -78,6 +106,8 @@ class Rows:
     propensity: np.ndarray
     lead: np.ndarray | float
     n_units: float = np.inf
+    n_fitted: float = np.inf
+    pools: Pools | None = None
 
     @cached_property
     def joint(self) -> np.ndarray:
@@ -110,7 +140,7 @@ def manski_scores(y: np.ndarray, labeled: np.ndarray) -> Scores:
     array([[0., 1.],
            [0., 0.]])
     """
-    return Scores(_seen(y, labeled.shape[1]), labeled, np.zeros(len(y), dtype=bool))
+    return Scores(seen_labels(y, labeled.shape[1]), labeled, np.zeros(len(y), dtype=bool))
 
 
 def envelope_scores(
@@ -155,12 +185,12 @@ def envelope_scores(
     >>> envelope_scores(joint, np.array([0]), np.array([1]), propensity).values
     array([[0.3, 0.5]])
     """
-    allowed = _allowed(propensity, overlap)
+    allowed = allowed_arms(propensity, overlap)
     handicap = np.where(allowed, lead, np.inf).T[:, :, None]
     best = (joint[:, :, 1:] - handicap).argmax(axis=0)
     plug_in = np.take_along_axis(joint[:, :, 1:], best[None], axis=0)[0]
     weight = (arm[:, None] == best) / np.take_along_axis(propensity, best, axis=1)
-    values = plug_in + weight * (_seen(y, plug_in.shape[1]) - plug_in)
+    values = plug_in + weight * (seen_labels(y, plug_in.shape[1]) - plug_in)
     return Scores(values, plug_in, np.any(~allowed, axis=1))
 
 
@@ -196,7 +226,7 @@ def required_lead(
     >>> required_lead(np.array([[0.5, 0.5]]), np.array([0.3, 0.7]), 400)
     array([[0.1, 0. ]])
     """
-    allowed = _allowed(propensity, overlap)
+    allowed = allowed_arms(propensity, overlap)
     most_lenient = np.where(allowed, leniency, -1.0).argmax(axis=1)[:, None]
     inverse = 1.0 / np.where(allowed, propensity, 1.0)
     lead = np.sqrt((inverse + np.take_along_axis(inverse, most_lenient, axis=1)) / n_samples)
@@ -231,7 +261,7 @@ def aipw_scores(labeled: np.ndarray, y: np.ndarray, overlap: float = OVERLAP) ->
     uniform = np.full_like(labeled, 1.0 / labeled.shape[1])
     posterior = np.divide(labeled, decided, out=uniform, where=decided > 0.0)
     weight = (y >= 0)[:, None] / np.maximum(decided, overlap)
-    values = posterior + weight * (_seen(y, labeled.shape[1]) - posterior)
+    values = posterior + weight * (seen_labels(y, labeled.shape[1]) - posterior)
     return Scores(values, posterior, decided[:, 0] < overlap)
 
 
@@ -252,8 +282,9 @@ def slope_scores(
     right, whatever η̃ and m are, or if η̃_k and m_k - η̃_k m_D are right, whatever f and V are. Scores
     sum to one over the classes. V and η̃ are two-fold moments of models on disjoint halves, so that noise
     does not pass for strength. Where V < `weakest` there is no score: the row is marked as bounded, its
-    values are η̃, and :func:`slope_or_bound_scores` puts bounds in their place. (A floor of V would draw
-    the score to η̃, that is to the labeled cases' answer, and no standard error would tell.)
+    values are η̃, and bounds take their place
+    (:func:`selective_labels.nuisance.bound_scores.slope_or_bound_scores`). A floor of V would draw the score
+    to η̃, that is to the labeled cases' answer, and no standard error would tell.
 
     Parameters
     ----------
@@ -280,7 +311,7 @@ def slope_scores(
     contrast = 1.0 - joint[arm, np.arange(len(y)), :1] - mean_decision
     weak = moments.strength < weakest
     leverage = np.where(weak, 0.0, contrast[:, 0] / np.where(weak, 1.0, moments.strength))[:, None]
-    residual = _seen(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
+    residual = seen_labels(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
     return Scores(posterior + leverage * residual, posterior, np.zeros(len(y), dtype=bool), weak)
 
 
@@ -311,40 +342,6 @@ def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
     return np.maximum(LEAST_CONCENTRATION * decided * (1.0 - decided) / n_units, np.finfo(float).tiny)
 
 
-def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
-    """Scores under NUCEM: the slope where decision-makers differ enough for such cases, else the bounds.
-
-    NUCEM assumes all that the instrument does, so its bounds hold in every row; which rows take them is read
-    off models that have not seen the row (:func:`required_strength`), so the choice biases nothing. The value
-    of a population then lies between two ends as far apart as the slack of the rows that are bounded.
-
-    Parameters
-    ----------
-    rows : Rows
-    overlap : float
-        See :func:`envelope_scores`.
-
-    Examples
-    --------
-    >>> strong, weak = [[0.6, 0.1, 0.3], [0.2, 0.3, 0.5]], [[0.6, 0.1, 0.3], [0.6, 0.1, 0.3]]
-    >>> joint = np.array([strong, weak]).transpose(1, 0, 2)
-    >>> rows = Rows(joint, joint, np.array([1, 1]), np.array([1, 1]), np.full((2, 2), 0.5), 0.0)
-    >>> scores = slope_or_bound_scores(rows)
-    >>> scores.bounded, scores.values.sum(axis=1).round(1)
-    (array([False,  True]), array([1. , 0.4]))
-    """
-    weakest = required_strength(rows.labeled.sum(axis=1), rows.n_units)
-    slopes = slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity, weakest)
-    bounds = envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
-    weak = slopes.by_bounds
-    return Scores(
-        np.where(weak[:, None], bounds.values, slopes.values),
-        np.where(weak[:, None], bounds.plug_in, slopes.plug_in),
-        weak & bounds.clipped,
-        weak,
-    )
-
-
 def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
     """P(D=1, Y=k | x) = Σ_z e_z(x) p_kz(x), shape (n_samples, n_classes).
 
@@ -357,12 +354,12 @@ def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
     return np.einsum("na,ank->nk", propensity, joint[:, :, 1:])
 
 
-def _allowed(propensity: np.ndarray, overlap: float) -> np.ndarray:
+def allowed_arms(propensity: np.ndarray, overlap: float) -> np.ndarray:
     """Arms that a row goes to often enough, (n_samples, n_arms); at least one in each row."""
     largest: np.ndarray = propensity.max(axis=1, keepdims=True)
     return np.greater_equal(propensity, np.minimum(overlap, largest))
 
 
-def _seen(y: np.ndarray, n_classes: int) -> np.ndarray:
+def seen_labels(y: np.ndarray, n_classes: int) -> np.ndarray:
     """D Y_k: indicators of the labels that were seen, (n_samples, n_classes)."""
     return (y[:, None] == np.arange(n_classes)).astype(float)
