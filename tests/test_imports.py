@@ -187,7 +187,8 @@ def test_the_package_does_not_know_the_study():
 def test_assumptions_know_the_formulas_and_no_model(path):
     """So that who needs the names alone does not load the models."""
     modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
-    formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in ("score_formulas", "label_range"))
+    names = ("score_formulas", "bound_scores", "label_range")
+    formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in names)
     assert all(name.startswith(formulas) for name in modules)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from selective_labels.assumptions import NAMED, Findings, Instrument, NoAssumption, Nucem, Unconfounded
+from selective_labels.nuisance.bound_scores import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     Rows,
@@ -14,7 +15,6 @@ from selective_labels.nuisance.score_formulas import (
     average_over_arms,
     envelope_scores,
     manski_scores,
-    slope_scores,
 )
 
 every = pytest.mark.parametrize("assumption", NAMED, ids=lambda each: each.name)
@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_formulas(rows):
     expected = {
         NoAssumption(): manski_scores(rows.y, labeled),
         Instrument(): envelope_scores(joint, rows.arm, rows.y, rows.propensity, rows.lead, 0.3),
-        Nucem(): slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity),
+        Nucem(): slope_or_bound_scores(rows, 0.3),
         Unconfounded(): aipw_scores(labeled, rows.y, 0.3),
     }
     assert set(expected) == set(NAMED)
@@ -97,7 +97,9 @@ def test_overlap_reaches_the_formula(assumption, rows):
 @every
 def test_values_sum_to_one_where_a_value_is_identified(assumption, rows):
     scores = assumption.score(rows, OVERLAP)
-    assert np.allclose(scores.slack, 0.0) == assumption.identifies_value
+    free = scores.by_bounds
+    assert not free.all()
+    assert np.allclose(scores.slack[~free], 0.0) == assumption.identifies_value
 
 
 def test_one_model_is_not_averaged_with_itself(rows):

@@ -6,6 +6,7 @@ from scipy.special import expit, softmax
 from scipy.stats import chi2_contingency, chisquare, f_oneway, kstest, norm
 
 from selective_labels.datasets import make_decision_makers
+from selective_labels.support.errors import InputError
 from tests.datasets.frequencies import (
     N_DRAWS,
     STANDARD_ERRORS,
@@ -125,6 +126,30 @@ def test_spread_of_zero_makes_all_decision_makers_alike():
     assert_array_equal(joint, np.broadcast_to(joint[:, :1], joint.shape))
     # Then the best of the decision-makers is any of them, and both rules are the same.
     assert_allclose(sample.oracle.minimax_accuracy, sample.oracle.selected_accuracy, atol=1e-12)
+
+
+@pytest.mark.parametrize(("spread", "deviation"), [(1.0, 0.170), (0.1, 0.029)])
+def test_spread_is_the_strength_of_the_instrument(spread, deviation):
+    usual, sample = (
+        make_decision_makers(50, random_state=4, **options) for options in ({}, {"leniency_spread": spread})
+    )
+    assert_array_equal(sample.oracle.design.leniency, spread * usual.oracle.design.leniency)
+    leniency = 1 - sample.oracle.joint(np.zeros((1, 4)))[0, :, 0]
+    assert_allclose(leniency.std(), deviation, atol=5e-4)
+    # The rest of the law is not touched, and the oracle knows: NUCEM holds whatever the spread.
+    assert_array_equal(sample.X, usual.X)
+    assert_array_equal(sample.y_true, usual.y_true)
+    labeled = sample.oracle.joint(sample.X)[:, :, 1:]
+    change = labeled - labeled[:, :1]
+    leniency = labeled.sum(axis=2, keepdims=True)
+    slope = sample.oracle.probabilities(sample.X)[:, None]
+    assert_allclose(change, slope * (leniency - leniency[:, :1]), atol=1e-10)
+
+
+@pytest.mark.parametrize("spread", [-0.1, np.inf, np.nan])
+def test_a_spread_that_is_none_is_refused(spread):
+    with pytest.raises(InputError, match="leniency_spread"):
+        make_decision_makers(10, leniency_spread=spread)
 
 
 def test_mirrored_turns_the_direction_and_nothing_else():

@@ -10,6 +10,7 @@ from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.ends import Evidence
+from selective_labels.support.errors import DiagnosticWarning
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 
 ALL = ["accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "log_loss", "brier", "regret"]
@@ -63,7 +64,11 @@ def test_ends_of_two_classes_are_the_sharp_ones(metric):
 @pytest.mark.parametrize("assumption", ["nucem", "unconfounded"])
 def test_point_assumptions_have_no_width(assumption, sample):
     for result in run(sample, lottery(sample.X), ALL, assumption=assumption, cost=COST):
-        assert result.lower == result.upper
+        if assumption == "nucem" and result.sample.bounded_share > 0.0:
+            assert result.sample.bounded_share < 0.01  # few rows have bounds in place of a value
+            assert abs(result.width) < result.standard_errors[0]
+        else:
+            assert result.lower == result.upper
         assert result.ci_lower < result.ci_upper
 
 
@@ -73,6 +78,28 @@ def test_nucem_finds_the_truth(sample):
     X, _ = population(sample.oracle)
     truth = np.mean(sample.oracle.probabilities(X)[np.arange(len(X)), rule(X)])
     assert abs(result.lower - truth) / result.standard_errors[0] < LIMIT
+
+
+def test_nucem_with_a_weak_instrument_is_bounds_and_says_so():
+    weak = make_decision_makers(2000, leniency_spread=0.1, random_state=3)
+    with pytest.warns(DiagnosticWarning, match="SL101"):
+        nucem, instrument = run(weak, rule(weak.X), assumption=["nucem", "instrument"])
+    assert nucem.sample.bounded_share > 0.9
+    # Nearly all rows have bounds in place of a value, so the ends are nearly those of the instrument.
+    assert nucem.width > 0.9 * instrument.width
+    assert "rows enter by their instrument bounds" in repr(nucem)
+    assert "SL101" in nucem.sample.refusal
+    assert f"Not to be relied on here: {nucem.sample.refusal}" in repr(nucem)
+    assert (instrument.sample.bounded_share, instrument.sample.refusal) == (0.0, None)
+
+
+def test_equal_decision_makers_leave_nothing_but_bounds():
+    flat = make_decision_makers(1000, leniency_spread=0.0, random_state=3)
+    options = {"nuisance": flat.oracle.joint, "assumption": ["nucem", "instrument"]}
+    nucem, instrument = run(flat, rule(flat.X), **options)
+    assert nucem.sample.bounded_share == 1.0
+    assert (nucem.lower, nucem.upper) == (instrument.lower, instrument.upper)
+    assert "All rows enter by their instrument bounds" in repr(nucem)
 
 
 def test_all_assumptions_side_by_side(sample):

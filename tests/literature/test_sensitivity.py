@@ -164,11 +164,11 @@ def test_slope_box_holds_for_every_law_within_kappa():
     shares = np.bincount(sample.decision_maker) / 400
     spread = leniency - (leniency @ shares)[:, None]
     strength = (shares * spread**2).sum(axis=1)
-    usable = ~scores.clipped
+    usable = ~scores.bounded
     assert usable.mean() > 0.9
     assert_allclose(leverage[usable], ((shares * np.abs(spread)).sum(axis=1) / strength)[usable], rtol=1e-9)
     slope = np.einsum("nz,nzk->nk", shares * spread, joint[:, :, 1:]) / strength[:, None]
-    exact = Scores(slope, slope, scores.clipped)
+    exact = Scores(slope, slope, scores.clipped, scores.bounded)
     assert slope_box(exact, leverage, kappa).plug_in.contains(eta, 1e-9)[usable].all()
     assert not slope_box(exact, leverage, kappa / 20).plug_in.contains(eta, 1e-9)[usable].all()  # it can fail
 
@@ -269,7 +269,7 @@ def test_kappa_runs_from_nucem_to_the_instrument(sample, predictions):
     curve = run(
         sample, predictions[0], decision_maker=sample.decision_maker, parameter="kappa", values=[0, 0.25]
     )
-    assert_allclose(curve.lower[0], curve.upper[0], atol=1e-12)
+    assert curve.lower[0] <= curve.upper[0] < curve.lower[0] + 0.01  # of few rows there are bounds only
     assert_allclose([curve.lower[1], curve.upper[1]], [curve.limit_lower, curve.limit_upper], atol=0.01)
     truth = np.mean(predictions[0] == sample.y_true)  # NUCEM holds in this design
     assert curve.ci_lower[0] < truth < curve.ci_upper[0]
@@ -285,7 +285,7 @@ def test_ends_of_the_curve_are_what_evaluate_says(sample, predictions, parameter
         evaluate(predictions[0], sample.X, sample.y, assumption=name, **options)
         for name in (start, "instrument")
     )
-    assert_allclose([curve.lower[0], curve.upper[0]], first.lower, atol=1e-12)
+    assert_allclose([curve.lower[0], curve.upper[0]], [first.lower, first.upper], atol=1e-12)
     assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [first.ci_lower, first.ci_upper], atol=1e-9)
     assert_allclose([curve.limit_lower, curve.limit_upper], [last.lower, last.upper], atol=1e-12)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
@@ -94,3 +95,34 @@ def test_odd_text_columns_are_modelled(family, job):
     data = coded(make_raw_sample(), job=np.array([None if each is None else f"job {each}" for each in job]))
     joint = cross_fit(data, family, cv=2, random_state=0).folds[0].joint(data.features)
     assert_allclose(joint.sum(axis=2), 1.0, atol=1e-9)  # NaN would not sum to one
+
+
+def skewed_loss(counts, generator_seed=3):
+    """Held-out loss of the logistic nuisance; labels are logistic in the logarithm of the counts."""
+    generator = np.random.default_rng(generator_seed)
+    normal = generator.normal(size=(1500, 3))
+    X = normal.copy()
+    if counts:
+        X[:, 0] = np.floor(np.exp(1.5 * normal[:, 0] + 2.0))
+    hidden, maker = generator.normal(size=1500), generator.integers(6, size=1500)
+    label = (generator.random(1500) < expit(1.5 * normal[:, 0] + hidden)).astype(int)
+    decided = generator.random(1500) < expit(np.linspace(-1, 1, 6)[maker] + normal[:, 0] + 0.5 * hidden)
+    data = SelectiveLabels.from_arrays(X, np.where(decided, label, -1), decision_maker=maker)
+    return cross_fit(data, "logistic", random_state=0).report.losses["logistic"]
+
+
+def test_skewed_counts_do_not_break_the_logistic_nuisance(monkeypatch):
+    squashed, light = skewed_loss(counts=True), skewed_loss(counts=False)
+    monkeypatch.setattr("selective_labels.models.features.LARGEST_SKEWNESS", np.inf)
+    linear = skewed_loss(counts=True)
+    # Six seeds gave .030 with a standard deviation of .007: three of these are left.
+    assert squashed < linear - 0.009
+    assert light == skewed_loss(counts=False)  # columns with light tails are as they were, bit for bit
+
+
+def test_squashing_keeps_order_and_holes():
+    column = np.append(np.exp(np.linspace(0.0, 9.0, 50)), np.nan)[:, None]
+    scaled = standardised().fit_transform(column)
+    assert (np.diff(scaled[:50, 0]) > 0).all()
+    assert np.abs(scaled[:, 0]).max() < 3.0
+    assert scaled.shape == (51, 2)

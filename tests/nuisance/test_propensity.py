@@ -139,7 +139,7 @@ def test_scores_weigh_with_the_chance_of_the_row(assumption, given, known):
     expected = [
         by_hand(assumption, *row) for row in zip(data.y, data.decision_maker_codes, chances, strict=True)
     ]
-    usable = ~scores.clipped  # elsewhere a floor holds the strength
+    usable = ~scores.bounded  # elsewhere there are bounds in place of a slope
     assert usable.mean() > 0.5
     assert_allclose(scores.values[usable], np.array(expected)[usable])
 

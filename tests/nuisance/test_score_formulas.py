@@ -3,10 +3,14 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from selective_labels.nuisance.bound_scores import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
+    WEAKEST_STRENGTH,
+    Rows,
     aipw_scores,
     envelope_scores,
     required_lead,
+    required_strength,
     slope_scores,
 )
 
@@ -57,9 +61,31 @@ def test_the_user_says_how_weak_an_instrument_may_be():
     arm, y, share = np.array([1]), np.array([1]), np.array([[0.5, 0.5]])
     # Strength 0.04, slopes one half each; leniency of the arm 0.2 above its mean; labeled 0.2 and 0.4.
     usual = slope_scores(joint, joint, arm, y, share)
-    assert not usual.clipped.any()
-    floored = slope_scores(joint, joint, arm, y, share, weakest=0.4)
-    assert floored.clipped.all()
-    drawn = (0.02 + 0.4 * np.array([1 / 3, 2 / 3])) / 0.44
+    assert not usual.bounded.any()
+    drawn = (0.02 + 0.001 * np.array([1 / 3, 2 / 3])) / 0.041
     residual = np.array([0.0, 1.0]) - np.array([0.2, 0.4]) - drawn * (1.0 - 0.6)
-    assert_allclose(floored.values[0], drawn + 0.2 / 0.4 * residual)
+    assert_allclose(usual.values[0], drawn + 0.2 / 0.04 * residual)
+    weak = slope_scores(joint, joint, arm, y, share, weakest=0.4)
+    assert weak.bounded.all()
+    assert_allclose(weak.values[0], drawn)  # no denominator is held at a floor
+
+
+def test_required_strength_is_a_concentration_of_25():
+    decided = np.array([0.5, 0.2])
+    strength = required_strength(decided, 1000)
+    assert_allclose(1000 * strength / (decided * (1 - decided)), 25.0)
+    assert_allclose(required_strength(decided, np.inf), WEAKEST_STRENGTH)  # known: there is no noise to pass
+
+
+def test_weak_rows_enter_by_their_bounds_and_strong_rows_by_the_slope():
+    strong, weak = [[0.6, 0.1, 0.3], [0.2, 0.3, 0.5]], [[0.6, 0.1, 0.3], [0.5, 0.2, 0.3]]
+    joint = np.array([strong, weak]).transpose(1, 0, 2)
+    arm, y, share = np.array([1, 1]), np.array([1, 1]), np.full((2, 2), 0.5)
+    # Strengths .04 and .0025; 300 rows need 25 · .24 / 300 = .02 and 25 · .2475 / 300 = .02.
+    found = slope_or_bound_scores(Rows(joint, joint, arm, y, share, 0.0, n_units=300))
+    assert_array_equal(found.bounded, [False, True])
+    assert_allclose(found.values[0], slope_scores(joint, joint, arm, y, share).values[0])
+    assert_allclose(found.values[1], envelope_scores(joint, arm, y, share).values[1])
+    assert_allclose(found.slack[0], 0.0, atol=1e-12)
+    many = slope_or_bound_scores(Rows(joint, joint, arm, y, share, 0.0, n_units=3000))
+    assert not many.bounded.any()  # more rows can tell smaller differences from noise

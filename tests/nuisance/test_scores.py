@@ -8,7 +8,9 @@ from selective_labels.assumptions import NAMED, Instrument, Unconfounded, named,
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.models.constant import InjectedJoint
+from selective_labels.nuisance.bound_scores import pooled_envelope_scores
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
+from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
@@ -241,8 +243,10 @@ class TestSlope:
     def test_weak_instrument_is_marked(self):
         flat = make_decision_makers(200, leniency_spread=0.0, random_state=0)
         scores = scores_with(flat.oracle.joint(flat.X), as_data(flat), "nucem")
-        assert scores.clipped.all()  # no arm differs from another in any row
-        assert np.isfinite(scores.values).all()
+        assert scores.bounded.all()  # no arm differs from another in any row
+        bounds = scores_with(flat.oracle.joint(flat.X), as_data(flat), "instrument")
+        np.testing.assert_array_equal(scores.values, bounds.values)
+        np.testing.assert_array_equal(scores.plug_in, bounds.plug_in)
 
 
 @pytest.fixture(scope="module")
@@ -307,15 +311,19 @@ class TestCrossFit:
         share = np.bincount(arm, minlength=4) / len(arm)
         propensity = np.tile(share, (len(rows), 1))
         joint = fold.joint(data.X[rows])
-        lead = required_lead(propensity, np.arange(4), len(data))  # groups are in order of leniency
-        expected = envelope_scores(joint, arm[rows], data.y[rows], propensity, lead)
+        others = np.flatnonzero(fit.held_out != 1)  # who bounds which class is decided without these rows
+        surplus = class_surplus(data.X[others], data.y[others], 3, None, ())
+        pools = class_pools(surplus, data.decision_maker_codes[others], fold.lookup, 4)
+        expected = pooled_envelope_scores(joint, arm[rows], data.y[rows], propensity, pools, len(data))
         np.testing.assert_allclose(scores.values[rows], expected.values)
 
     def test_new_rows_get_the_average_over_folds(self, fitted):
         data, fit = fitted
         scores = cross_fit_scores(fit, data, [Unconfounded()], held_out=False)["unconfounded"]
         by_fold = [
-            cross_fit_scores(type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data, NAMED)
+            cross_fit_scores(
+                type(fit)((fold,), fit.held_out * 0, fit.shares, fit.report), data, NAMED, held_out=False
+            )
             for fold in fit.folds
         ]
         expected = np.mean([each["unconfounded"].values for each in by_fold], axis=0)
@@ -325,7 +333,8 @@ class TestCrossFit:
     def test_point_scores_sum_to_one(self, fitted, assumption):
         data, fit = fitted
         scores = cross_fit_scores(fit, data, [named(assumption)])[assumption]
-        np.testing.assert_allclose(scores.slack, 0.0, atol=1e-9)  # the classes share one unit of probability
+        # The classes share one unit of probability.
+        np.testing.assert_allclose(scores.slack[~scores.bounded], 0.0, atol=1e-9)
 
     def test_an_assumption_named_twice_counts_once(self, fitted):
         data, fit = fitted
@@ -383,8 +392,8 @@ class TestCrossFit:
 @pytest.mark.parametrize(
     ("n_samples", "n_decision_makers", "n_strata", "expected"),
     [
-        (2000, 4, 1, None),  # as few as bands would be
-        (2000, 8, 1, 4),
+        (2000, 4, 1, None),
+        (2000, 20, 1, None),  # arms of their own, of which those alike are pooled
         (2000, 40, 1, 4),
         (8000, 40, 1, 13),
         (20_000, 1000, 1, 20),  # never more than twenty

@@ -78,6 +78,9 @@ def evaluation(metric, assumption, middle, subgroup=None, reference=None):
         "reason": None,
         "n_effective": 2800.0,
         "assignment": "",
+        "bounded_share": 0.0,
+        "sharpness_lost": 0.0,
+        "refusal": None,
     }
 
 

@@ -42,7 +42,7 @@ class Assumption(ABC):
     @property
     @abstractmethod
     def identifies_value(self) -> bool:
-        """Whether it leaves one value, rather than bounds."""
+        """Whether it leaves one value, rather than bounds (but for rows that its scores call bounded)."""
 
     @property
     def needs_halves(self) -> bool:

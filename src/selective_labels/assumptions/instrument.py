@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
 from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
+from selective_labels.nuisance.bound_scores import bound_scores
 from selective_labels.nuisance.label_range import ranged_envelope_scores
-from selective_labels.nuisance.score_formulas import Rows, Scores, envelope_scores
+from selective_labels.nuisance.score_formulas import Rows, Scores
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.envelope_scores`; a label range is used."""
+        """See :func:`selective_labels.nuisance.bound_scores.bound_scores`; a label range is used."""
         if rows.label_range is not None:
             return ranged_envelope_scores(rows, rows.label_range, overlap)
-        return envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
+        return bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""

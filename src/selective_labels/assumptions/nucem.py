@@ -6,7 +6,8 @@ from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import OK, VIOLATED, Findings
 from selective_labels.assumptions.instrument import Instrument, contradicted
 from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
-from selective_labels.nuisance.score_formulas import Rows, Scores, slope_scores
+from selective_labels.nuisance.bound_scores import slope_or_bound_scores
+from selective_labels.nuisance.score_formulas import Rows, Scores
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Nucem(Assumption):
     questions = (("features", "nucem"),)
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.slope_scores`."""
-        return slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity)
+        """See :func:`selective_labels.nuisance.bound_scores.slope_or_bound_scores`."""
+        return slope_or_bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it unless the instrument is valid given features, strong, and the line was tested."""

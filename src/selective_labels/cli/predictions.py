@@ -37,7 +37,7 @@ def prediction_table(
         require_column(frame, column, "--keep")
     bounds = saved.model.predict_bounds(X)
     # As the model's own `decided`, which would compute the bounds a second time.
-    columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost)}
+    columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost_)}
     for place, name in enumerate(saved.classes_.tolist()):
         columns |= {f"lower_{name}": bounds.lower[:, place], f"upper_{name}": bounds.upper[:, place]}
     if hasattr(saved.model, "predict_proba"):

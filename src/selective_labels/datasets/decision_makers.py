@@ -137,7 +137,7 @@ def make_decision_makers(
     """Draw cases decided by nominal decision-makers of different leniency, with the oracle.
 
     Four standard normal features x, one standard normal hidden u, z uniform, a_z a random permutation of
-    an even grid from -2 to 2:
+    an even grid from -2 s to 2 s, s = `leniency_spread`:
 
         P(D=1 | x, u, z) = .5 + .225 tanh(a_z + .8 x_1) + .25 (2 expit(2 u) - 1)     (additive),
                          = expit(a_z + .8 x_1 + 1.5 u)                               (not additive),
@@ -161,7 +161,9 @@ def make_decision_makers(
         decision is 1 with probability p_jz / eta_j, eta = lower bounds + slack in this class.
     random_state : int, SeedSequence, Generator, RandomState or None
     leniency_spread : float
-        Multiplies a_z; 0: all decision-makers are alike, so there is no instrument.
+        s, not negative: how strong the instrument is. 1 is the usual design, in which leniency has a standard
+        deviation of .17 over decision-makers at x_1 = 0 (additive, eight of them); at .1 it has .03, a weak
+        instrument for a few thousand rows; 0: all decision-makers are alike, so there is no instrument.
 
     Returns
     -------
@@ -182,6 +184,8 @@ def make_decision_makers(
     check_count("n_samples", n_samples, 1)
     check_count("n_classes", n_classes, 2)
     check_count("n_decision_makers", n_decision_makers, 1)
+    if not 0.0 <= leniency_spread < np.inf:
+        raise InputError.about("leniency_spread", f"must be 0 or larger and finite, got {leniency_spread!r}.")
     if slack_class is not None and slack_class not in range(n_classes):
         raise InputError.about(
             "slack_class", f"must be None or a class 0..{n_classes - 1}, got {slack_class!r}."

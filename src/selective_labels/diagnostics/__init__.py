@@ -5,6 +5,14 @@ from selective_labels.diagnostics.diagnosis import Diagnosis
 from selective_labels.diagnostics.flexible import quick_assignment
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.diagnostics.run import diagnose
-from selective_labels.diagnostics.warning import warn_if_not_allowed
+from selective_labels.diagnostics.warning import doubt, warn_if_not_allowed
 
-__all__ = ["CheckResult", "Diagnosis", "Permission", "diagnose", "quick_assignment", "warn_if_not_allowed"]
+__all__ = [
+    "CheckResult",
+    "Diagnosis",
+    "Permission",
+    "diagnose",
+    "doubt",
+    "quick_assignment",
+    "warn_if_not_allowed",
+]

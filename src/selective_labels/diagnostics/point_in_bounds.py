@@ -17,8 +17,11 @@ def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
 def _find(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     need_strength(context, "for a point estimate")
-    lower = context.scores["instrument"].values
-    point = context.scores["nucem"].values
+    slopes = context.scores["nucem"]
+    # Rows with bounds in place of a slope have nothing to compare.
+    rows = ~slopes.by_bounds
+    need(rows.sum() > 1, "decision-makers differ too little for a point estimate in any row.")
+    lower, point = context.scores["instrument"].values[rows], slopes.values[rows]
     tests = shortfalls(lower, point)
     adjusted = holm(tests[:, 1])
     worst = int(adjusted.argmin())

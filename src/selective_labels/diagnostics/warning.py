@@ -43,6 +43,17 @@ def warn_if_not_allowed(
     bool
         Whether NUCEM may be used.
     """
+    found = doubt(data, fit, level=level, random_state=random_state)
+    if found is None:
+        return True
+    warnings.warn(found, stacklevel=stacklevel + 1)
+    return False
+
+
+def doubt(
+    data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05, random_state: int | None = None
+) -> DiagnosticWarning | None:
+    """What :func:`warn_if_not_allowed` warns of, or None; for results that say so themselves."""
     fitting = FittingSettings(seed=random_state)
     context = Context(data, fitting, level=level, n_permutations=FEW_PERMUTATIONS, fit=fit)
     for check in (conditional_strength.CHECK, overidentification.CHECK):
@@ -50,6 +61,5 @@ def warn_if_not_allowed(
         if result.status != OK:
             parts = (result.message, result.advice, "See diagnose() for all checks.")
             text = f"({result.name}, {result.status}): {' '.join(filter(None, parts))}"
-            warnings.warn(DiagnosticWarning(result.code, text), stacklevel=stacklevel + 1)
-            return False
-    return True
+            return DiagnosticWarning(result.code, text)
+    return None

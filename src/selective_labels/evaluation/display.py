@@ -16,6 +16,8 @@ INTERVAL_TEXTS = {
 LARGE_CLIPPED_SHARE = 0.05
 # Below about ten, Student's factor is a rough guide.
 FEW_UNITS = 10
+# Of accuracy: less than can be read off a printed number.
+LARGE_LOSS = 0.005
 HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
 
 
@@ -108,6 +110,26 @@ def units_text(cluster: str | None, n_clusters: int) -> str:
     return f"standard errors by {n_clusters:,} clusters ({cluster}{why})"
 
 
+def bounded_text(share: float) -> str:
+    """Say how many rows have bounds in place of a value.
+
+    Examples
+    --------
+    >>> bounded_text(0.123)
+    '12 % of the rows enter by their instrument bounds: decision-makers differ too little for such cases.'
+    """
+    if share == 1.0:
+        return (
+            "All rows enter by their instrument bounds: decision-makers differ too little for a value, and "
+            "the assumption adds nothing to the instrument."
+        )
+    percent = "Less than 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+    return (
+        f"{percent} of the rows enter by their instrument bounds: decision-makers differ too little for "
+        "such cases."
+    )
+
+
 def _headline(result: "Estimated") -> str:
     if not result.defined:
         return f"{result.title}: no value"
@@ -148,6 +170,15 @@ def notes_of(result: "Estimated") -> list[str]:
     number = result.sample.n_effective
     if not result.exact and number < FEW_UNITS:
         notes.append(f"Few rows or clusters carry the error (about {number:.0f}): a rough interval.")
+    if result.sample.bounded_share > 0.0:
+        notes.append(bounded_text(result.sample.bounded_share))
+    if result.sample.sharpness_lost > LARGE_LOSS:
+        notes.append(
+            f"The bounds are valid, and some {result.sample.sharpness_lost:.2f} wider than sharp (accuracy): "
+            "decision-makers who cannot be told from the best of a class are pooled."
+        )
+    if result.sample.refusal is not None:
+        notes.append(f"Not to be relied on here: {result.sample.refusal}")
     if result.sample.assignment:
         notes.append(result.sample.assignment)
     elif result.sample.clipped_share > LARGE_CLIPPED_SHARE:

@@ -68,5 +68,8 @@ def _sample(
         n_clusters=n_clusters,
         clipped_share=sample.clipped[assumption],
         n_effective=n_effective,
+        bounded_share=sample.bounded[assumption],
+        sharpness_lost=sample.lost[assumption],
+        refusal=sample.refused.get(assumption),
         assignment=sample.assignment if named(assumption).needs_decision_makers else "",
     )

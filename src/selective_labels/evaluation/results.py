@@ -38,6 +38,14 @@ class Sample:
         is no interval.
     assignment : str
         What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
+    bounded_share : float
+        Share of rows that enter by the bounds of the instrument although the assumption identifies a value:
+        decision-makers differ too little for cases like these.
+    sharpness_lost : float
+        By how much the slack, and with it the width of accuracy, is estimated to exceed the sharp one,
+        because decision-makers who cannot be told from the best are pooled.
+    refusal : str or None
+        What a check found that speaks against the use of the assumption here, with its code.
     """
 
     n: int
@@ -48,6 +56,9 @@ class Sample:
     clipped_share: float
     n_effective: float = NAN
     assignment: str = ""
+    bounded_share: float = 0.0
+    sharpness_lost: float = 0.0
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,8 +150,9 @@ class Evaluation(Estimated):
     ----------
     metric, assumption : str
     lower, upper : float
-        Estimated ends of the identified interval, in order; equal under a point assumption. NaN if the metric
-        is not defined for these cases, or no value is left.
+        Estimated ends of the identified interval, in order; equal under a point assumption, unless some rows
+        enter by their bounds (`sample.bounded_share`). NaN if the metric is not defined for these cases, or
+        no value is left.
     ci_lower, ci_upper : float
         Confidence interval, within the metric's possible values; NaN if there is none.
     interval : "parameter" or "set"

@@ -35,7 +35,7 @@ class Evidence:
     lower : (n_samples, n_classes) array
         Scores of the lower bounds; of η itself if `slack` is zero.
     slack : (n_samples,) array
-        Scores of the slack: exactly zero under a point assumption.
+        Scores of the slack: exactly zero where a point assumption identifies η.
     model : (n_samples, n_classes) array
         What a model that has not seen the row says of `lower`. To choose with, not to average.
     """
@@ -46,10 +46,12 @@ class Evidence:
 
     @classmethod
     def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
-        """Scores under an assumption that identifies η (`point`) or bounds it."""
-        slack = np.zeros(len(scores.values)) if point else scores.slack
-        model = project_to_simplex(scores.plug_in) if point else scores.plug_in
-        return cls(scores.values, slack, model)
+        """Scores under an assumption that bounds η, or (`point`) identifies it but in bounded rows."""
+        if not point:
+            return cls(scores.values, scores.slack, scores.plug_in)
+        bounded = scores.by_bounds
+        model = np.where(bounded[:, None], scores.plug_in, project_to_simplex(scores.plug_in))
+        return cls(scores.values, np.where(bounded, scores.slack, 0.0), model)
 
     @classmethod
     def from_labels(cls, y: np.ndarray, n_classes: int) -> "Evidence":

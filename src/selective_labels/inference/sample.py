@@ -9,7 +9,7 @@ import numpy as np
 
 from selective_labels.assumptions import Assumption, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
-from selective_labels.diagnostics import warn_if_not_allowed
+from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
@@ -38,6 +38,12 @@ class ScoredSample:
         By assumption, one dict for each repetition of cross-fitting.
     clipped : dict of float
         By assumption, the share of rows whose scores had a denominator held at its floor.
+    bounded : dict of float
+        By assumption, the share of rows that enter by bounds although it identifies a value.
+    lost : dict of float
+        By assumption, by how much bounds are wider than sharp because decision-makers were pooled.
+    refused : dict of str
+        By assumption, what a check found that speaks against its use here.
     cluster : "groups", "decision_maker" or None
         What standard errors take as independent units; None: every row is one.
     assignment : str
@@ -47,6 +53,9 @@ class ScoredSample:
     data: SelectiveLabels
     repeats: list[dict[str, Evidence]]
     clipped: dict[str, float]
+    bounded: dict[str, float]
+    lost: dict[str, float]
+    refused: dict[str, str]
     cluster: str | None
     assignment: str = ""
 
@@ -121,25 +130,34 @@ def score_sample(
         )
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
-        return ScoredSample(data, [dict.fromkeys(names, evidence)], dict.fromkeys(names, 0.0), cluster)
+        none = dict.fromkeys(names, 0.0)
+        return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster)
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
-    clipped, assignment = [], ""
+    clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
     fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
     for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
-            warn_if_not_allowed(data, fit, random_state=seed, stacklevel=3)
+            refusal = doubt(data, fit, random_state=seed)
+            if refusal is not None:
+                warnings.warn(refusal, stacklevel=3)
+                refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
             assignment = _said_of_assignment(fit)
         scores = cross_fit_scores(fit, data, chosen, label_range=known)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
         )
-        clipped.append([np.average(scores[name].clipped, weights=data.weights) for name in names])
-    shares = dict(zip(names, np.mean(clipped, axis=0).tolist(), strict=True))
-    return ScoredSample(data, repeats, shares, cluster, assignment)
+        weights = data.weights
+        clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
+        bounded.append([np.average(scores[name].by_bounds, weights=weights) for name in names])
+        lost.append([np.average(scores[name].sharpness_lost, weights=weights) for name in names])
+    means = [
+        dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
+    ]
+    return ScoredSample(data, repeats, means[0], means[1], means[2], refused, cluster, assignment)
 
 
 def _said_of_assignment(fit: CrossFit) -> str:

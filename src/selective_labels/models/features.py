@@ -15,6 +15,8 @@ FEWEST_ROWS = 10
 MOST_TREE_CATEGORIES = 100
 # Standard deviations from the mean beyond which a number says no more.
 FARTHEST = 10.0
+# Skewness beyond which a column is squashed: that of an exponential law, which light tails do not reach.
+LARGEST_SKEWNESS = 2.0
 
 
 def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
@@ -91,7 +93,9 @@ class Numbers(TransformerMixin, BaseEstimator):
 
     A column of marks is added for each column with holes in fitting. A column without a single value is zero.
     What lies more than ten standard deviations out is held there: a single outlier (an income of ten million)
-    must not steer a linear predictor at every other row.
+    must not steer a linear predictor at every other row. A column that is more skewed than an exponential law
+    (counts, amounts) is first squashed, x -> asinh((x - median) / distance), the distance being the mean one
+    from the median: about linear in the middle and logarithmic in the tail, where one unit more says little.
 
     Examples
     --------
@@ -109,6 +113,10 @@ class Numbers(TransformerMixin, BaseEstimator):
         counts = len(X) - np.count_nonzero(holes, axis=0)
         self.fill_ = np.where(holes, 0.0, X).sum(axis=0) / np.maximum(counts, 1)
         columns = self._filled(X)
+        self.skewed_ = np.flatnonzero(_skewness(columns[:, : X.shape[1]]) > LARGEST_SKEWNESS)
+        self.median_ = np.median(columns[:, self.skewed_], axis=0)
+        self.distance_ = np.abs(columns[:, self.skewed_] - self.median_).mean(axis=0)
+        columns = self._squashed(columns)
         self.mean_ = columns.mean(axis=0)
         columns -= self.mean_
         variance = np.einsum("ij,ij->j", columns, columns) / len(X)
@@ -119,7 +127,7 @@ class Numbers(TransformerMixin, BaseEstimator):
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Standardise, (n_samples, n_features + n_marks)."""
-        columns = self._filled(np.asarray(X, dtype=float))
+        columns = self._squashed(self._filled(np.asarray(X, dtype=float)))
         columns -= self.mean_
         columns /= self.scale_
         return np.clip(columns, -FARTHEST, FARTHEST, out=columns)
@@ -128,11 +136,26 @@ class Numbers(TransformerMixin, BaseEstimator):
         """Return arrays always, also where a user has set all output to frames."""
         return self
 
+    def _squashed(self, columns: np.ndarray) -> np.ndarray:
+        if len(self.skewed_):
+            away = columns[:, self.skewed_] - self.median_
+            columns[:, self.skewed_] = np.arcsinh(away / self.distance_)
+        return columns
+
     def _filled(self, X: np.ndarray) -> np.ndarray:
         holes = np.isnan(X)
         if not holes.any() and not len(self.marked_):
             return X.copy()
         return np.hstack([np.where(holes, self.fill_, X), holes[:, self.marked_]])
+
+
+def _skewness(columns: np.ndarray) -> np.ndarray:
+    """Absolute standardised third moment of each column; zero for one that does not vary."""
+    centred = columns - columns.mean(axis=0)
+    spread = np.sqrt(np.mean(centred**2, axis=0))
+    varies = spread > len(columns) * np.finfo(float).eps * np.abs(columns).max(axis=0, initial=0.0)
+    unit = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
+    return np.abs(np.mean(unit**3, axis=0))
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):

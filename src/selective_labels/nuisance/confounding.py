@@ -11,7 +11,7 @@ from selective_labels.identification.point import two_fold_moments
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.label_range import with_range
 from selective_labels.nuisance.propensity import arm_propensity
-from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, LabelRange, Scores, average_over_arms
+from selective_labels.nuisance.score_formulas import LabelRange, Scores, average_over_arms
 from selective_labels.support.errors import InputError
 
 # |Cov(P(Y=k | u), P(D=1 | u))| of two numbers in [0, 1] is never larger: a bound of this size is none.
@@ -82,12 +82,13 @@ def slope_box(nucem: Scores, leverage: np.ndarray, kappa: float) -> ScoredBox:
     since Σ_z w_z = 0 and Σ_z w_z λ_z = 1 (methods 3.4). ρ = 0 is NUCEM; |κ_kz| <= 1/4 always, so at ρ = 1/4
     nothing is assumed beyond the instrument. The weights are functions of x that no row at hand has entered,
     and the inequality holds for whatever weights they are: h needs no correction. Other weights would give
-    other intervals and the sharp one is their intersection; this is the one around the estimate.
+    other intervals and the sharp one is their intersection; this is the one around the estimate. Rows whose
+    decision-makers differ too little for a slope keep the bounds of the instrument for every ρ.
 
     Parameters
     ----------
     nucem : Scores
-        See :func:`selective_labels.nuisance.score_formulas.slope_scores`.
+        See :func:`selective_labels.nuisance.bound_scores.slope_or_bound_scores`.
     leverage : (n_samples,) array
         h, of :func:`slope_leverage`.
     kappa : float
@@ -97,9 +98,13 @@ def slope_box(nucem: Scores, leverage: np.ndarray, kappa: float) -> ScoredBox:
         raise InputError(
             f"kappa={kappa} must lie between 0 (NUCEM) and {LARGEST_KAPPA} (no assumption).", "kappa"
         )
-    reach = kappa * leverage[:, None]
-    plug_in = Bounds(nucem.plug_in - reach, nucem.plug_in + reach)
-    return ScoredBox(nucem.values - reach, nucem.values + reach, plug_in)
+    bounded = nucem.by_bounds
+    reach = np.where(bounded, 0.0, kappa * leverage)[:, None]
+    free = np.broadcast_to(bounded[:, None], nucem.values.shape)
+    # Lower bounds of a model that leave no room are scaled to leave none: a box must not be empty.
+    total = np.where(bounded, np.maximum(nucem.plug_in.sum(axis=1), 1.0), 1.0)[:, None]
+    plug_in = Bounds(nucem.plug_in / total - reach, np.where(free, 1.0, nucem.plug_in + reach))
+    return ScoredBox(nucem.values - reach, np.where(free, 1.0, nucem.values + reach), plug_in)
 
 
 def with_lower_bounds(box: ScoredBox, lower: Scores) -> tuple[ScoredBox, np.ndarray]:
@@ -189,7 +194,8 @@ def linear_scores(box: ScoredBox, coefficients: ArrayLike) -> tuple[np.ndarray, 
 def slope_leverage(fit: CrossFit, data: SelectiveLabels) -> np.ndarray:
     """h(x) = Σ_z e_z |λ_z - λ̄| / V of every row, by the models that have not seen it, (n_samples,).
 
-    V is held at the same floor as in :func:`selective_labels.nuisance.score_formulas.slope_scores`.
+    Zero where V is not positive: such rows have bounds in place of a slope
+    (:func:`selective_labels.nuisance.score_formulas.required_strength`).
     """
     leverage = np.empty(len(data))
     for number, fold in enumerate(fit.folds):
@@ -202,7 +208,7 @@ def slope_leverage(fit: CrossFit, data: SelectiveLabels) -> np.ndarray:
             joint = (pair[0] + pair[-1]) / 2.0
             mean = average_over_arms(joint, chance).sum(axis=1, keepdims=True)
             spread = (chance * np.abs(1.0 - joint[:, :, 0].T - mean)).sum(axis=1)
-            leverage[here] = spread / np.maximum(strength, WEAKEST_STRENGTH)
+            leverage[here] = np.divide(spread, strength, out=np.zeros(len(here)), where=strength > 0.0)
     return leverage
 
 

@@ -9,8 +9,11 @@ from selective_labels.identification.point import slope, two_fold_moments
 
 # Weights are inverse probabilities; none exceeds 1 / OVERLAP.
 OVERLAP = 0.01
-# Variance of leniency (a standard deviation of three points) below which a slope is not trusted.
+# Variance of leniency (a standard deviation of three points) below which known probabilities give no slope;
+# also how much a slope is drawn to the labeled cases' answer before a score corrects it.
 WEAKEST_STRENGTH = 1e-3
+# Squared t-value that the first stage of a slope must have if all rows were like the one at hand.
+LEAST_CONCENTRATION = 25.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +31,48 @@ class Scores:
     clipped : (n_samples,) bool array
         Rows in which a denominator was too small: an arm was left out of the maximum, or the denominator was
         held at its floor.
+    bounded : (n_samples,) bool array or None
+        Rows that enter by bounds although the assumption identifies a value; None: no row.
+    lost : (n_samples,) array or None
+        By how much the bounds of the row are wider than sharp because arms were pooled; None: not at all.
     """
 
     values: np.ndarray
     plug_in: np.ndarray
     clipped: np.ndarray
+    bounded: np.ndarray | None = None
+    lost: np.ndarray | None = None
 
     @property
     def slack(self) -> np.ndarray:
-        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) under a point assumption."""
+        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) where a value is identified."""
         return 1.0 - self.values.sum(axis=1)
+
+    @property
+    def by_bounds(self) -> np.ndarray:
+        """`bounded` as an array, (n_samples,)."""
+        return np.zeros(len(self.values), dtype=bool) if self.bounded is None else self.bounded
+
+    @property
+    def sharpness_lost(self) -> np.ndarray:
+        """`lost` as an array, (n_samples,)."""
+        return np.zeros(len(self.values)) if self.lost is None else self.lost
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Arms that bound each class.
+
+    Attributes
+    ----------
+    members : (n_arms, n_classes) bool array
+    lost : float
+        By how much bounds are wider than with the best arm of each class alone, as estimated from the arms'
+        shrunken shares: what is given up for a selector that does not follow noise.
+    """
+
+    members: np.ndarray
+    lost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +104,13 @@ class Rows:
         See :func:`required_lead`.
     label_range : LabelRange or None
         What is known of the class probabilities of everybody.
+    n_units : float
+        Independent units (rows, or groups of rows) that the models and scores come from; infinite if the
+        probabilities are known.
+    n_fitted : float
+        Rows that the models come from.
+    pools : Pools or None
+        Arms that bound each class; None: the best arm of each row, by `lead`.
     """
 
     first: np.ndarray
@@ -78,6 +120,9 @@ class Rows:
     propensity: np.ndarray
     lead: np.ndarray | float
     label_range: LabelRange | None = None
+    n_units: float = np.inf
+    n_fitted: float = np.inf
+    pools: Pools | None = None
 
     @cached_property
     def joint(self) -> np.ndarray:
@@ -110,7 +155,7 @@ def manski_scores(y: np.ndarray, labeled: np.ndarray) -> Scores:
     array([[0., 1.],
            [0., 0.]])
     """
-    return Scores(_seen(y, labeled.shape[1]), labeled, np.zeros(len(y), dtype=bool))
+    return Scores(seen_labels(y, labeled.shape[1]), labeled, np.zeros(len(y), dtype=bool))
 
 
 def envelope_scores(
@@ -155,7 +200,7 @@ def envelope_scores(
     >>> envelope_scores(joint, np.array([0]), np.array([1]), propensity).values
     array([[0.3, 0.5]])
     """
-    return envelope(joint[:, :, 1:], _seen(y, joint.shape[2] - 1), arm, propensity, lead, overlap)
+    return envelope(joint[:, :, 1:], seen_labels(y, joint.shape[2] - 1), arm, propensity, lead, overlap)
 
 
 def envelope(
@@ -170,7 +215,7 @@ def envelope(
 
     See :func:`envelope_scores`, where the events are the labels.
     """
-    allowed = _allowed(propensity, overlap)
+    allowed = allowed_arms(propensity, overlap)
     handicap = np.where(allowed, lead, np.inf).T[:, :, None]
     best = (chance - handicap).argmax(axis=0)
     plug_in = np.take_along_axis(chance, best[None], axis=0)[0]
@@ -211,7 +256,7 @@ def required_lead(
     >>> required_lead(np.array([[0.5, 0.5]]), np.array([0.3, 0.7]), 400)
     array([[0.1, 0. ]])
     """
-    allowed = _allowed(propensity, overlap)
+    allowed = allowed_arms(propensity, overlap)
     most_lenient = np.where(allowed, leniency, -1.0).argmax(axis=1)[:, None]
     inverse = 1.0 / np.where(allowed, propensity, 1.0)
     lead = np.sqrt((inverse + np.take_along_axis(inverse, most_lenient, axis=1)) / n_samples)
@@ -246,7 +291,7 @@ def aipw_scores(labeled: np.ndarray, y: np.ndarray, overlap: float = OVERLAP) ->
     uniform = np.full_like(labeled, 1.0 / labeled.shape[1])
     posterior = np.divide(labeled, decided, out=uniform, where=decided > 0.0)
     weight = (y >= 0)[:, None] / np.maximum(decided, overlap)
-    values = posterior + weight * (_seen(y, labeled.shape[1]) - posterior)
+    values = posterior + weight * (seen_labels(y, labeled.shape[1]) - posterior)
     return Scores(values, posterior, decided[:, 0] < overlap)
 
 
@@ -256,7 +301,7 @@ def slope_scores(
     arm: np.ndarray,
     y: np.ndarray,
     propensity: np.ndarray,
-    weakest: float = WEAKEST_STRENGTH,
+    weakest: np.ndarray | float = WEAKEST_STRENGTH,
 ) -> Scores:
     """Score of the class probabilities if there is no unmeasured common effect modifier (NUCEM).
 
@@ -266,7 +311,10 @@ def slope_scores(
     Multiply robust: under p_kz = κ_k + η_k λ_z (Proposition A.1, E4b), E[ψ_k | x] = η_k(x) if e and V are
     right, whatever η̃ and m are, or if η̃_k and m_k - η̃_k m_D are right, whatever f and V are. Scores
     sum to one over the classes. V and η̃ are two-fold moments of models on disjoint halves, so that noise
-    does not pass for strength; where V < `weakest` it is held there, which draws the score to η̃.
+    does not pass for strength. Where V < `weakest` there is no score: the row is marked as bounded, its
+    values are η̃, and bounds take their place
+    (:func:`selective_labels.nuisance.bound_scores.slope_or_bound_scores`). A floor of V would draw the score
+    to η̃, that is to the labeled cases' answer, and no standard error would tell.
 
     Parameters
     ----------
@@ -276,8 +324,8 @@ def slope_scores(
     y : (n_samples,) int array
         Label codes, -1 where none was seen.
     propensity : (n_samples, n_arms) array
-    weakest : float
-        Positive.
+    weakest : (n_samples,) array or float
+        Positive; see :func:`required_strength`.
 
     Examples
     --------
@@ -286,14 +334,42 @@ def slope_scores(
     array([[-1.5,  2.5]])
     """
     moments = two_fold_moments(first, second, propensity.T)
-    posterior = slope(moments.covariance, moments.strength, moments.selected, shrinkage=weakest)
+    posterior = slope(moments.covariance, moments.strength, moments.selected, shrinkage=WEAKEST_STRENGTH)
     joint = (first + second) / 2.0
     mean = average_over_arms(joint, propensity)
     decision, mean_decision = (y >= 0)[:, None], mean.sum(axis=1, keepdims=True)
     contrast = 1.0 - joint[arm, np.arange(len(y)), :1] - mean_decision
-    strength = np.maximum(moments.strength, weakest)[:, None]
-    residual = _seen(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
-    return Scores(posterior + contrast / strength * residual, posterior, moments.strength < weakest)
+    weak = moments.strength < weakest
+    leverage = np.where(weak, 0.0, contrast[:, 0] / np.where(weak, 1.0, moments.strength))[:, None]
+    residual = seen_labels(y, mean.shape[1]) - mean - posterior * (decision - mean_decision)
+    return Scores(posterior + leverage * residual, posterior, np.zeros(len(y), dtype=bool), weak)
+
+
+def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
+    """Variance of leniency that a row must have for its slope to be used.
+
+    V(x) >= 25 m_D(x) (1 - m_D(x)) / n
+
+    n V / (m_D (1 - m_D)) is the concentration (the squared t-value of the first stage) that n rows like this
+    one would have. The error of an estimated V is of the order m_D (1 - m_D) / n as well, so that where
+    decision-makers do not differ, noise passes for strength in one row of a hundred or fewer; and from 25 on
+    a t-interval of a ratio is known to cover about as it says. Known probabilities (n infinite) need
+    `WEAKEST_STRENGTH`.
+
+    Parameters
+    ----------
+    decided : (n_samples,) array
+        m_D = P(D=1 | x).
+    n_units : float
+
+    Examples
+    --------
+    >>> required_strength(np.array([0.5, 0.1]), 2500)
+    array([0.0025, 0.0009])
+    """
+    if np.isinf(n_units):
+        return np.full(len(decided), WEAKEST_STRENGTH)
+    return np.maximum(LEAST_CONCENTRATION * decided * (1.0 - decided) / n_units, np.finfo(float).tiny)
 
 
 def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
@@ -308,12 +384,12 @@ def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
     return np.einsum("na,ank->nk", propensity, joint[:, :, 1:])
 
 
-def _allowed(propensity: np.ndarray, overlap: float) -> np.ndarray:
+def allowed_arms(propensity: np.ndarray, overlap: float) -> np.ndarray:
     """Arms that a row goes to often enough, (n_samples, n_arms); at least one in each row."""
     largest: np.ndarray = propensity.max(axis=1, keepdims=True)
     return np.greater_equal(propensity, np.minimum(overlap, largest))
 
 
-def _seen(y: np.ndarray, n_classes: int) -> np.ndarray:
+def seen_labels(y: np.ndarray, n_classes: int) -> np.ndarray:
     """D Y_k: indicators of the labels that were seen, (n_samples, n_classes)."""
     return (y[:, None] == np.arange(n_classes)).astype(float)

@@ -7,10 +7,12 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     LabelRange,
+    Pools,
     Rows,
     Scores,
     required_lead,
@@ -18,8 +20,8 @@ from selective_labels.nuisance.score_formulas import (
 from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import effective_number
 
-# Up to this many decision-makers are arms of their own: as few as bands would be.
-FEW_DECISION_MAKERS = 4
+# Up to this many decision-makers are arms of their own, of which those alike are pooled class by class.
+FEW_DECISION_MAKERS = 20
 MOST_BANDS = 20
 ROWS_PER_BAND = 500
 # Rows on which the average leniency of an arm is predicted: enough to rank arms, few enough to cost nothing.
@@ -83,25 +85,30 @@ def cross_fit_scores(
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
+    n_units = np.inf if given else _n_units(data, n_fitted)
+    pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
-        leniency = None if given else _leniency_order(fit, fold, data.features[rows], data.weights[rows])
+        pools = _pools(fit, fold, data, fit.held_out != number) if pooled else None
+        leniency = None
+        if not given and pools is None:
+            leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
         for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
-            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known)
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
             for name, assumption in chosen.items():
                 _add(totals[name], here, assumption.score(chunk, overlap))
     if held_out:
         return totals
     n_folds = len(fit.folds)
     return {
-        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped)
+        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped, each.bounded)
         for name, each in totals.items()
     }
 
@@ -109,13 +116,13 @@ def cross_fit_scores(
 def selector_bands(data: SelectiveLabels) -> int | None:
     """How many leniency bands to evaluate with: the `n_bands` of :func:`cross_fit`.
 
-    Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 4
+    Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows). With
-    an arm for each decision-maker, near ties make the selector of the envelope score unstable: the standard
-    error is then up to a fifth too small, and the variance grows with the number of arms. Bands give up a
-    little sharpness for a standard error that is right. At n = 2,000 four bands did best both for J = 8
-    and for J = 40; more rows can afford more bands, which at n = 20,000 make the bounds sharper.
+    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows). Up to
+    twenty are arms of their own: those that cannot be told from the best for a class are pooled
+    (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
+    them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
+    band are lost.
 
     Examples
     --------
@@ -165,10 +172,28 @@ def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nd
 
 def _empty_scores(n_samples: int, n_classes: int) -> Scores:
     shape = (n_samples, n_classes)
-    return Scores(np.zeros(shape), np.zeros(shape), np.zeros(n_samples, dtype=bool))
+    clipped, bounded = np.zeros((2, n_samples), dtype=bool)
+    return Scores(np.zeros(shape), np.zeros(shape), clipped, bounded, np.zeros(n_samples))
 
 
 def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
     total.values[rows] += part.values
     total.plug_in[rows] += part.plug_in
     total.clipped[rows] |= part.clipped
+    total.by_bounds[rows] |= part.by_bounds
+    total.sharpness_lost[rows] += part.sharpness_lost
+
+
+def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
+    """Which arms bound which class, by the rows that the fold's models were fitted to."""
+    strata = None if data.strata is None else data.strata[others]
+    n_classes = len(data.classes)
+    surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)
+    return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
+
+
+def _n_units(data: SelectiveLabels, n_fitted: int) -> int:
+    """Repeated rows of one case tell less than as many cases: of groups, each counts once."""
+    if data.groups is None:
+        return n_fitted
+    return round(n_fitted * len(np.unique(data.groups)) / len(data))

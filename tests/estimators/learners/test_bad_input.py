@@ -88,6 +88,7 @@ def test_missing_and_constant_features(estimator, nuisance, mode):
     assert np.mean(fitted.predict(X) == sample.y_true) > 0.4  # better than one class for all
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # as it should, and is what is asked for here
 @pytest.mark.parametrize("estimator", [None, "plug-in", "linear"], ids=str)
 def test_constant_features_only(estimator):
     sample = make_sample(300)

@@ -305,6 +305,7 @@ def test_one_decision_maker():
         fit(quick("point"), sample)
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # as it should, and is what is asked for here
 @pytest.mark.parametrize("estimator", ["plug-in", "linear", "neural", None, LogisticRegression()], ids=str)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -346,6 +347,7 @@ class LabelsOnly(ClassifierMixin, BaseEstimator):
         return np.repeat(self.classes_[-1:], len(X))
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # as it should, and is what is asked for here
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_classifier_with_labels_only(n_classes):
     sample = make_sample(100, n_classes)

@@ -27,6 +27,9 @@ from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import random_stream
 from selective_labels.support.weighting import fit_weighted
 
+# Chances of a label below this are not inverted: a regression on scores follows a few huge ones.
+LEAST_CHANCE = 0.05
+
 
 def _is_unconfounded(classifier: "DoublyRobustClassifier") -> bool:
     if classifier.gamma != 1.0:
@@ -74,7 +77,8 @@ class DoublyRobustClassifier(SelectiveClassifier):
     lower_models_, upper_models_ : lists of fitted regressors
         One for each class; the same list if gamma is 1.
     clipped_share_ : float
-        Share of training rows whose chance of a label was held at its floor of one percent.
+        Share of training rows whose chance of a label was held at its floor of five percent: no inverse
+        weight exceeds 20. More than a few mean that the answer there is the model's of labeled cases.
     n_ignored_labels_ : int
         Labels that were given where the decision is 0, and not read.
     n_features_in_, feature_names_in_
@@ -152,7 +156,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
             assignment=None,
         )
         fit = cross_fit(everybody, self.nuisance, cv=self.cv, n_jobs=self.n_jobs, random_state=seed)
-        scores = cross_fit_scores(fit, everybody, [NoAssumption(), Unconfounded()])
+        scores = cross_fit_scores(fit, everybody, [NoAssumption(), Unconfounded()], overlap=LEAST_CHANCE)
         box = outcome_box(scores["none"], scores["unconfounded"], self.gamma)
         return box.lower, box.upper, float(np.average(scores["unconfounded"].clipped, weights=data.weights))
 

@@ -48,6 +48,8 @@ class Identified:
     cost : (n_classes, n_classes) array or None
     slope : Slope or None
         None in partial mode.
+    class_weight : (n_classes,) array or None
+        What a right prediction of each class is worth; None: all the same.
     """
 
     joint: CrossFit
@@ -55,6 +57,7 @@ class Identified:
     label_range: Any
     cost: np.ndarray | None
     slope: Slope | None
+    class_weight: np.ndarray | None = None
 
     def bounds(self, X: np.ndarray) -> Bounds:
         """Bounds at new rows; where they crossed they are repaired."""
@@ -79,8 +82,12 @@ class Identified:
 
         From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
         (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
-        minus the cost.
+        minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
+        right prediction is sure to bring (maximin), and the cost what is missing to the best class.
         """
+        if self.class_weight is not None:
+            worth = (known.lower if isinstance(known, Bounds) else known) * self.class_weight
+            return worth.max(axis=1, keepdims=True) - worth, worth
         if isinstance(known, Bounds):
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:

@@ -22,6 +22,12 @@ from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
 from selective_labels.estimators.learners.linear import fit_linear
 from selective_labels.estimators.learners.neural import fit_neural
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
+from selective_labels.estimators.learners.rare_classes import (
+    BALANCED,
+    balanced_weights,
+    seen_shares,
+    warn_if_collapsed,
+)
 from selective_labels.estimators.learners.remembered import identify_once
 from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
 from selective_labels.estimators.learners.weighted import ClassifierScore, fit_classifier
@@ -69,8 +75,11 @@ class UCLClassifier(SelectiveClassifier):
         Point mode: slope on leniency (nominal ids), or the paper's covariance ratio with numeric ids.
     label_range : pair
         Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
-    cost : (n_classes, n_classes) array or None
-        C[true, predicted] over the sorted classes; None is 0-1.
+    cost : (n_classes, n_classes) array, "balanced" or None
+        C[true, predicted] over the sorted classes; None is 0-1. "balanced": a right prediction of class k is
+        worth 1 / (K q_k), q_k its share among the labels seen, and the rule takes the class with the largest
+        lower bound (point mode: probability) times that; for rare or rarely seen classes, which the worst
+        case otherwise gives up. Regrets and decided rows are still those of 0-1 costs.
     cv : int, splitter or iterable of folds
     n_jobs : int or None
     random_state : int, RandomState or None
@@ -87,6 +96,10 @@ class UCLClassifier(SelectiveClassifier):
         decision-makers were found, and at new rows are.
     worst_case_regret_ : float
         Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
+    predicted_shares_ : (n_classes,) array
+        Share of training rows for which the rule predicts each class; a warning says if one takes nearly all.
+    cost_ : (n_classes, n_classes) array or None
+        The costs used; None for 0-1 costs and for "balanced".
     crossed_share_ : float
         Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
     n_ignored_labels_ : int
@@ -135,16 +148,21 @@ class UCLClassifier(SelectiveClassifier):
         surrogate = self._check_parameters(data)
         seeds = draw_seeds(self.random_state, 2)
         self.decision_makers_ = data.decision_makers
+        balanced = isinstance(self.cost, str)  # the one word that is allowed
+        self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
         self._identified, rows = identify_once(
             self.memory,
             data.bare(),
             mode=self.mode,
             instrument=self.instrument,
             label_range=self.label_range,
-            cost=None if self.cost is None else np.asarray(self.cost, dtype=float),
+            cost=self.cost_,
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
             assignment=data.assignment_function if self.mode == "point" else None,
         )
+        if balanced:
+            weights = balanced_weights(seen_shares(data))
+            self._identified = replace(self._identified, class_weight=weights)
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
             self.shrinkage_ = self._identified.slope.shrinkage
@@ -157,6 +175,8 @@ class UCLClassifier(SelectiveClassifier):
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
+        worst_case = self.mode == "partial" and self.cost is None
+        self.predicted_shares_ = warn_if_collapsed(data, chosen, worst_case, stacklevel=4)
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
@@ -228,7 +248,10 @@ class UCLClassifier(SelectiveClassifier):
         """Refuse what does not fit together; return the surrogate to use."""
         require_choice("mode", self.mode, ("partial", "point"))
         require_choice("instrument", self.instrument, ("leniency", "numeric"))
-        check_cost(self.cost, data.classes)
+        if isinstance(self.cost, str):
+            require_choice("cost", self.cost, (None, BALANCED))
+        else:
+            check_cost(self.cost, data.classes)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
             if self.mode == "point":
                 raise InputError("decision_maker has one value only; point mode needs two or more.")

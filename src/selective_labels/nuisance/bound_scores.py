@@ -1,0 +1,128 @@
+"""Scores of bounds by pools of arms, and of values where there is one and bounds where there is none."""
+
+import numpy as np
+
+from selective_labels.nuisance.score_formulas import (
+    OVERLAP,
+    Pools,
+    Rows,
+    Scores,
+    allowed_arms,
+    average_over_arms,
+    envelope_scores,
+    required_strength,
+    seen_labels,
+    slope_scores,
+)
+
+# A single arm replaces a pool where it leads by so many times the noise of two shares near one half: it is
+# the best of many arms in a place of its own, so ordinary noise is exceeded often.
+LEAD = 2.0
+
+
+def pooled_envelope_scores(
+    joint: np.ndarray,
+    arm: np.ndarray,
+    y: np.ndarray,
+    propensity: np.ndarray,
+    pools: Pools,
+    n_samples: float,
+    overlap: float = OVERLAP,
+) -> Scores:
+    """Score of the lower bound with an instrument, for each class by the arms that show it most.
+
+    φ_k = p̂_kA(x) + 1{Z in A} / e_A(x) · (D Y_k - p̂_kA(x)),   A = A_k,
+    e_A = Σ_{z in A} e_z,   p̂_kA = Σ_{z in A} e_z p̂_kz / e_A
+
+    The envelope score with a set of arms as selector: E[φ_k | x] = Σ_{z in A} e_z p_kz / e_A, which is at
+    most max_z p_kz, if e is right whatever p̂ is or if p̂ is right whatever e is. Arms that tie are in the
+    pool together, so that folds do not choose differently among them by noise, and more rows carry the score.
+    One arm stands in for the pool at x if p̂_kz(x) leads by more than 2 √((1/e_z + 1/e_A) / n).
+
+    A pool that the case hardly ever goes to (e_A < `overlap`: of another stratum, say) gives way to all arms.
+
+    Parameters
+    ----------
+    joint : (n_arms, n_samples, n_classes + 1) array
+        The unlabeled class first, by a model that has not seen the rows.
+    arm, y : (n_samples,) int arrays
+        Labels as codes, -1 where none was seen.
+    propensity : (n_samples, n_arms) array
+    pools : Pools
+        Made without these rows.
+    n_samples : float
+        Rows that the probabilities were estimated from.
+    overlap : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.1, 0.3]], [[0.2, 0.3, 0.5]]])
+    >>> shares, both = np.array([[0.5, 0.5]]), Pools(np.array([[False, True], [True, True]]), 0.0)
+    >>> pooled_envelope_scores(joint, np.array([1]), np.array([1]), shares, both, n_samples=50).values
+    array([[-0.3,  1. ]])
+    """
+    members = pools.members.astype(float)
+    mass = propensity @ members
+    reached = mass >= overlap
+    mass = np.where(reached, mass, 1.0)
+    labeled = joint[:, :, 1:]
+    pooled = np.einsum("na,ak,ank->nk", propensity, members, labeled) / mass
+    pooled = np.where(reached, pooled, average_over_arms(joint, propensity))
+    inside = np.where(reached, pools.members[arm], True)
+    allowed = allowed_arms(propensity, overlap)
+    inverse = np.where(allowed, 1.0 / np.where(allowed, propensity, 1.0), np.inf)
+    lead = LEAD * np.sqrt((inverse.T[:, :, None] + 1.0 / mass) / n_samples)
+    best = (labeled - lead).argmax(axis=0)[None]
+    alone = np.take_along_axis(labeled - lead, best, axis=0)[0] > pooled
+    plug_in = np.where(alone, np.take_along_axis(labeled, best, axis=0)[0], pooled)
+    chance = np.where(alone, np.take_along_axis(propensity, best[0], axis=1), mass)
+    hit = np.where(alone, arm[:, None] == best[0], inside)
+    values = plug_in + hit / chance * (seen_labels(y, plug_in.shape[1]) - plug_in)
+    lost = np.full(len(y), pools.lost)
+    return Scores(values, plug_in, np.any(~allowed, axis=1), lost=lost)
+
+
+def bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
+    """Scores of the instrument's bounds: by pools if there are any, else by the best arm of each row."""
+    if rows.pools is None:
+        return envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
+    return pooled_envelope_scores(
+        rows.joint, rows.arm, rows.y, rows.propensity, rows.pools, rows.n_fitted, overlap
+    )
+
+
+def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
+    """Scores under NUCEM: the slope where decision-makers differ enough for such cases, else the bounds.
+
+    NUCEM assumes all that the instrument does, so its bounds hold in every row; which rows take them is read
+    off models that have not seen the row, so the choice biases nothing
+    (:func:`selective_labels.nuisance.score_formulas.required_strength`). The value of a population then lies
+    between two ends as far apart as the slack of the rows that are bounded.
+
+    Parameters
+    ----------
+    rows : Rows
+    overlap : float
+        See :func:`pooled_envelope_scores`.
+
+    Examples
+    --------
+    >>> strong, weak = [[0.6, 0.1, 0.3], [0.2, 0.3, 0.5]], [[0.6, 0.1, 0.3], [0.6, 0.1, 0.3]]
+    >>> joint = np.array([strong, weak]).transpose(1, 0, 2)
+    >>> rows = Rows(joint, joint, np.array([1, 1]), np.array([1, 1]), np.full((2, 2), 0.5), 0.0)
+    >>> scores = slope_or_bound_scores(rows)
+    >>> scores.bounded, scores.values.sum(axis=1).round(1)
+    (array([False,  True]), array([1. , 0.4]))
+    """
+    weakest = required_strength(rows.labeled.sum(axis=1), rows.n_units)
+    slopes = slope_scores(rows.first, rows.second, rows.arm, rows.y, rows.propensity, weakest)
+    bounds = bound_scores(rows, overlap)
+    weak = slopes.by_bounds
+    return Scores(
+        np.where(weak[:, None], bounds.values, slopes.values),
+        np.where(weak[:, None], bounds.plug_in, slopes.plug_in),
+        weak & bounds.clipped,
+        weak,
+        np.where(weak, bounds.sharpness_lost, 0.0),
+    )

@@ -1,0 +1,62 @@
+"""Rare or rarely seen classes in partial mode."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+import selective_labels as sl
+from selective_labels.estimators.learners.rare_classes import balanced_weights
+from selective_labels.support.errors import InputError
+
+
+def rare(n_samples=2000, random_state=0):
+    """About 8 % of the cases are of class 1, which the first feature tells fairly well."""
+    generator = np.random.default_rng(random_state)
+    X, hidden = generator.normal(size=(n_samples, 2)), generator.normal(size=n_samples)
+    maker = generator.integers(6, size=n_samples)
+    label = (generator.random(n_samples) < expit(1.5 * X[:, 0] - 3.2)).astype(int)
+    decided = generator.random(n_samples) < expit(np.linspace(-1.0, 1.0, 6)[maker] + 0.5 * hidden)
+    return X, np.where(decided, label, -1), maker, label
+
+
+def fit(X, y, maker, **options):
+    classifier = sl.UCLClassifier(estimator="plug-in", nuisance="logistic", random_state=0, **options)
+    return classifier.fit(X, y, decision_maker=maker)
+
+
+def test_a_rule_that_gives_a_class_up_says_so_and_names_the_remedy():
+    X, y, maker, _ = rare()
+    with pytest.warns(UserWarning, match=r"predicts 0 for .*% of the rows.*cost='balanced'"):
+        classifier = fit(X, y, maker)
+    assert classifier.predicted_shares_[0] >= 0.99
+
+
+def test_balanced_costs_bring_the_class_back():
+    X, y, maker, label = rare()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = fit(X, y, maker, cost="balanced")
+    predicted = classifier.predict(X)
+    recalls = [np.mean(predicted[label == k] == k) for k in (0, 1)]
+    assert min(recalls) > 0.5  # both classes are told better than by chance
+    shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
+    lower = classifier.predict_bounds(X).lower
+    np.testing.assert_array_equal(predicted, np.argmax(lower / shares, axis=1))
+    assert classifier.predicted_shares_.sum() == pytest.approx(1.0)
+
+
+def test_balanced_weights_of_everybody_give_balanced_accuracy():
+    generator = np.random.default_rng(1)
+    truth, guess = generator.choice(3, p=[0.6, 0.3, 0.1], size=500), generator.integers(3, size=500)
+    weights = balanced_weights(np.bincount(truth) / 500)
+    right = np.mean(weights[truth] * (truth == guess))
+    assert_allclose(right, np.mean([np.mean(guess[truth == k] == k) for k in range(3)]))
+
+
+def test_a_cost_that_is_a_wrong_word_is_refused():
+    X, y, maker, _ = rare(200)
+    with pytest.raises(InputError, match="cost"):
+        fit(X, y, maker, cost="fair")
