@@ -33,12 +33,12 @@ def _intervals(design: Design, cases: Cases, fitting: dict[str, Any]) -> Iterato
     common = {"decision_maker": cases.decision_maker, **cases.roles, **fitting}
     cost = _cost(design.n_classes)
     side = cases.X[:, 0] > 0.0
-    found = sl.evaluate(
+    found: Any = sl.evaluate(
         guess, *given, metric=design.metrics, assumption=list(design.assumptions), cost=cost, **common
     )
     for each in found:
         yield ("evaluate", each.metric, each.assumption), each
-    parts = sl.evaluate(guess, *given, metric="accuracy", by=side, **common)
+    parts: Any = sl.evaluate(guess, *given, metric="accuracy", by=side, **common)
     for each in parts:
         yield ("by", f"accuracy, {each.subgroup}", "instrument"), each
     yield ("by", "gap of accuracy", "instrument"), parts.gaps[0]
@@ -60,11 +60,9 @@ def truths(name: str) -> dict[tuple[str, str], float]:
     weight = {"sample_weight": cases.roles["sample_weight"]} if "sample_weight" in cases.roles else {}
     given = cases.X, cases.y_true
     cost = _cost(design.n_classes)
-    values = {
-        ("evaluate", each.metric): each.lower
-        for each in sl.evaluate(guess, *given, metric=design.metrics, cost=cost, **weight)
-    }
-    parts = sl.evaluate(guess, *given, metric="accuracy", by=cases.X[:, 0] > 0.0, **weight)
+    found: Any = sl.evaluate(guess, *given, metric=design.metrics, cost=cost, **weight)
+    values = {("evaluate", each.metric): each.lower for each in found}
+    parts: Any = sl.evaluate(guess, *given, metric="accuracy", by=cases.X[:, 0] > 0.0, **weight)
     values |= {("by", f"accuracy, {each.subgroup}"): each.lower for each in parts}
     values["by", "gap of accuracy"] = parts.gaps[0].lower
     values["compare", "accuracy"] = sl.compare(guess, np.roll(guess, 1, axis=1), *given, **weight).lower

@@ -70,7 +70,7 @@ def write_page(out: Path, docs: Path) -> pd.DataFrame:
     ]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for name, part in table.groupby("design", sort=False):
-        least = part.loc[part["coverage"].idxmin()]
+        least = part.sort_values("coverage").to_dict("records")[0]
         where = f"{least['coverage']:.3f} ({least['call']} {least['metric']}, {least['assumption']})"
         lines.append(
             f"| {name} | {part['draws'].max()} | {len(part)} | {where} | {part['coverage'].mean():.3f} | "
