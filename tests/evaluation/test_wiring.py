@@ -73,7 +73,8 @@ def test_repeats_are_made(sample):
     once, thrice = (
         sl.compare(rule, other, sample.X, sample.y, n_repeats=number, **options) for number in (1, 3)
     )
-    assert once.lower != thrice.lower
+    # An end alone may be the same, if the first of three is the median.
+    assert (once.lower, once.upper) != (thrice.lower, thrice.upper)
 
 
 def test_a_curve_has_the_level_that_was_asked_for(sample):

@@ -64,11 +64,6 @@ class Basis:
     given: str | None
     reason: str
 
-    @property
-    def propensity(self) -> str:
-        """How the probability of each decision-maker is estimated."""
-        return "auto"
-
 
 def basis_of(diagnosis: dict[str, Any]) -> Basis:
     """Read the verdict: the instrument within strata, else given the features, else nothing.

@@ -168,9 +168,7 @@ class Workbench:
         return part.content.get("missing") or Contender.from_dict(part.content)
 
     def _score(self, assumption: Any) -> ScoredSample:
-        fitting = FittingSettings(
-            **self.settings.keywords, seed=self.settings.seeds["scores"], propensity=self.basis.propensity
-        )
+        fitting = FittingSettings(**self.settings.keywords, seed=self.settings.seeds["scores"])
         return score_sample(self.cases.data, self.classifiers, assumption, fitting=fitting)
 
 

@@ -130,6 +130,8 @@ def evaluate(
     accuracy: between 0... and 0...
     95 % interval: [0..., 0...]; it covers the value, wherever it lies between the ends, with
     probability 0.95.
+    The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
+    the best of a class are pooled.
     Assumption (instrument): cases reach decision-makers as if at random (within strata, if given), and who
     decides does not change the label.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.

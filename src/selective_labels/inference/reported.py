@@ -7,7 +7,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
 from selective_labels.inference.intervals import LARGEST_CORRELATION, Interval, parameter_constants
-from selective_labels.inference.spread import FEWEST, Spread
+from selective_labels.inference.spread import FEWEST, ROUNDING, Spread
 from selective_labels.support.errors import InputError, require_choice
 
 INTERVALS = ("parameter", "set")
@@ -20,8 +20,6 @@ EVERYTHING = (-float("inf"), float("inf"))
 FEWEST_ROWS = 5
 # How often ends that may touch cross, by noise alone, so far that the assumption is said to be contradicted.
 FALSE_CONTRADICTION = 5e-4
-# What sums of doubles may miss by.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)

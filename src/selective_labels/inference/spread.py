@@ -15,6 +15,8 @@ from selective_labels.inference.intervals import few_clusters_factor
 FEWEST = 2.0
 # Kurtosis of normal influences, for which Student's factor with all units is exact.
 NORMAL_KURTOSIS = 3.0
+# What sums of doubles may miss by.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def spread_of(
         lower=lower[0],
         upper=upper[0],
         errors=(lower[1], upper[1]),
-        correlation=float(np.median([_correlation(matrix) for matrix in matrices])),
+        correlation=float(np.median(list(map(_correlation, matrices, values)))),
         n_clusters=n_clusters,
         clustered=clusters is not None,
         n_units=n_units,
@@ -157,6 +159,8 @@ def _common(ends: Sequence[Ends], end: int) -> Counts | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _correlation(matrix: Array) -> float:
-    scale = np.sqrt(matrix[0, 0] * matrix[1, 1])
-    return float(matrix[0, 1] / scale) if scale > 0.0 else 1.0
+def _correlation(matrix: Array, values: Array) -> float:
+    """One, if an end does not vary by more than rounding: then there is nothing to correlate."""
+    if (np.diag(matrix) <= (ROUNDING * np.maximum(np.abs(values), 1.0)) ** 2).any():
+        return 1.0
+    return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))

@@ -155,7 +155,7 @@ def _skewness(columns: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.mean(centred**2, axis=0))
     varies = spread > len(columns) * np.finfo(float).eps * np.abs(columns).max(axis=0, initial=0.0)
     unit = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
-    return np.abs(np.mean(unit**3, axis=0))
+    return np.abs(np.mean(unit * unit * unit, axis=0))  # many times faster than a power of three
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):

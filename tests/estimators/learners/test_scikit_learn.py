@@ -64,6 +64,7 @@ def labeled_accuracy(estimator, X, y):
     return np.mean(estimator.predict(X)[y != -1] == y[y != -1])
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")
 @pytest.mark.parametrize("mode", ["partial", "point"])
 def test_search_over_a_pipeline_routes_the_roles(mode):
     sample = make_sample(300)

@@ -195,10 +195,9 @@ class UCLClassifier(SelectiveClassifier):
         (n_samples,) array of classes
         """
         check_is_fitted(self)
-        rows = read_features(self, X)
         if isinstance(self._scores, ClassifierScore):
-            return self.classes_[self._scores.best(rows)]
-        return self.classes_[self._scores.scores(rows).argmax(axis=1)]
+            return self.classes_[self._scores.best(read_features(self, X))]
+        return self.classes_[self._checked_scores(X).argmax(axis=1)]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
