@@ -150,9 +150,8 @@ def test_the_chosen_model_is_fitted_to_all_rows(nuisance, monkeypatch):
     assert fit.report.losses[fit.report.chosen] == min(fit.report.losses.values())
 
 
-def test_the_few_rows_have_the_outcomes_in_their_shares(fitter, monkeypatch):
-    monkeypatch.setattr(race, "MOST_ROWS", 999)
-    few = race._few_rows(fitter, 0)
+def test_the_few_rows_have_the_outcomes_in_their_shares(fitter):
+    few = race._few_rows(fitter, 0, 999)
     train = fitter.folds[0][0]
     for part, size in ((few.train, 333), (few.quarter, 83)):
         counts = np.bincount(fitter.outcome[train[part]])

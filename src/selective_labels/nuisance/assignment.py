@@ -28,7 +28,7 @@ from selective_labels.support.jobs import Workers
 AUTO, SHARES, MODEL, KNOWN = "auto", "shares", "model", "known"
 PROPENSITIES = (AUTO, SHARES, MODEL)
 # Prior variances of features' coefficients.
-PRIOR_VARIANCES = (0.01, 0.1, 1.0)
+PRIOR_VARIANCES = (0.01, 1.0)
 # Standard errors by which a model must beat the shares. Of 120 samples dealt out by lot (200 and 500 rows),
 # 9 chose a model with one standard error; with so many, 6 of 140.
 MARGIN = 1.645
@@ -37,12 +37,14 @@ MARGIN = 1.645
 SETTLED = 0.05
 # Probabilities below this make inverse weights so large that results say it.
 WORTH_SAYING = 0.02
+# With more rows than these in training, so many tell whether a model beats shares.
+FEW_ROWS = 10_000
 # Fewer rows cannot tell a model from shares.
 FEWEST_ROWS = 100
 # Up to this many strata have effects of their own in models; the shares within strata enter always.
 MOST_CELLS = 64
 # Trees of all arms together, so that many arms do not cost more than models of decision and label.
-MOST_TREES = 1200
+MOST_TREES = 600
 FEWEST_ITERATIONS = 20
 
 
@@ -220,8 +222,8 @@ def fit_assignment(
 
     "auto": a model of the features is used if its loss, on rows held out, is smaller than that of shares
     within strata by more than 1.645 standard errors of the difference; "model": the best model, whether or
-    not; "shares": nothing is fitted. With 25,000 rows or less the folds themselves are compared; with more,
-    models of 20,000 rows, so that where shares win nothing is fitted to all rows.
+    not; "shares": nothing is fitted. With 12,500 rows or less the folds themselves are compared; with more,
+    models of 10,000 rows, so that where shares win nothing is fitted to all rows.
 
     Parameters
     ----------
@@ -243,9 +245,8 @@ def fit_assignment(
     auto = propensity == AUTO
     if auto:
         options = [Candidate(SHARES, "", lambda *sizes: None), *options]
-    whole = min(len(train) for train, _ in folds) <= MOST_ROWS
     choice = choose(
-        fitter, options, workers, seed, fallback=SHARES if auto else None, margin=MARGIN, whole=whole
+        fitter, options, workers, seed, fallback=SHARES if auto else None, margin=MARGIN, few_decide=FEW_ROWS
     )
     report = _report(choice)
     if choice.candidate.family == SHARES:

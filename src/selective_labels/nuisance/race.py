@@ -54,7 +54,7 @@ def choose(
     *,
     fallback: str | None = None,
     margin: float = 0.0,
-    whole: bool = True,
+    few_decide: int | None = None,
 ) -> Choice:
     """Choose among candidates by the log-loss of rows held out.
 
@@ -70,14 +70,15 @@ def choose(
         A family that is taken unless the best one beats it by more than `margin` standard errors. It stays in
         the race as long as it is not clearly behind.
     margin : float
-    whole : bool
-        False: the few rows decide.
+    few_decide : int, optional
+        If there are more training rows than so many, that many decide alone.
     """
     if len(options) == 1:
         return Choice(options[0], {}, {})
     families = {name: list(group) for name, group in groupby(options, key=lambda each: each.family)}
-    few = _few_rows(fitter, seed)
-    tasks = [(_try, fitter, family, few, len(families) > 1) for family in families.values()]
+    whole = few_decide is None or len(fitter.folds[0][0]) <= few_decide
+    few = _few_rows(fitter, seed, MOST_ROWS if whole or few_decide is None else few_decide)
+    tasks = [(_try, fitter, family, few, whole and len(families) > 1) for family in families.values()]
     trials = workers.do(tasks, f"comparing models of {fitter.subject}")
     race = _Race(fitter, dict(zip(families, trials, strict=True)), few.tested)
     race.drop(_behind_on_few_rows(fitter, race.running, few))
@@ -127,16 +128,16 @@ class _Trial:
     models: dict[int, Any]
 
 
-def _few_rows(fitter: Fitter, seed: int) -> _Few:
+def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
     """Stratify by outcome: shuffled, sorted by outcome, every so many-th row."""
     train, test = fitter.folds[0]
-    tested = spaced(test, MOST_ROWS)
-    if len(train) <= MOST_ROWS:
+    tested = spaced(test, most)
+    if len(train) <= most:
         return _Few(slice(None), None, tested, 1.0)
     shuffled = np.random.default_rng(seed).permutation(len(train))
     strata = shuffled[np.argsort(fitter.outcome[train[shuffled]], kind="stable")]
-    few = spaced(strata, MOST_ROWS)
-    return _Few(np.sort(few), np.sort(few[::4]), tested, MOST_ROWS / len(train))
+    few = spaced(strata, most)
+    return _Few(np.sort(few), np.sort(few[::4]), tested, most / len(train))
 
 
 def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> _Trial:
