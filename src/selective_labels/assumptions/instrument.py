@@ -22,8 +22,8 @@ class Instrument(Assumption):
 
     name = "instrument"
     sentence = (
-        "cases reach decision-makers as if at random (within strata, if given), and who decides "
-        "does not change the label."
+        "cases alike in features (and stratum, if given) reach decision-makers as if at random, and who "
+        "decides does not change the label."
     )
     title = "Instrument"
     meaning = (
@@ -95,7 +95,7 @@ def _assigned(given: str, findings: Findings) -> tuple[str, str]:
         return NOT_REFUTED, (
             f"cases are not dealt out at random within strata ({codes}), but decision-makers remain a valid "
             "instrument if everything that drives assignment is among the features; that cannot be checked. "
-            'Use propensity="model".'
+            "Results then rest on a model of who decides, and say so."
         )
     if status == NOT_APPLICABLE:
         return UNCHECKED, (

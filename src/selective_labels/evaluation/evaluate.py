@@ -132,8 +132,8 @@ def evaluate(
     probability 0.95.
     The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
     the best of a class are pooled.
-    Assumption (instrument): cases reach decision-makers as if at random (within strata, if given), and who
-    decides does not change the label.
+    Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
+    random, and who decides does not change the label.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     data = read_data(
