@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 import selective_labels as sl
+from selective_labels.data import read_data
+from selective_labels.evaluation.compare import compare_sample, human_contest, paired_contest
+from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
+from selective_labels.evaluation.subject import read_subject
+from selective_labels.evaluation.thresholds import threshold_curve_of_sample
+from selective_labels.inference.sample import score_sample
+from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import DESIGNS, Cases, Design, classifier
 
 N_POPULATION = 400_000
 POPULATION_SEED = 17
 CUT_OFFS = (0.3, 0.5)
+INSTRUMENT = "instrument"
 # What a row of results says: which call, of what, under which assumption.
 Key = tuple[str, str, str]
 
@@ -21,34 +29,34 @@ def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float,
     """Intervals of one draw, by call, metric and assumption."""
     design = DESIGNS[name]
     cases = design.draw(design.n_samples, np.random.default_rng(seed))
-    fitting = {"nuisance": design.nuisance, "n_jobs": 1, "random_state": int(seed.generate_state(2)[1])}
+    fitting = FittingSettings(design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
         return {key: (each.ci_lower, each.ci_upper) for key, each in _intervals(design, cases, fitting)}
 
 
-def _intervals(design: Design, cases: Cases, fitting: dict[str, Any]) -> Iterator[tuple[Key, Any]]:
+def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterator[tuple[Key, Any]]:
+    """What `evaluate`, `compare` and `threshold_curve` return; rows are scored once for all of them."""
+    data = read_data(cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles)
+    sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
     guess = classifier(cases.X, design.n_classes)
-    given = cases.X, cases.y
-    common = {"decision_maker": cases.decision_maker, **cases.roles, **fitting}
-    cost = _cost(design.n_classes)
-    side = cases.X[:, 0] > 0.0
-    found: Any = sl.evaluate(
-        guess, *given, metric=design.metrics, assumption=list(design.assumptions), cost=cost, **common
-    )
-    for each in found:
+    rule, other = (read_subject(each, sample.data) for each in (guess, np.roll(guess, 1, axis=1)))
+    metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
+    for each in evaluate_sample(sample, rule, metrics):
         yield ("evaluate", each.metric, each.assumption), each
-    parts: Any = sl.evaluate(guess, *given, metric="accuracy", by=side, **common)
+    accuracy = metrics[:1]
+    parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
     for each in parts:
-        yield ("by", f"accuracy, {each.subgroup}", "instrument"), each
-    yield ("by", "gap of accuracy", "instrument"), parts.gaps[0]
-    other = np.roll(guess, 1, axis=1)
-    yield ("compare", "accuracy", "instrument"), sl.compare(guess, other, *given, **common)
-    yield ("compare", "human", "instrument"), sl.compare(guess, "human", *given, **common)
-    curve = sl.threshold_curve(guess, *given, thresholds=CUT_OFFS, **common)
+        yield ("by", f"accuracy, {each.subgroup}", INSTRUMENT), each
+    yield ("by", "gap of accuracy", INSTRUMENT), parts.gaps[0]
+    contests = {"accuracy": paired_contest(rule, other, accuracy[0]), "human": human_contest(sample, rule)}
+    for name, contest in contests.items():
+        yield ("compare", name, INSTRUMENT), compare_sample(sample, contest, INSTRUMENT)
+    last = design.n_classes - 1
+    curve = threshold_curve_of_sample(sample, guess[:, last], last, INSTRUMENT, CUT_OFFS)
     for metric, points in curve.evaluations.items():
         for cut, each in zip(CUT_OFFS, points, strict=True):
-            yield ("threshold", f"{metric} at {cut}", "instrument"), each
+            yield ("threshold", f"{metric} at {cut}", INSTRUMENT), each
 
 
 @cache
