@@ -1,7 +1,7 @@
 """What the data say about class probabilities, at the training rows and at new ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from selective_labels.data.columns import read_assignment
 from selective_labels.diagnostics import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.settings import FittingSettings
@@ -154,6 +155,8 @@ def identify(
     """
     n_classes = len(data.classes)
     point = mode == "point"
+    if not point:  # a maximum over decision-makers needs no probabilities of them
+        fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
     slope, probabilities = None, None
     if point:
