@@ -28,7 +28,7 @@ from selective_labels.support.jobs import Workers
 AUTO, SHARES, MODEL, KNOWN = "auto", "shares", "model", "known"
 PROPENSITIES = (AUTO, SHARES, MODEL)
 # Prior variances of features' coefficients.
-PRIOR_VARIANCES = (0.01, 1.0)
+PRIOR_VARIANCES = (0.01, 0.1, 1.0)
 # Standard errors by which a model must beat the shares. Of 120 samples dealt out by lot (200 and 500 rows),
 # 9 chose a model with one standard error; with so many, 6 of 140.
 MARGIN = 1.645
