@@ -16,7 +16,7 @@ from benchmarks.floor import make_table, some_probabilities
 
 WORKS = ("fit", "evaluate", "diagnose", "predict_bounds")
 # Rows, decision-makers, classes.
-BY_ROWS = ((100_000, 1000, 3), (300_000, 1000, 3), (1_000_000, 1000, 3))
+BY_ROWS = ((100_000, 1000, 3), (1_000_000, 1000, 3))
 BY_DECISION_MAKERS = ((100_000, 10, 3), (100_000, 100, 3), (100_000, 1000, 3))
 BY_CLASSES = ((100_000, 100, 2), (100_000, 100, 3), (100_000, 100, 6))
 SIZES = tuple(dict.fromkeys((*BY_DECISION_MAKERS, *BY_CLASSES, *BY_ROWS)))
