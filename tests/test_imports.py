@@ -88,6 +88,14 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.cli.interrupts",  # after Ctrl-C, a run says how to resume
     f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds
     f"{PACKAGE}.saving.atomic",  # results and page appear whole or not at all
+    # In the coverage study, one scored sample serves every call of a draw: a fifth of the cost.
+    f"{PACKAGE}.data",
+    f"{PACKAGE}.evaluation.compare",
+    f"{PACKAGE}.evaluation.evaluate",
+    f"{PACKAGE}.evaluation.subject",
+    f"{PACKAGE}.evaluation.thresholds",
+    f"{PACKAGE}.inference.sample",
+    f"{PACKAGE}.nuisance.settings",
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
 
