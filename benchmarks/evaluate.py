@@ -18,7 +18,6 @@ METRICS = [
     "fpr",
     "ppv",
     "f1",
-    "balanced_accuracy",
     "auc",
     "log_loss",
     "brier",
