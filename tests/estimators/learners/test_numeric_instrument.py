@@ -23,11 +23,11 @@ def drawn():
 
 
 def test_the_slack_is_that_of_the_population(drawn):
-    """Nominal ids gave .41 here. In 12 samples: mean .184, standard deviation .004; the population's: .161."""
+    """As names: .50. In 12 samples: mean .177, standard deviation .021; the population's: .161."""
     new = designs.draw(2000, designs.confounded_leniency, 1)
     slack = 1.0 - fitted(drawn).predict_bounds(new.X).lower.sum(axis=1).mean()
     best = 1.0 - designs.population_lower(new.X, designs.confounded_leniency, 2.0).sum(axis=1).mean()
-    assert best - 0.02 < slack < best + 0.045
+    assert best - 0.09 < slack < best + 0.12  # five standard deviations from the mean
 
 
 def test_an_increasing_map_changes_little_and_a_shift_or_scale_nothing(drawn):
@@ -80,3 +80,14 @@ def test_many_numbers_as_names_are_warned_of():
     drawn = designs.draw(600, designs.confounded_leniency, 0)
     with pytest.warns(DiagnosticWarning, match="SL304 .* 600 different numbers, .* instrument='numeric'"):
         fitted(drawn, instrument="leniency")
+
+
+def test_values_that_cases_hardly_have_are_not_used():
+    """z follows x_1 closely: for a small x_1, large z are for the model to make up."""
+    drawn = designs.draw(3000, designs.confounded_leniency, 0, follows=40.0)
+    X = np.tile([[0.0, -2.0, 0.0]], (1, 1))
+    identified = fitted(drawn)._identified
+    leniency = 1.0 - np.mean([fold.joint(X)[:, 0, 0] for fold in identified.joint.folds], axis=0)
+    seen = identified.bounds(X).lower.sum()
+    assert identified.joint.report.assignment.depends_on_features
+    assert seen < leniency.max() - 0.2
