@@ -111,6 +111,9 @@ class UCLClassifier(SelectiveClassifier):
     shrinkage_ : float
         Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
         the instrument is too weak to improve on that answer, which is then what point mode returns.
+    one_step_ : (n_classes,) array or None
+        Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
+        class probabilities; None where the instrument is too weak for it, or nothing was estimated.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class UCLClassifier(SelectiveClassifier):
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
             self.shrinkage_ = self._identified.slope.shrinkage
+            self.one_step_ = self._identified.slope.step
         weight = data.weights
         costs, gains = self._identified.costs_and_gains(rows.known)
         problem = CostSensitiveProblem(data.features, costs, gains, weight, data.categorical)
