@@ -14,8 +14,10 @@ from selective_labels.nuisance.slopes import (
     choose_shrinkage,
     held_out_slopes,
     moment_losses,
+    one_step,
     point_estimate,
     slope_moments,
+    stepped,
 )
 
 
@@ -190,3 +192,24 @@ def test_moments_of_training_rows_are_those_of_the_model_that_has_not_seen_them(
         assert_allclose(found.covariance[row], expected.covariance[0])
         assert_allclose(found.selected[row], expected.selected[0])
         assert_allclose(found.strength[row], expected.strength[0])
+
+
+def test_one_step_makes_the_moment_of_the_ratio_hold():
+    generator = np.random.default_rng(0)
+    z, weight = generator.normal(size=2000), generator.exponential(size=2000)
+    seen = generator.random(2000) < 0.5 + 0.2 * np.tanh(z)
+    labeled = np.column_stack([0.7 * seen, 0.3 * seen]) - [0.35, 0.15]
+    own = OwnInstrument(z, labeled)
+    plug_in = np.column_stack([np.full(2000, 0.6), np.full(2000, 0.4)])
+    step = one_step(plug_in, own, weight)
+    assert_allclose(step, [0.1, -0.1])
+    missing = labeled - stepped(plug_in, step) * labeled.sum(axis=1, keepdims=True)
+    assert_allclose((weight * z) @ missing, 0.0, atol=1e-9)
+
+
+def test_a_weak_number_takes_no_step():
+    generator = np.random.default_rng(0)
+    own = OwnInstrument(generator.normal(size=500), generator.normal(size=(500, 2)))
+    plug_in = np.full((500, 2), 0.5)
+    assert one_step(plug_in, own) is None
+    assert_allclose(stepped(plug_in, None), plug_in)

@@ -2,8 +2,18 @@
 
 from selective_labels.data.classes import class_code
 from selective_labels.data.columns import as_series
+from selective_labels.data.instruments import with_instrument
 from selective_labels.data.reading import read_data, read_labels
 from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.data.selective_labels import SelectiveLabels
 
-__all__ = ["HOLE", "ROLES", "SelectiveLabels", "as_series", "class_code", "read_data", "read_labels"]
+__all__ = [
+    "HOLE",
+    "ROLES",
+    "SelectiveLabels",
+    "as_series",
+    "class_code",
+    "read_data",
+    "read_labels",
+    "with_instrument",
+]

@@ -59,6 +59,8 @@ class SelectiveLabels:
         Labels that were given where the decision is 0, and not read.
     decision_given, decision_makers_given : bool
         Whether decisions, and who took them, are known; else holes say what was seen, and nobody decided.
+    numeric : bool
+        Whether decision-makers are values of a number, among which models are smooth.
     """
 
     X: Any
@@ -81,6 +83,7 @@ class SelectiveLabels:
     names: Mapping[str, str] = field(default_factory=dict)
     decision_given: bool = False
     decision_makers_given: bool = True
+    numeric: bool = False
     # Weights as given: those of a part of the rows are normalised anew, to the last bit as if given alone.
     given_weight: np.ndarray | None = None
     # False for rows of another table, whose codes may have gaps: see `compact`.

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.data import read_data
+from selective_labels.data import read_data, with_instrument
+from selective_labels.data.instruments import LENIENCY
 from selective_labels.diagnostics import (
     balance,
     classifier,
@@ -71,6 +72,7 @@ def diagnose(
     groups: Any = None,
     strata: Any = None,
     assignment: Any = None,
+    instrument: str = "leniency",
     nuisance: Any = "logistic",
     cv: Any = 5,
     level: float = 0.05,
@@ -100,6 +102,9 @@ def diagnose(
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional
         Known probabilities of decision-makers.
+    instrument : "leniency" or "numeric"
+        "numeric": `decision_maker` is a number that means something, not an id; checks compare the rows at
+        twenty of its quantiles, each row at the nearest, and models are smooth in it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`; the default model is the fast one.
     level : float
@@ -137,6 +142,8 @@ def diagnose(
     )
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
+    if instrument != LENIENCY:  # of ids that look like measurements SL304 tells
+        data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))

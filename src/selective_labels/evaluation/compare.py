@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code, read_data
+from selective_labels.data import class_code, read_data, with_instrument
 from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
@@ -48,6 +48,7 @@ def compare(
     pos_label: Any = None,
     cost: ArrayLike | None = None,
     label_range: Any = NO_RANGE,
+    instrument: str = "leniency",
     nuisance: Any = None,
     propensity: str = "auto",
     cv: Any = 5,
@@ -75,7 +76,7 @@ def compare(
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     interval, confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
-    pos_label, cost, label_range, nuisance, propensity, cv, n_repeats, n_jobs, random_state
+    pos_label, cost, label_range, instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
         As in `evaluate`. Against "human", `pos_label` (default: the last class) is the failure.
 
     Returns
@@ -122,6 +123,7 @@ def compare(
         random_state=random_state,
         propensity=propensity,
     )
+    data = with_instrument(data, instrument, nuisance=nuisance)
     sample = score_sample(data, [a, b], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")

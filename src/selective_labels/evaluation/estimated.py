@@ -71,5 +71,6 @@ def _sample(
         bounded_share=sample.bounded[assumption],
         sharpness_lost=sample.lost[assumption],
         refusal=sample.refused.get(assumption),
+        numeric=data.numeric,
         assignment=sample.assignment if named(assumption).needs_decision_makers else "",
     )

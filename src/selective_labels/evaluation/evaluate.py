@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import as_series, read_data
+from selective_labels.data import as_series, read_data, with_instrument
 from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
@@ -42,6 +42,7 @@ def evaluate(
     pos_label: Any = None,
     cost: ArrayLike | None = None,
     label_range: Any = NO_RANGE,
+    instrument: str = "leniency",
     nuisance: Any = None,
     propensity: str = "auto",
     cv: Any = 5,
@@ -106,6 +107,9 @@ def evaluate(
     label_range : pair (lowest, highest)
         What is known of P(label = k | features, hidden features): numbers, arrays per class, or callables of
         the coded features. Bounds lie within it; values under point assumptions do not use it.
+    instrument : "leniency" or "numeric"
+        "numeric": `decision_maker` is a number that means something (a distance, a time, a rate), not an id;
+        twenty of its quantiles stand for it, each row at the nearest, and models are smooth in it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`.
     propensity : "auto", "shares" or "model"
@@ -154,6 +158,7 @@ def evaluate(
         random_state=random_state,
         propensity=propensity,
     )
+    data = with_instrument(data, instrument, nuisance=nuisance)
     sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)

@@ -46,6 +46,8 @@ class Sample:
         because decision-makers who cannot be told from the best are pooled.
     refusal : str or None
         What a check found that speaks against the use of the assumption here, with its code.
+    numeric : bool
+        Whether decision-makers are values of a number (``instrument="numeric"``).
     """
 
     n: int
@@ -59,6 +61,7 @@ class Sample:
     bounded_share: float = 0.0
     sharpness_lost: float = 0.0
     refusal: str | None = None
+    numeric: bool = False
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code, read_data
+from selective_labels.data import class_code, read_data, with_instrument
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -96,6 +96,7 @@ def threshold_curve(
     assignment: Any = None,
     cluster: str | None = None,
     label_range: Any = NO_RANGE,
+    instrument: str = "leniency",
     nuisance: Any = None,
     propensity: str = "auto",
     cv: Any = 5,
@@ -126,7 +127,7 @@ def threshold_curve(
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
         As in `evaluate`.
-    nuisance, propensity, cv, n_repeats, n_jobs, random_state
+    instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
         As in `evaluate`.
 
     Returns
@@ -162,6 +163,7 @@ def threshold_curve(
         random_state=random_state,
         propensity=propensity,
     )
+    data = with_instrument(data, instrument, nuisance=nuisance)
     sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     metrics = [metric] if isinstance(metric, str) else list(metric)
     if len(sample.assumptions) != 1:

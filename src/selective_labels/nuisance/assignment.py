@@ -167,6 +167,10 @@ class ArmFitter(Fitter):
         n_given = 1 if self.pooled else self.n_cells
         return Problem(rows, cells, self.arm_of(fold, rows), n_given, self.arms[fold].n_arms)
 
+    def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
+        """Make an unfitted model: arms are what happens here, and strata are names."""
+        return candidate.factory(n_given, n_outcomes)
+
     def fit_all(
         self,
         options: Sequence[Candidate],

@@ -171,6 +171,7 @@ def cross_fit(
         skipped=skipped,
         calibration_error=calibration,
         assignment=_assignment_report(data, assignment),
+        numeric=data.numeric,
     )
     held_out = np.empty(len(outcome), dtype=int)
     for number, (_, test) in enumerate(folds):

@@ -9,6 +9,7 @@ import numpy as np
 from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import ConstantJoint
 from selective_labels.models.logistic import ROUGH, TOLERANCE, PooledLogistic, fit_path
+from selective_labels.models.smooth import SmoothJoint
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold, halves
 from selective_labels.nuisance.selection import Candidate, JointModel, calibration_error, log_losses
@@ -56,12 +57,19 @@ class Fitter:
         outcomes = np.unique(outcome)
         if len(outcomes) == 1:
             return [ConstantJoint(n_given, n_outcomes, outcomes[0])] * len(options)
-        models = [option.factory(n_given, n_outcomes) for option in options]
+        models = [self.model(option, n_given, n_outcomes) for option in options]
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
         known = self.data.features[rows], given, outcome, weight
         if isinstance(models[0], PooledLogistic):
             return fit_path(models, *known, tolerance=ROUGH if roughly else TOLERANCE)
         return [model.fit(*known) for model in models]
+
+    def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
+        """Make an unfitted model; one of a numeric instrument is smooth in it."""
+        if not self.data.numeric:
+            return candidate.factory(n_given, n_outcomes)
+        inner = candidate.factory(1, n_outcomes)
+        return SmoothJoint(inner, self.data.decision_makers, self.data.categorical)
 
     def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
         """Give the outcome of every training row (that `within` picks), by its arm."""

@@ -1,6 +1,6 @@
 """From cross-fitted joint probabilities to bounds, row by row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,8 @@ import numpy as np
 from selective_labels.identification.bounds import Bounds, as_label_range, raw_bounds, repair
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.propensity import new_propensity
+from selective_labels.nuisance.score_formulas import OVERLAP
 
 # The mean noise of held-out predictions is taken over this many rows: all folds' models must predict them.
 NOISE_ROWS = 512
@@ -54,7 +56,8 @@ def _averaged(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
     for rows in fit.chunks(np.arange(len(X)), n_outcomes):
         # Stacked with outcomes before rows, as models hold them: what follows is then several times faster.
         by_fold = np.stack([np.swapaxes(fold.joint(X[rows]), 1, 2) for fold in fit.folds]).swapaxes(2, 3)
-        yield rows, by_fold.mean(axis=0), jackknife_noise(by_fold)
+        noise = jackknife_noise(by_fold)
+        yield rows, _within_overlap(fit, range(len(fit.folds)), X[rows], by_fold.mean(axis=0)), noise
 
 
 def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
@@ -63,7 +66,20 @@ def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
     noise = np.concatenate([each for _, _, each in _averaged(fit, X[sample], n_outcomes)]).mean()
     for number, fold in enumerate(fit.folds):
         for rows in fit.chunks(np.flatnonzero(fit.held_out == number), n_outcomes):
-            yield rows, fold.joint(X[rows]), np.full(len(rows), noise)
+            joint = _within_overlap(fit, [number], X[rows], fold.joint(X[rows]))
+            yield rows, joint, np.full(len(rows), noise)
+
+
+def _within_overlap(fit: CrossFit, folds: Iterable[int], X: np.ndarray, joint: np.ndarray) -> np.ndarray:
+    """Leave out values of a number that cases like these hardly have: a smooth model would say something.
+
+    The most probable value stands for them, which changes no maximum.
+    """
+    if not (fit.report.numeric and fit.assignment.models):
+        return joint
+    chances = np.mean([new_propensity(fit, fold, X) for fold in folds], axis=0)
+    usual = joint[chances.argmax(axis=1), np.arange(len(X))]
+    return np.where((chances.T >= OVERLAP)[:, :, None], joint, usual)
 
 
 def _rows_of(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -68,6 +68,8 @@ class NuisanceReport:
         Whether decision-makers were put into bands of leniency.
     assignment : AssignmentReport or None
         How the probabilities of arms were found, and how small they get.
+    numeric : bool
+        Whether arms are values of a number, in which the model is smooth.
     """
 
     chosen: str
@@ -78,6 +80,7 @@ class NuisanceReport:
     skipped: dict[str, str] = field(default_factory=dict)
     calibration_error: float = float("nan")
     assignment: Any = None
+    numeric: bool = False
 
 
 def candidates(

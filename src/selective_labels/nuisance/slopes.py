@@ -20,16 +20,18 @@ from selective_labels.nuisance.score_formulas import average_over_arms
 SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 # One-sided critical value, at 5 %, of the test whether the slope improves on the labeled cases' answer.
 CRITICAL = 1.645
+# Standard errors of its mean that the strength of a number must have for one more step to be safe.
+STRONG = 5.0
 
 
 @dataclass(frozen=True)
 class OwnInstrument:
-    """Leniency and outcome of each row beside their means, by the model that has not seen it.
+    """Instrument and outcome of each row beside their means, by the model that has not seen it.
 
     Attributes
     ----------
     deviation : (n_samples,) array
-        Leniency of the row's decision-maker minus its mean over decision-makers.
+        Leniency (or number) of the row's decision-maker minus its mean over decision-makers.
     labeled : (n_samples, n_classes) array
         1{D = 1, Y = k} minus its mean over decision-makers.
     """
@@ -97,7 +99,8 @@ def held_out_slopes(
             chances = propensity(here)
             moments = _moments(fit, fold, pair, codes, chances)
             covariance[here], selected[here] = moments.covariance, moments.selected
-            own = _own(fold.lookup, data, here, np.mean(pair, axis=0), chances)
+            numbers = None if codes is None else _arm_codes(fit, fold, codes)
+            own = _own(fold.lookup, data, here, np.mean(pair, axis=0), chances, numbers)
             deviation[here], labeled[here] = own.deviation, own.labeled
     return Moments(covariance, covariance.sum(axis=1), selected), OwnInstrument(deviation, labeled)
 
@@ -165,21 +168,70 @@ def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
     return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
 
 
+def one_step(
+    probabilities: np.ndarray, own: OwnInstrument, sample_weight: np.ndarray | None = None
+) -> np.ndarray | None:
+    """What the one-step estimator of the paper's ratio adds to each class probability, (n_classes,).
+
+    c_k = Σ_i f_i (D Y_k - m_k - η_k (D - m_D))_i / Σ_i f_i (D - m_D)_i,   f = z minus its mean given x
+
+    After it the moment E[f (D Y_k - m_k - η_k (D - m_D))] = 0, which is the ratio of the paper times its
+    denominator, holds in the sample; errors of the plug-in η (ridge pulls it to the labeled cases' answer)
+    then matter in products only. None where the denominator is within five standard errors of zero.
+
+    Parameters
+    ----------
+    probabilities : (n_samples, n_classes) array
+        Held-out plug-in estimates η.
+    own : OwnInstrument
+        Of a number.
+    sample_weight : (n_samples,) array, optional
+
+    Examples
+    --------
+    >>> own = OwnInstrument(np.tile([1.0, -1.0], 50), np.tile([[0.3, 0.1], [-0.3, -0.1]], (50, 1)))
+    >>> one_step(np.full((100, 2), 0.5), own)
+    array([ 0.25, -0.25])
+    """
+    weight = np.ones(len(probabilities)) if sample_weight is None else sample_weight
+    decided = own.labeled.sum(axis=1)
+    strength = weight * own.deviation * decided
+    if abs(strength.mean()) < STRONG * strength.std() / np.sqrt(len(strength)):
+        return None
+    missing = own.labeled - probabilities * decided[:, None]
+    return np.asarray((weight * own.deviation) @ missing / strength.sum())
+
+
+def stepped(probabilities: np.ndarray, step: np.ndarray | None) -> np.ndarray:
+    """Class probabilities after the step, on the simplex."""
+    return probabilities if step is None else project_to_simplex(probabilities + step)
+
+
 def _moments(
     fit: CrossFit, fold: FoldModel, pair: list[np.ndarray], codes: np.ndarray | None, chances: np.ndarray
 ) -> Moments:
     if codes is None:
         return two_fold_moments(pair[0], pair[-1], chances.T)
+    return numeric_moments(_arm_codes(fit, fold, codes), np.mean(pair, axis=0), chances.T)
+
+
+def _arm_codes(fit: CrossFit, fold: FoldModel, codes: np.ndarray) -> np.ndarray:
+    """Numbers of arms: means over their decision-makers."""
     counts = np.bincount(fold.lookup, minlength=fit.n_arms)
-    arm_codes = np.bincount(fold.lookup, codes, fit.n_arms) / np.maximum(counts, 1)
-    return numeric_moments(arm_codes, np.mean(pair, axis=0), chances.T)
+    return np.bincount(fold.lookup, codes, fit.n_arms) / np.maximum(counts, 1)
 
 
 def _own(
-    lookup: np.ndarray, data: SelectiveLabels, rows: np.ndarray, joint: np.ndarray, chances: np.ndarray
+    lookup: np.ndarray,
+    data: SelectiveLabels,
+    rows: np.ndarray,
+    joint: np.ndarray,
+    chances: np.ndarray,
+    numbers: np.ndarray | None,
 ) -> OwnInstrument:
     leniency = 1.0 - joint[:, :, 0]
+    values = leniency if numbers is None else np.broadcast_to(numbers[:, None], leniency.shape)
     own = lookup[data.decision_maker_codes[rows]]
-    deviation = leniency[own, np.arange(len(rows))] - np.sum(chances.T * leniency, axis=0)
+    deviation = values[own, np.arange(len(rows))] - np.sum(chances.T * values, axis=0)
     seen = data.y[rows, None] == np.arange(len(data.classes))
     return OwnInstrument(deviation, seen - average_over_arms(joint, chances))

@@ -18,8 +18,10 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.nuisance.slopes import (
     choose_shrinkage,
     held_out_slopes,
+    one_step,
     point_estimate,
     slope_moments,
+    stepped,
 )
 
 NO_RANGE = (0.0, 1.0)
@@ -29,12 +31,14 @@ NO_RANGE = (0.0, 1.0)
 class Slope:
     """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage.
 
-    `assignment` gives known probabilities of decision-makers at new rows, from features as users give them.
+    `assignment` gives known probabilities of decision-makers at new rows, from features as users give them;
+    `step` is what the one-step estimator of the ratio of a number adds to the class probabilities.
     """
 
     codes: np.ndarray | None
     shrinkage: float
     assignment: Callable[[Any], np.ndarray] | None = None
+    step: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Identified:
             features = given.X if isinstance(given, SelectiveLabels) else given
             known = read_assignment(self.slope.assignment, features, len(X), n_makers)
         moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes, known)
-        return point_estimate(moments, self.slope.shrinkage)
+        return stepped(point_estimate(moments, self.slope.shrinkage), self.slope.step)
 
     def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cost of predicting each class, and what each class is worth, both (n_samples, n_classes).
@@ -163,13 +167,17 @@ def identify(
         by_leniency = instrument == "leniency"
         codes = None if by_leniency else data.decision_makers.astype(float)
         moments, own = held_out_slopes(joint, data, codes)
-        shrinkage = 0.0
+        shrinkage, step = 0.0, None
         if joint.in_halves and not data.decision.all():
             warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=5)
-        if by_leniency and joint.report.chosen != "injected":  # what is given has no noise to shrink
+        injected = joint.report.chosen == "injected"  # what is given has no noise to shrink, nor an error
+        if by_leniency and not injected:
             shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
-        slope = Slope(codes, shrinkage, assignment)
         probabilities = point_estimate(moments, shrinkage)
+        if not (by_leniency or injected):
+            step = one_step(probabilities, own, data.sample_weight)
+        probabilities = stepped(probabilities, step)
+        slope = Slope(codes, shrinkage, assignment, step)
     bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
     identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
     return identified, TrainingRows(bounds, crossed, probabilities)

@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels.assumptions import Instrument
-from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.data import HOLE, SelectiveLabels, with_instrument
+from selective_labels.data.instruments import INSTRUMENTS, NUMERIC, at_values
 from selective_labels.estimators.base import (
     SelectiveClassifier,
     check_cost,
@@ -72,7 +73,10 @@ class UCLClassifier(SelectiveClassifier):
         Model of decision and label given features and decision-maker. None compares the three by held-out
         log-loss. A callable X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
     instrument : "leniency" or "numeric"
-        Point mode: slope on leniency (nominal ids), or the paper's covariance ratio with numeric ids.
+        "numeric": `decision_maker` is a number that means something (a distance, a time, a rate). Twenty
+        quantiles stand for it, models are smooth in it, bounds are maxima over the quantiles, and point mode
+        takes the paper's covariance ratio. "leniency": ids are names, and point mode takes the slope on
+        leniency.
     label_range : pair
         Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
     cost : (n_classes, n_classes) array, "balanced" or None
@@ -107,6 +111,9 @@ class UCLClassifier(SelectiveClassifier):
     shrinkage_ : float
         Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
         the instrument is too weak to improve on that answer, which is then what point mode returns.
+    one_step_ : (n_classes,) array or None
+        Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
+        class probabilities; None where the instrument is too weak for it, or nothing was estimated.
 
     Examples
     --------
@@ -146,6 +153,7 @@ class UCLClassifier(SelectiveClassifier):
 
     def _learn(self, data: SelectiveLabels) -> None:
         surrogate = self._check_parameters(data)
+        data = with_instrument(data, self.instrument, nuisance=self.nuisance)
         seeds = draw_seeds(self.random_state, 2)
         self.decision_makers_ = data.decision_makers
         balanced = isinstance(self.cost, str)  # the one word that is allowed
@@ -166,6 +174,7 @@ class UCLClassifier(SelectiveClassifier):
         self.nuisance_report_ = self._identified.joint.report
         if self._identified.slope is not None:
             self.shrinkage_ = self._identified.slope.shrinkage
+            self.one_step_ = self._identified.slope.step
         weight = data.weights
         costs, gains = self._identified.costs_and_gains(rows.known)
         problem = CostSensitiveProblem(data.features, costs, gains, weight, data.categorical)
@@ -246,7 +255,7 @@ class UCLClassifier(SelectiveClassifier):
     def _check_parameters(self, data: SelectiveLabels) -> str:
         """Refuse what does not fit together; return the surrogate to use."""
         require_choice("mode", self.mode, ("partial", "point"))
-        require_choice("instrument", self.instrument, ("leniency", "numeric"))
+        require_choice("instrument", self.instrument, INSTRUMENTS)
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
@@ -258,14 +267,6 @@ class UCLClassifier(SelectiveClassifier):
                 "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
                 UserWarning,
                 stacklevel=4,
-            )
-        if (
-            self.mode == "point"
-            and self.instrument == "numeric"
-            and data.decision_makers.dtype.kind not in "iufb"
-        ):
-            raise InputError(
-                "instrument='numeric' needs a decision_maker of numbers; use 'leniency' for names."
             )
         return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
 
@@ -289,6 +290,8 @@ class UCLClassifier(SelectiveClassifier):
 
 def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
     """Mean envelope score of the chosen classes, by the classifier's own nuisance model."""
+    if classifier.instrument == NUMERIC:
+        data = at_values(data, classifier.decision_makers_)
     coded = data.coded_like(classifier.classes_, classifier.decision_makers_)
     known = np.flatnonzero(coded.decision_maker_codes >= 0)
     if not len(known):
