@@ -85,7 +85,8 @@ def spread_of(
     (0.5, 1.0, 4, (4.0, 4.0))
     """
     codes = np.arange(len(rows)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    n_clusters, n_all = len(np.unique(codes[rows])), int(codes.max()) + 1
+    n_all = int(codes.max()) + 1
+    n_clusters = int(np.count_nonzero(np.bincount(codes[rows], minlength=n_all)))
     values = np.array([[end.value for end in pair] for pair in ends])
     n_units = kish_number(rows * (np.ones(len(rows)) if weights is None else weights), codes)
     if n_clusters < FEWEST:
