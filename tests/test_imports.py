@@ -36,7 +36,17 @@ KNOWS = {
         "nuisance",
         "support",
     },
-    "evaluation": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
+    # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
+    "policies": {"data", "identification", "inference", "support"},
+    "evaluation": {
+        "assumptions",
+        "data",
+        "identification",
+        "inference",
+        "nuisance",
+        "policies",
+        "support",
+    },
     "literature": {
         "assumptions",
         "data",

@@ -17,6 +17,7 @@ PUBLIC = {
     "compare",
     "diagnose",
     "evaluate",
+    "policy_curve",
     "quintile_contraction",
     "sensitivity_curve",
     "threshold_curve",

@@ -3,6 +3,9 @@
 from selective_labels.evaluation.compare import compare
 from selective_labels.evaluation.evaluate import evaluate
 from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
+from selective_labels.evaluation.policies import Policy
+from selective_labels.evaluation.policy_curve import policy_curve
+from selective_labels.evaluation.policy_results import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scorer import lower_bound_scorer
 from selective_labels.evaluation.thresholds import threshold_curve
@@ -12,11 +15,14 @@ __all__ = [
     "Evaluation",
     "Evaluations",
     "Metric",
+    "Policy",
+    "PolicyCurve",
     "calibration_bins",
     "compare",
     "conditional_rate",
     "evaluate",
     "lower_bound_scorer",
+    "policy_curve",
     "policy_value",
     "threshold_curve",
 ]

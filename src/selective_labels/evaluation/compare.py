@@ -12,20 +12,20 @@ from selective_labels.data import class_code, read_data, with_instrument
 from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.policies import Policy, read_course, risk_of
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Ends, Evidence, outer_difference
-from selective_labels.inference.estimates import Estimate, mean_estimate
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.policies.courses import Course
+from selective_labels.policies.policy_value import PolicyValue
+from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
 
 HUMAN = "human"
-FAILURES = "failures"
-# Share of cases on either side of the cut-off that tell how risky the marginal case is.
-NEAR_CUT_OFF = 0.05
 
 
 def compare(
@@ -65,14 +65,16 @@ def compare(
 
     Parameters
     ----------
-    a : fitted classifier, array of predictions, or class label
+    a : fitted classifier, array of predictions, class label, or Policy
         As in :func:`selective_labels.evaluation.evaluate.evaluate`; a class label is the constant classifier.
+        A :class:`selective_labels.Policy` accepts by a score, alone or together with the human.
     b : the same, or "human"
         "human": the decisions taken, see Notes.
     X, y, decision_maker, decision
         As in `evaluate`.
     metric : str or metric object, optional
-        Default: "accuracy". Leave it out against "human".
+        Default: "accuracy". Leave it out against "human". Of policies: "failures" (default), "failure_rate",
+        "avoided", "good_lost", "acceptance", and with `cost` "cost" (then the default) or "profit".
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     interval, confidence_level, sample_weight, groups, strata, assignment, cluster
         As in `evaluate`.
@@ -94,6 +96,10 @@ def compare(
     The risk is `a`'s score of the failure (a hard prediction is a score of 0 or 1; equal scores are accepted
     with equal chance). The share accepted, and so the cut-off, is estimated; the standard error knows it.
     "a" is better if it has fewer failures among as many accepted.
+
+    Policies are compared as they are, each at its own acceptance. Their difference is sharp: where both leave
+    a case to the same, or do the same with it, it cancels. Does a score help the human?
+    ``compare(Policy(score, with_human="both"), "human", data, cost=...)``.
 
     Examples
     --------
@@ -124,11 +130,15 @@ def compare(
         propensity=propensity,
     )
     data = with_instrument(data, instrument, nuisance=nuisance)
-    sample = score_sample(data, [a, b], assumption, cluster, fitting, label_range)
+    policies = isinstance(a, Policy) or isinstance(b, Policy)
+    judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]
+    sample = score_sample(data, judged, assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")
-    first = read_subject(a, sample.data, "a")
-    if isinstance(b, str) and b == HUMAN:
+    first = None if policies else read_subject(a, sample.data, "a")
+    if first is None:
+        contest = _read_policies(sample, a, b, metric, pos_label, cost)
+    elif isinstance(b, str) and b == HUMAN:
         if metric is not None:
             raise InputError(
                 "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
@@ -195,49 +205,41 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
     data = sample.data
     failure = class_code(pos_label, data.classes)
-    accepted = data.decision.astype(float)
-    failed = (data.y == failure).astype(float)
-    risk = _risk(subject, failure)
-
-    def ends(evidence: Evidence, weights: Array) -> Ends:
-        policy, near = accept_lowest(risk, float(np.average(accepted, weights=weights)), weights)
-        low, high = evidence.bounds.lower[:, failure], evidence.bounds.upper[:, failure]
-        pair = []
-        for chance, marginal in ((0.0, low), (1.0, high)):
-            score = evidence.lower[:, failure] + chance * evidence.slack
-            # Accepting one share more adds the risk of the marginal case.
-            at_cut_off = np.average(marginal, weights=near)
-            direct = mean_estimate(policy * score - failed, weights)
-            shift = mean_estimate(accepted - policy, weights)
-            pair.append(Estimate(direct.value, direct.influence + at_cut_off * shift.influence))
-        return pair[0], pair[1]
-
-    share = float(np.average(accepted, weights=sample.weights))
-    policy, _ = accept_lowest(risk, share, sample.weights)
-    return Contest(FAILURES, ends, (-1.0, 1.0), False, True, np.abs(policy - accepted))
+    ones, zeros = np.ones(len(data)), np.zeros(len(data))
+    course = Course((ones, zeros), (zeros, zeros), risk_of(subject, failure))
+    stake = read_stakes([FAILURES], data.classes, failure, None)[0]
+    return policy_contest(sample, course, Course.human(len(data)), stake)
 
 
-def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Array]:
-    """Accept the cases of lowest risk, up to a share of the weight.
+def _read_policies(
+    sample: ScoredSample, a: Any, b: Any, metric: Any, pos_label: Any, cost: ArrayLike | None
+) -> Contest:
+    """Set what the user gave as policies, or "human", against each other."""
+    data = sample.data
+    failure = class_code(pos_label, data.classes)
+    courses = []
+    for given, name in ((a, "a"), (b, "b")):
+        if isinstance(given, Policy):
+            courses.append(read_course(given, data, failure, name))
+        elif isinstance(given, str) and given == HUMAN:
+            courses.append(Course.human(len(data)))
+        else:
+            raise InputError(f"{name}: a Policy is compared with another Policy or with 'human'.", name)
+    if metric is None:
+        metric = FAILURES if cost is None else COST
+    if not isinstance(metric, str):
+        raise InputError("policies are compared by one measure, given by its name.", "metric")
+    return policy_contest(
+        sample, courses[0], courses[1], read_stakes([metric], data.classes, failure, cost)[0]
+    )
 
-    Returns
-    -------
-    policy : (n_samples,) array
-        Probability of accepting: 1 below the cut-off, 0 above, in between for cases exactly at it.
-    near : (n_samples,) array
-        Weights of the cases near the cut-off.
 
-    Examples
-    --------
-    >>> accept_lowest(np.array([0.3, 0.1, 0.3, 0.9]), 0.5, np.ones(4))[0]
-    array([0.5, 1. , 0.5, 0. ])
-    """
-    _, level = np.unique(risk, return_inverse=True)
-    mass = np.bincount(level, weights=weights) / weights.sum()
-    reached = np.cumsum(mass)
-    accepted = np.clip((share - (reached - mass)) / np.maximum(mass, np.finfo(float).tiny), 0.0, 1.0)
-    near = (reached >= share - NEAR_CUT_OFF) & (reached - mass <= share + NEAR_CUT_OFF)
-    return accepted[level], weights * near[level]
+def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: Stake) -> Contest:
+    """Set two policies against each other on the same cases."""
+    functional = PolicyValue.of(stake, sample.data, (1.0, first), (-1.0, second))
+    decision, weights = sample.data.decision.astype(float), sample.weights
+    differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
+    return Contest(stake.name, functional.ends, functional.limits, stake.greater_is_better, True, differ)
 
 
 def compare_sample(
@@ -290,12 +292,9 @@ def _disagreement(first: Subject, second: Subject) -> Array:
         return np.array(np.nan)
 
 
-def _risk(subject: Subject, failure: int) -> Array:
-    """Score of the failure; predicted labels count as 0 and 1."""
-    return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
-
-
 def _name(given: Any) -> str:
+    if isinstance(given, Policy):
+        return repr(given)
     if hasattr(given, "predict"):
         return type(given).__name__
     return "predictions" if np.ndim(given) else repr(given)

@@ -30,17 +30,21 @@ class Described(ABC):
     def sentences(self) -> list[str]:
         """Say what the numbers assume, what they are, and of which sample."""
 
+    def printed_frame(self) -> pd.DataFrame:
+        """Columns that are printed: all, unless they would not fit on a page."""
+        return self.to_frame()
+
     def to_json(self) -> str:
         """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
         table = json.loads(self.to_frame().to_json(orient="records", double_precision=15))
         return json.dumps({"title": self.title, "sentences": self.sentences(), "table": table})
 
     def __str__(self) -> str:
-        table = _thinned(self.to_frame()).to_string(index=False, float_format="{:.4g}".format)
+        table = _thinned(self.printed_frame()).to_string(index=False, float_format="{:.4g}".format)
         return "\n".join([self.title, "", table, "", *self.sentences()])
 
     def _repr_html_(self) -> str:
-        table = _thinned(self.to_frame()).to_html(index=False, border=0, float_format="{:.4g}".format)
+        table = _thinned(self.printed_frame()).to_html(index=False, border=0, float_format="{:.4g}".format)
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
         return f"<h4>{escape(self.title)}</h4>{table}{sentences}"
 

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import named
-from selective_labels.evaluation.results import Sample, printed
-from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
+from selective_labels.evaluation.results import Evaluation, Sample, printed
+from selective_labels.inference.ends import Functional
+from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.support.errors import UndefinedError
 
 
 def estimated(
@@ -74,3 +76,25 @@ def _sample(
         numeric=data.numeric,
         assignment=sample.assignment if named(assumption).needs_decision_makers else "",
     )
+
+
+def judged(
+    sample: ScoredSample,
+    functional: Functional,
+    metric: str,
+    assumption: str,
+    limits: tuple[float, float],
+    confidence_level: float = 0.95,
+    interval: str = "parameter",
+) -> Evaluation:
+    """Evaluate one functional on all rows; where it has no value, say why."""
+    everybody = np.ones(len(sample.data), dtype=bool)
+    how = assumption, everybody, interval, confidence_level
+    check_interval(interval, confidence_level)
+    try:
+        ends = sample.ends(functional, assumption, everybody)
+    except UndefinedError as error:
+        reason = f"metric {metric!r} is not defined under assumption {assumption!r}: {error}"
+        return Evaluation(metric=metric, **undefined(sample, reason, *how, limits))
+    basis = Basis(sample.spread(ends, everybody), limits)
+    return Evaluation(metric=metric, **estimated(sample, basis, *how))

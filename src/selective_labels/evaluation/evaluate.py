@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import as_series, read_data, with_instrument
-from selective_labels.evaluation.estimated import estimated, undefined
+from selective_labels.data import as_series, class_code, read_data, with_instrument
+from selective_labels.evaluation.estimated import estimated, judged, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.policies import Policy, read_course
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.ends import Ends, Functional, outer_difference
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.policies.policy_value import PolicyValue
+from selective_labels.policies.stakes import COST, FAILURES, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
 
 
@@ -65,7 +68,8 @@ def evaluate(
     classifier : fitted classifier, or array
         Array of one dimension: predicted class labels (scores, for "auc"). Of shape (n_samples, n_classes),
         in the order of the sorted classes: probabilities; where a metric is about predictions, a class is
-        then predicted with its probability. A fitted classifier predicts with ``predict``.
+        then predicted with its probability. A fitted classifier predicts with ``predict``. A
+        :class:`selective_labels.Policy` is judged by what it accepts ("failures", "cost" ...; see `compare`).
     X : SelectiveLabels, or (n_samples, n_features) array or frame
         A SelectiveLabels has labels and roles in it: then no other role is given.
     y : (n_samples,) labels with holes (-1, NaN, None, NA)
@@ -159,6 +163,9 @@ def evaluate(
         propensity=propensity,
     )
     data = with_instrument(data, instrument, nuisance=nuisance)
+    if isinstance(classifier, Policy):
+        sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
+        return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
     sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     subject = read_subject(classifier, sample.data)
     metrics = read_metrics(metric, subject, pos_label, cost)
@@ -169,6 +176,34 @@ def evaluate(
     if single and len(results) == 1 and one_metric:
         return results[0]
     return results
+
+
+def evaluate_policy(
+    sample: ScoredSample,
+    policy: Policy,
+    metric: Any,
+    pos_label: Any,
+    cost: ArrayLike | None,
+    by: Any,
+    interval: str,
+    confidence_level: float,
+) -> Evaluation | Evaluations:
+    """Evaluate a policy, alone or as a team with the human, on rows that are scored already."""
+    if by is not None:
+        raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
+    data = sample.data
+    failure = class_code(pos_label, data.classes)
+    if metric == "accuracy":  # the default of classifiers, which a policy does not have
+        metric = FAILURES if cost is None else COST
+    names = [metric] if isinstance(metric, str) else list(metric)
+    course = read_course(policy, data, failure)
+    items = []
+    for stake in read_stakes(names, data.classes, failure, cost):
+        value = PolicyValue.of(stake, data, (1.0, course))
+        for assumption in sample.assumptions:
+            how = stake.name, assumption, value.limits, confidence_level, interval
+            items.append(judged(sample, value, *how))
+    return items[0] if len(items) == 1 and isinstance(metric, str) else Evaluations(tuple(items))
 
 
 def evaluate_sample(

@@ -1,0 +1,250 @@
+"""What if we accepted more, or others? A score's policies at every acceptance rate, beside the human."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv
+
+from selective_labels.assumptions import Assumption
+from selective_labels.data import SelectiveLabels, class_code, read_data, with_instrument
+from selective_labels.evaluation.estimated import judged
+from selective_labels.evaluation.policies import BOTH, EITHER, Policy, read_course
+from selective_labels.evaluation.policy_results import PolicyCurve
+from selective_labels.evaluation.thresholds import default_thresholds
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.policies.courses import Course
+from selective_labels.policies.cut_offs import choose_cut_off
+from selective_labels.policies.policy_value import PolicyValue
+from selective_labels.policies.stakes import COST, Stake, read_stakes
+from selective_labels.support.errors import InputError
+
+N_RATES = 41
+RULES = ("score", BOTH, EITHER)
+
+
+def policy_curve(
+    scores: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    pos_label: Any = None,
+    rates: ArrayLike | None = None,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    assumption: str | Assumption = "instrument",
+    confidence_level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    cluster: str | None = None,
+    label_range: Any = NO_RANGE,
+    instrument: str = "leniency",
+    nuisance: Any = None,
+    propensity: str = "auto",
+    cv: Any = 5,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> PolicyCurve:
+    """Bound what accepting the cases with the lowest scores would lead to, for every share of cases.
+
+    failures(r) = E[d_r(X) η_failure(X)] in [E[d_r l], E[d_r (l + δ)]],   d_r = 1{s(X) < c_r},  E[d_r] = r
+
+    and likewise the share of failures among the accepted, failures avoided and good cases lost among the
+    refused, and costs. Beside it stand the decisions taken (their failures are seen) and every
+    decision-maker's own point. Models are fitted once.
+
+    Policies of one score are nested: ``curve.difference(0.5, 0.6)`` bounds how many more failures accepting
+    60 % instead of 50 % has, through the cases in between alone, which is sharp and far narrower than the
+    difference of two intervals.
+
+    Parameters
+    ----------
+    scores : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
+        Score of the failure: higher is riskier. Equal scores are accepted with equal chance.
+    X, y, decision_maker, decision
+        As in :func:`selective_labels.evaluate`; decision 1 is acceptance.
+    pos_label : class label, optional
+        The failure. Default: the last class.
+    rates : array of numbers in [0, 1], optional
+        Shares of cases with a score below the cut-off. Default: 41 from 0 to 1.
+    rule : "score", "both" or "either"
+        "score": the score alone. "both": accepted are the cases that the human accepts and whose score is
+        below the cut-off; everything about these is seen, so the value is identified. The curve of
+        :func:`selective_labels.contraction` is this one on the cases of the most lenient decision-maker.
+        "either": what the human accepts or the score does; bounds concern the cases that only the score
+        accepts.
+    cost : (2, 2) array, optional
+        C[true, predicted] over the sorted classes, where accepting is predicting that the case does not fail.
+        With more classes (n_classes, 2): the cost of accepting and of refusing a case of each class. Adds
+        "cost" and "profit" (what is saved compared with refusing everybody) and, for rule "score", the
+        choice of a cut-off in ``curve.cut_offs``.
+    assumption, confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
+        As in `evaluate`; one assumption.
+    instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
+        As in `evaluate`.
+
+    Returns
+    -------
+    PolicyCurve
+
+    Examples
+    --------
+    >>> from selective_labels import SelectiveLabels
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = policy_curve(-sample.X[:, 0], data, rates=[0.4, 0.6], nuisance="logistic", random_state=0)
+    >>> more = curve.difference(0.5, 0.6)
+    >>> 0.0 <= more.lower <= more.upper <= 0.1
+    True
+    """
+    data = read_data(
+        X,
+        y,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
+    fitting = FittingSettings.read(
+        nuisance,
+        cv=cv,
+        n_repeats=n_repeats,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        propensity=propensity,
+    )
+    data = with_instrument(data, instrument, nuisance=nuisance)
+    # All that can be wrong with what was given is said before anything is fitted.
+    shares = read_rates(rates)
+    _check_rule(rule)
+    if len(data.classes) > 1:
+        read_stakes(None, data.classes, class_code(pos_label, data.classes), cost)
+    sample = score_sample(data, [scores], assumption, cluster, fitting, label_range)
+    if len(sample.assumptions) != 1:
+        raise InputError("policy_curve takes one assumption.", "assumption")
+    return policy_curve_of_sample(
+        sample, scores, sample.assumptions[0], pos_label, shares, rule, cost, confidence_level
+    )
+
+
+def policy_curve_of_sample(
+    sample: ScoredSample,
+    scores: Any,
+    assumption: str,
+    pos_label: Any = None,
+    rates: ArrayLike | None = None,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> PolicyCurve:
+    """Draw the curve on rows that are scored already: nothing is fitted."""
+    _check_rule(rule)
+    data = sample.data
+    failure = class_code(pos_label, data.classes)
+    stakes = read_stakes(None, data.classes, failure, cost)
+    shares = read_rates(rates)
+    team = None if rule == RULES[0] else rule
+    courses = [
+        read_course(Policy(scores, share, with_human=team), data, failure) for share in shares.tolist()
+    ]
+    human = Course.human(len(data))
+
+    def value(stake: Stake, course: Course) -> Any:
+        functional = PolicyValue.of(stake, data, (1.0, course))
+        return judged(sample, functional, stake.name, assumption, functional.limits, confidence_level)
+
+    cut_offs = None
+    if cost is not None and team is None:
+        risk = courses[0].risk
+        # The lowest of them accepts nobody, the highest everybody.
+        thresholds = default_thresholds(risk, weights=sample.weights)
+        by_name = {stake.name: stake for stake in stakes}
+        cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
+    return PolicyCurve(
+        rule=rule,
+        pos_label=data.classes.tolist()[failure],
+        rates=shares,
+        evaluations={stake.name: tuple(value(stake, each) for each in courses) for stake in stakes},
+        human={stake.name: value(stake, human) for stake in stakes},
+        decision_makers=decision_maker_points(data, failure, confidence_level),
+        cut_offs=cut_offs,
+        sample=sample,
+        scores=scores,
+        stakes={stake.name: stake for stake in stakes},
+    )
+
+
+def decision_maker_points(
+    data: SelectiveLabels, failure: int, confidence_level: float = 0.95
+) -> pd.DataFrame:
+    """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
+
+    Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
+    differ). Decision-makers' points can be compared with each other where cases reach them by lot.
+    """
+    codes, n_makers = data.decision_maker_codes, data.n_decision_makers
+    weights, accepted = data.weights, data.decision == 1
+    failed = accepted & (data.y == failure)
+
+    def total(values: Array) -> Array:
+        return np.bincount(codes, values.astype(float), minlength=n_makers).astype(float)
+
+    def number(rows: np.ndarray) -> Array:
+        squares = total(weights**2 * rows)
+        return np.divide(total(weights * rows) ** 2, squares, out=np.zeros(n_makers), where=squares > 0.0)
+
+    everybody = np.ones(len(data), dtype=bool)
+    columns = {"decision_maker": data.decision_makers, "cases": total(everybody).astype(int)}
+    for name, above, below in (
+        ("acceptance", accepted, everybody),
+        ("failures", failed, everybody),
+        ("failure_rate", failed, accepted),
+    ):
+        size = total(weights * below)
+        share = np.divide(total(weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
+        columns[name] = share
+        columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = _exact(
+            share, number(below), confidence_level
+        )
+    return pd.DataFrame(columns)
+
+
+def _exact(share: Array, number: Array, confidence_level: float) -> tuple[Array, Array]:
+    """Clopper and Pearson's interval for many shares at once; NaN where there is no case."""
+    tail = (1.0 - confidence_level) / 2.0
+    hits = share * number
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits > 0.0, betaincinv(np.maximum(hits, 1e-12), number - hits + 1.0, tail), 0.0)
+        left = np.maximum(number - hits, 1e-12)
+        high = np.where(hits < number - 1e-9, betaincinv(hits + 1.0, left, 1.0 - tail), 1.0)
+    nobody = ~(number > 0.0)
+    return np.where(nobody, np.nan, low), np.where(nobody, np.nan, high)
+
+
+def read_rates(rates: ArrayLike | None) -> Array:
+    """Shares in order; the default ones if none are given."""
+    if rates is None:
+        return np.linspace(0.0, 1.0, N_RATES)
+    try:
+        values = np.unique(np.atleast_1d(np.asarray(rates, dtype=float)))
+    except (TypeError, ValueError):
+        raise InputError.about("rates", "must be numbers between 0 and 1.") from None
+    if not len(values) or not ((values >= 0.0) & (values <= 1.0)).all():
+        raise InputError.about("rates", "must be numbers between 0 and 1, one or more.")
+    return values
+
+
+def _check_rule(rule: Any) -> None:
+    if not isinstance(rule, str) or rule not in RULES:
+        raise InputError(f"rule={rule!r} is not one of {', '.join(map(repr, RULES))}.", "rule")

@@ -1,0 +1,163 @@
+"""What a policy, or the difference of two, is worth: sharp ends from scores and from what was seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.identification.bounds import Array
+from selective_labels.identification.ranking import NEGLIGIBLE
+from selective_labels.inference.ends import Ends, Evidence
+from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate
+from selective_labels.inference.exact import count_scores
+from selective_labels.policies.courses import Course, mixed
+from selective_labels.policies.stakes import Stake
+from selective_labels.support.errors import UndefinedError
+
+Term = tuple[float, Course]
+Modes = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyValue:
+    """Value of a policy, or a signed sum of values, under one stake.
+
+    A policy accepts by rule with probability a(x) and leaves the case to the human with probability h(x):
+
+        E[a(X) Σ_k v_k η_k(X) + Σ_k r_k η_k(X)] + E[h(X) D v_Y],   v = accepted - refused,   r = refused.
+
+    The second part is seen. The first is linear in η, and so is a difference of two policies, with a(x) their
+    difference: what both do alike cancels. Each row's slack goes to the class that is worth least (most), so
+    the ends are sharp. Rates among the accepted divide by E[a + h D], which is known.
+
+    Where the cut-off is set by a share of the cases it is estimated, and its part of the influence is what
+    the marginal case adds, times how many cases too few are below.
+
+    Attributes
+    ----------
+    terms : list of (sign, Course)
+    stake : Stake
+    decision : (n_samples,) array
+    worth_seen : (n_samples,) array
+        D v_Y: what the human's accepting a case added, zero where it was refused.
+    """
+
+    terms: tuple[Term, ...]
+    stake: Stake
+    decision: Array
+    worth_seen: Array
+
+    @classmethod
+    def of(cls, stake: Stake, data: SelectiveLabels, *terms: Term) -> "PolicyValue":
+        """Value of courses on the rows of data."""
+        decision = data.decision.astype(float)
+        seen = data.decision == 1
+        worth = np.zeros(len(data))
+        worth[seen] = (stake.accepted - stake.refused)[data.y[seen]]
+        return cls(terms, stake, decision, worth)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Possible values."""
+        low = high = 0.0
+        for sign, course in self.terms:
+            ends = self.stake.limits(course.known_acceptance)
+            low += min(sign * end for end in ends)
+            high += max(sign * end for end in ends)
+        return low, high
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        mass = np.ones(len(self.decision)) if weights is None else weights
+        laid = [_Laid.out(course, sign, self, mass) for sign, course in self.terms]
+        return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
+
+    def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
+        total = self._gain(laid)
+        receiver = np.argmax(side * total, axis=1)
+        value, influence, raw = 0.0, np.zeros(len(weights)), np.zeros(len(weights))
+        support = 1.0
+        for each in laid:
+            gain = self._coefficients(each.accept)
+            scores = evidence.at(gain, np.take_along_axis(gain, receiver[:, None], 1)[:, 0])
+            scores = scores + each.human * self.worth_seen
+            part = mean_estimate(scores, weights)
+            if self.stake.per_accepted:
+                part = ratio_estimate(part, each.size)
+                support = min(support, each.size.value)
+            each.value = part.value
+            value += each.sign * part.value
+            influence = influence + each.sign * part.influence
+            raw = raw + each.sign * scores
+        for each in laid:
+            if each.course.by_share:
+                marginal = self._marginal(evidence, laid, each, receiver, side)
+                slope = float(np.average(marginal, weights=each.near))
+                influence = influence + slope * mean_estimate(each.shortfall, weights).influence
+        counts = None
+        if not any(each.course.by_share for each in laid) and (len(laid) == 1 or not self.stake.per_accepted):
+            below = laid[0].taken if self.stake.per_accepted else np.ones(len(raw))
+            counts = count_scores(raw, below, weights, signed=len(laid) > 1)
+        return Estimate(value, influence, counts, support)
+
+    def _coefficients(self, accept: Array) -> Array:
+        """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
+        return accept[:, None] * (self.stake.accepted - self.stake.refused) + self.stake.refused
+
+    def _gain(self, laid: "list[_Laid]", other: "tuple[_Laid, Array] | None" = None) -> Array:
+        """Sum over terms; one of them may accept others than it does."""
+        gain = np.zeros((len(self.decision), len(self.stake.accepted)))
+        for each in laid:
+            accept = other[1] if other is not None and each is other[0] else each.accept
+            gain += each.scale * self._coefficients(accept)
+        return gain
+
+    def _marginal(
+        self, evidence: Evidence, laid: "list[_Laid]", one: "_Laid", receiver: np.ndarray, side: float
+    ) -> Array:
+        """What each row adds by being below the cut-off of one term rather than above.
+
+        Where rows are at the cut-off with some probability, their slack is where it is; a row that moves from
+        one side to the other takes its slack where it then counts.
+        """
+        bounds = evidence.bounds
+        at_cut = (one.below > 0.0) & (one.below < 1.0)
+        moved = []
+        for mode in (one.course.below, one.course.above):
+            gain = self._gain(laid, (one, mode[0]))
+            best = np.where(at_cut, receiver, np.argmax(side * gain, axis=1))
+            worth = np.einsum("nk,nk->n", gain, bounds.lower)
+            worth = worth + bounds.slack * np.take_along_axis(gain, best[:, None], 1)[:, 0]
+            taken = mode[0] + mode[1] * self.decision
+            worth = worth + one.scale * mode[1] * self.worth_seen
+            moved.append(worth - (one.scale * one.value * taken if self.stake.per_accepted else 0.0))
+        return moved[0] - moved[1]
+
+
+@dataclass(eq=False)
+class _Laid:
+    """A term on the rows at hand, and its value once it is known."""
+
+    course: Course
+    sign: float
+    below: Array
+    near: Array
+    accept: Array
+    human: Array
+    taken: Array
+    shortfall: Array
+    size: Estimate
+    scale: float
+    value: float = 0.0
+
+    @classmethod
+    def out(cls, course: Course, sign: float, of: PolicyValue, weights: Array) -> "_Laid":
+        below, near = course.share_below(of.decision, weights)
+        accept, human = mixed(below, course.below, course.above)
+        taken = accept + human * of.decision
+        size = mean_estimate(taken, weights)
+        if of.stake.per_accepted and not size.value > NEGLIGIBLE:
+            raise UndefinedError("nobody is accepted.", "metric")
+        scale = sign / size.value if of.stake.per_accepted else sign
+        wanted = of.decision if course.acceptance is None else np.full(len(below), course.acceptance)
+        return cls(course, sign, below, near, accept, human, taken, wanted - below, size, scale)
