@@ -56,6 +56,8 @@ KNOWS = {
         "nuisance",
         "support",
     },
+    # A plan starts from a result or a diagnosis, and computes its intervals as they were computed.
+    "planning": {"diagnostics", "evaluation", "inference", "support"},
     "tables": {"data", "features", "support"},
     "saving": {"features", "support", "tables"},
     "assessment": {

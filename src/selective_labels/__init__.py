@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         quintile_contraction,
         sensitivity_curve,
     )
+    from selective_labels.planning import Plan, plan, plan_study
     from selective_labels.saving import load_model, save_model
     from selective_labels.support.errors import DiagnosticWarning, InputError
 
@@ -53,6 +54,7 @@ __all__ = [
     "IPWClassifier",
     "InputError",
     "Metric",
+    "Plan",
     "Policy",
     "PolicyCurve",
     "SelectedSampleClassifier",
@@ -71,6 +73,8 @@ __all__ = [
     "extrapolate",
     "load_model",
     "lower_bound_scorer",
+    "plan",
+    "plan_study",
     "policy_curve",
     "policy_value",
     "quintile_contraction",
@@ -92,6 +96,7 @@ _ROOM = {
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
     "Metric": "evaluation",
+    "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "evaluation",
     "SelectedSampleClassifier": "estimators.baselines",
@@ -108,6 +113,8 @@ _ROOM = {
     "extrapolate": "literature",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",
+    "plan": "planning",
+    "plan_study": "planning",
     "policy_curve": "evaluation",
     "policy_value": "evaluation",
     "quintile_contraction": "literature",

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import class_code, read_data, with_instrument
+from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
 from selective_labels.evaluation.estimated import estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
@@ -169,6 +170,10 @@ class Contest:
     sharp : bool
     differ : (n_samples,) array
         Probability that the two differ on each case.
+    coefficients : (n_samples, n_classes) array, optional
+        What a case of each class adds, where the difference is a mean: plans are made from it.
+    seen : (n_samples,) array or float
+        What accepted cases add besides.
     """
 
     metric: str
@@ -177,6 +182,8 @@ class Contest:
     greater_is_better: bool
     sharp: bool
     differ: Array
+    coefficients: Array | None = None
+    seen: Array | float = 0.0
 
 
 def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contest:
@@ -198,6 +205,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
         metric.greater_is_better,
         difference is not None,
         _disagreement(first, second),
+        coefficients_of(difference),
     )
 
 
@@ -239,7 +247,9 @@ def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: S
     functional = PolicyValue.of(stake, sample.data, (1.0, first), (-1.0, second))
     decision, weights = sample.data.decision.astype(float), sample.weights
     differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
-    return Contest(stake.name, functional.ends, functional.limits, stake.greater_is_better, True, differ)
+    coefficients, seen = functional.additions(weights)
+    how = functional.limits, stake.greater_is_better, True, differ
+    return Contest(stake.name, functional.ends, *how, coefficients, seen)
 
 
 def compare_sample(
@@ -261,9 +271,14 @@ def compare_sample(
         shared = undefined(sample, reason, *how, contest.limits)
     else:
         shared = estimated(sample, Basis(sample.spread(ends, everybody), contest.limits), *how)
+    plans: dict[str, Any] = {}
+    if contest.coefficients is not None:
+        plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
+        plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
     return Comparison(
         metric=contest.metric,
         **shared,
+        **plans,
         verdict=_verdict(shared["ci_lower"], shared["ci_upper"], contest.greater_is_better),
         a=names[0],
         b=names[1],

@@ -1,7 +1,7 @@
 """How good is a classifier on everybody? Sharp bounds and honest intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import as_series, class_code, read_data, with_instrument
+from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import estimated, judged, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
@@ -172,10 +173,25 @@ def evaluate(
     cells = None if by is None else _read_subgroups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
+    if by is None:
+        results = _with_designs(results, sample, subject, metrics)
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
     if single and len(results) == 1 and one_metric:
         return results[0]
     return results
+
+
+def _with_designs(
+    results: Evaluations, sample: ScoredSample, subject: Subject, metrics: Sequence[AnyMetric]
+) -> Evaluations:
+    """Keep with each mean over everybody what plans are made from."""
+    coefficients = {each.name: coefficients_of(each.functional(subject)) for each in metrics}
+    items = []
+    for item in results:
+        found = coefficients[item.metric]
+        design = None if found is None else design_of(sample, item.assumption, found)
+        items.append(replace(item, design=design))
+    return replace(results, items=tuple(items))
 
 
 def evaluate_policy(

@@ -10,11 +10,12 @@ import pandas as pd
 
 from selective_labels.assumptions import Assumption, NoAssumption
 from selective_labels.evaluation import display
+from selective_labels.evaluation.design import Design
 from selective_labels.inference.reported import NAN, Basis, Reported
 from selective_labels.support.errors import InputError
 
 # Of the sample, what stands in no file: `to_dict` leaves it out.
-KEPT = ("basis",)
+KEPT = ("basis", "design", "worth")
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class Estimated:
     exact: bool = False
     reason: str | None = None
     basis: Basis | None = field(default=None, repr=False, compare=False, kw_only=True)
+    design: Design | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def title(self) -> str:
@@ -216,6 +218,8 @@ class Comparison(Estimated):
         Share of cases on which the two differ: all that matters to the difference.
     sharp : bool
         False where only outer bounds of the difference are known.
+    worth : (n_samples,) array or None
+        Of every refused case, slack times disagreement: how much of the width it is answerable for.
     The others are those of :class:`Evaluation`.
     """
 
@@ -225,6 +229,7 @@ class Comparison(Estimated):
     greater_is_better: bool = True
     disagreement: float = float("nan")
     sharp: bool = True
+    worth: np.ndarray | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def title(self) -> str:

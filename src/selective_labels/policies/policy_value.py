@@ -72,6 +72,12 @@ class PolicyValue:
         laid = [_Laid.out(course, sign, self, mass) for sign, course in self.terms]
         return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
 
+    def additions(self, weights: Array) -> tuple[Array | None, Array]:
+        """What a case of each class adds to the value, and what was seen adds; None of a rate."""
+        laid = [_Laid.out(course, sign, self, weights) for sign, course in self.terms]
+        seen = sum((each.sign * each.human for each in laid), np.zeros(len(weights))) * self.worth_seen
+        return None if self.stake.per_accepted else self._gain(laid), seen
+
     def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
         total = self._gain(laid)
         receiver = np.argmax(side * total, axis=1)
