@@ -3,11 +3,19 @@
 from selective_labels.estimators.baselines.doubly_robust import DoublyRobustClassifier
 from selective_labels.estimators.baselines.expert_consistency import ExpertConsistencyClassifier
 from selective_labels.estimators.baselines.ipw import IPWClassifier
+from selective_labels.estimators.baselines.reject_inference import (
+    FuzzyAugmentationClassifier,
+    ParcellingClassifier,
+    ReweightingClassifier,
+)
 from selective_labels.estimators.baselines.selected_sample import SelectedSampleClassifier
 
 __all__ = [
     "DoublyRobustClassifier",
     "ExpertConsistencyClassifier",
+    "FuzzyAugmentationClassifier",
     "IPWClassifier",
+    "ParcellingClassifier",
+    "ReweightingClassifier",
     "SelectedSampleClassifier",
 ]
