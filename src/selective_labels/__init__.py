@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
+        BivariateProbitClassifier,
         DoublyRobustClassifier,
         ExpertConsistencyClassifier,
         FuzzyAugmentationClassifier,
+        HeckmanClassifier,
         IPWClassifier,
         ParcellingClassifier,
         ReweightingClassifier,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from selective_labels.support.errors import DiagnosticWarning, InputError
 
 __all__ = [
+    "BivariateProbitClassifier",
     "Bounds",
     "Comparison",
     "Diagnosis",
@@ -55,6 +58,7 @@ __all__ = [
     "Evaluations",
     "ExpertConsistencyClassifier",
     "FuzzyAugmentationClassifier",
+    "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
     "Metric",
@@ -102,6 +106,8 @@ _ROOM = {
     "FuzzyAugmentationClassifier": "estimators.baselines",
     "ParcellingClassifier": "estimators.baselines",
     "ReweightingClassifier": "estimators.baselines",
+    "BivariateProbitClassifier": "estimators.baselines",
+    "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
     "Metric": "evaluation",

@@ -9,11 +9,17 @@ from selective_labels.estimators.baselines.reject_inference import (
     ReweightingClassifier,
 )
 from selective_labels.estimators.baselines.selected_sample import SelectedSampleClassifier
+from selective_labels.estimators.baselines.selection_models import (
+    BivariateProbitClassifier,
+    HeckmanClassifier,
+)
 
 __all__ = [
+    "BivariateProbitClassifier",
     "DoublyRobustClassifier",
     "ExpertConsistencyClassifier",
     "FuzzyAugmentationClassifier",
+    "HeckmanClassifier",
     "IPWClassifier",
     "ParcellingClassifier",
     "ReweightingClassifier",
