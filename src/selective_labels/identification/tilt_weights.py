@@ -78,7 +78,7 @@ class TiltWeights:
     @classmethod
     def from_grid(cls, tilts: Array, statistic: Array, log_volume: Array | float = 0.0) -> "TiltWeights":
         """Weigh the points of a grid; `log_volume` is that of the cell around each."""
-        finite: Array = np.isfinite(tilts).all(axis=1)
+        finite: np.ndarray = np.asarray(np.isfinite(tilts).all(axis=1))
         squares = 2.0 * np.sum(np.where(finite[:, None], tilts, 0.0) ** 2, axis=1)  # |c|² for γ = c C
         logs = np.where(finite, -(statistic + squares) / 2.0 + log_volume, -np.inf)
         return cls(tilts, statistic, softmax(logs))

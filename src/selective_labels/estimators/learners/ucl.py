@@ -19,7 +19,7 @@ from selective_labels.estimators.base import (
     full_label_accuracy,
     read_features,
 )
-from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
+from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn, TrainingRows
 from selective_labels.estimators.learners.linear import fit_linear
 from selective_labels.estimators.learners.neural import fit_neural
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
@@ -41,12 +41,14 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
 from selective_labels.support.seeding import draw_seeds
 
+MODES = ("partial", "point", "tilt", "auto")
+# What `mode_` says where the instrument was too weak for the mode.
+LABELED_ONLY = "labeled-only"
 
-def _in_point_mode(classifier: "UCLClassifier") -> bool:
-    if classifier.mode != "point":
-        raise AttributeError(
-            "predict_proba exists in mode='point' only; in mode='partial' use predict_bounds."
-        )
+
+def _has_probabilities(classifier: "UCLClassifier") -> bool:
+    if classifier.mode == "partial":
+        raise AttributeError("predict_proba does not exist in mode='partial': use predict_bounds.")
     return True
 
 
@@ -56,13 +58,18 @@ class UCLClassifier(SelectiveClassifier):
     min_t E[Σ_k w_k(X) 1{t(X) = k}],
 
     with w_k the worst-case regret of predicting k over everything the instrument allows (``mode="partial"``,
-    Theorem 5.3) or the regret under NUCEM (``mode="point"``, Theorem 4.4), estimated by cross-fitting.
+    Theorem 5.3), the regret under NUCEM (``mode="point"``, Theorem 4.4) or the regret under a tilt
+    (``mode="tilt"``), estimated by cross-fitting.
 
     Parameters
     ----------
-    mode : "partial" or "point"
+    mode : "partial", "point", "tilt" or "auto"
         partial assumes only that decision-makers are assigned as if at random given X and do not themselves
         act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
+        tilt assumes in place of NUCEM that among like cases the odds of a class among the refused differ
+        from those among the accepted by one factor for everybody, which the instrument then tells; it needs
+        decision-makers who differ (`concentration_` of 25 or more), and is else the classifier fitted to the
+        labeled rows. auto is tilt, and the labeled rows also where the instrument is refuted (SL401).
     estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
         Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
         at each point, without a learner.
@@ -108,9 +115,19 @@ class UCLClassifier(SelectiveClassifier):
         Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
     n_ignored_labels_ : int
         Labels given where the decision was 0; never read.
+    mode_ : str
+        What was done: the mode, "tilt" in auto mode, or "labeled-only" where the instrument is too weak for
+        the mode (or refuted, in auto mode), so that the classifier is fitted to the labeled rows alone.
+    concentration_ : float
+        Tilt and auto: squared t-value of "decision-makers move decisions"; the gate opens at 25.
+    gate_open_ : bool
+        Tilt and auto: whether tilts were learned.
+    tilt_ : TiltWeights or None
+        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,), for which among like cases the odds
+        of class k against j are e^(γ_j - γ_k) times as high among the refused; `confidence_range()`.
     shrinkage_ : float
-        Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
-        the instrument is too weak to improve on that answer, which is then what point mode returns.
+        Point mode: pull of the slope to the labeled cases' answer; infinite if the instrument is too weak
+        to improve on the classifier fitted to the labeled rows, which is then what point mode is.
     one_step_ : (n_classes,) array or None
         Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
         class probabilities; None where the instrument is too weak for it, or nothing was estimated.
@@ -166,26 +183,51 @@ class UCLClassifier(SelectiveClassifier):
             label_range=self.label_range,
             cost=self.cost_,
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
-            assignment=data.assignment_function if self.mode == "point" else None,
+            assignment=None if self.mode == "partial" else data.assignment_function,
         )
         if balanced:
             weights = balanced_weights(seen_shares(data))
             self._identified = replace(self._identified, class_weight=weights)
         self.nuisance_report_ = self._identified.joint.report
-        if self._identified.slope is not None:
-            self.shrinkage_ = self._identified.slope.shrinkage
-            self.one_step_ = self._identified.slope.step
-        weight = data.weights
-        costs, gains = self._identified.costs_and_gains(rows.known)
-        problem = CostSensitiveProblem(data.features, costs, gains, weight, data.categorical)
+        self._tell_of_mode()
+        problem = self._problem(data, rows)
         self._scores = self._fit_score(problem, surrogate, seeds[1])
-        plug_in = isinstance(self._scores, PlugIn)
-        chosen = (-problem.costs if plug_in else self._scores.scores(data.features)).argmax(axis=1)
+        weight = data.weights
+        chosen = self._training_scores(data, problem).argmax(axis=1)
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and self.cost is None
         self.predicted_shares_ = warn_if_collapsed(data, chosen, worst_case, stacklevel=4)
+
+    def _tell_of_mode(self) -> None:
+        """Set the attributes that say what the mode did."""
+        found = self._identified
+        usual = "tilt" if self.mode == "auto" else self.mode
+        self.mode_ = LABELED_ONLY if found.direct is not None else usual
+        if found.slope is not None:
+            self.shrinkage_ = found.slope.shrinkage
+            self.one_step_ = found.slope.step
+        if self.mode in ("tilt", "auto"):
+            self.concentration_ = found.concentration
+            self.gate_open_ = found.tilt is not None
+            self.tilt_ = None if found.tilt is None else found.tilt.refused
+
+    def _problem(self, data: SelectiveLabels, rows: TrainingRows) -> CostSensitiveProblem:
+        """What the learner gets: all rows with what is identified there, or the labeled with their labels."""
+        known, kept = rows.known, slice(None)
+        if self._identified.direct is not None:
+            kept = data.y != HOLE
+            known = np.eye(len(data.classes))[data.y[kept]]
+        costs, gains = self._identified.costs_and_gains(known)
+        return CostSensitiveProblem(data.features[kept], costs, gains, data.weights[kept], data.categorical)
+
+    def _training_scores(self, data: SelectiveLabels, problem: CostSensitiveProblem) -> np.ndarray:
+        if not isinstance(self._scores, PlugIn):
+            return self._scores.scores(data.features)
+        if self._identified.direct is not None:
+            return self._scores.scores(data.features, data)
+        return -problem.costs  # held out
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
@@ -213,9 +255,13 @@ class UCLClassifier(SelectiveClassifier):
         scores = self._checked_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    @available_if(_in_point_mode)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of everybody under NUCEM, (n_samples, n_classes). Point mode only."""
+        """Class probabilities of everybody, (n_samples, n_classes). Not in partial mode.
+
+        Under what the mode assumes: NUCEM (point), a tilt (tilt); where `mode_` is "labeled-only", those of
+        the labeled rows.
+        """
         check_is_fitted(self)
         return self._identified.probabilities(read_features(self, X), X)
 
@@ -254,20 +300,21 @@ class UCLClassifier(SelectiveClassifier):
 
     def _check_parameters(self, data: SelectiveLabels) -> str:
         """Refuse what does not fit together; return the surrogate to use."""
-        require_choice("mode", self.mode, ("partial", "point"))
+        require_choice("mode", self.mode, MODES)
         require_choice("instrument", self.instrument, INSTRUMENTS)
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
             check_cost(self.cost, data.classes)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
-            if self.mode == "point":
-                raise InputError("decision_maker has one value only; point mode needs two or more.")
-            warnings.warn(
-                "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
-                UserWarning,
-                stacklevel=4,
-            )
+            if self.mode in ("point", "tilt"):
+                raise InputError(f"decision_maker has one value only; {self.mode} mode needs two or more.")
+            if self.mode == "partial":
+                warnings.warn(
+                    "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
+                    UserWarning,
+                    stacklevel=4,
+                )
         return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
 
     def _fit_score(self, problem: CostSensitiveProblem, surrogate: str, seed: int) -> Any:
