@@ -1,6 +1,7 @@
 """What may be assumed about the labels that were not seen: one object for each, and the list of all."""
 
 from selective_labels.assumptions.assumption import Assumption
+from selective_labels.assumptions.event_tilt import EventTilt
 from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.no_assumption import NoAssumption
@@ -12,6 +13,7 @@ from selective_labels.support.errors import InputError
 __all__ = [
     "NAMED",
     "Assumption",
+    "EventTilt",
     "Findings",
     "Instrument",
     "NoAssumption",
@@ -25,6 +27,8 @@ __all__ = [
 
 # The one list of them, in the order in which they are shown.
 NAMED: tuple[Assumption, ...] = (NoAssumption(), Instrument(), Nucem(), Unconfounded())
+# Those that are used where they are asked for by name, and not by "all": they are not there for every metric.
+BY_NAME: tuple[Assumption, ...] = (EventTilt(),)
 
 
 def known() -> tuple[Assumption, ...]:
@@ -66,11 +70,11 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
     Traceback (most recent call last):
     ...
     selective_labels.support.errors.InputError: assumption 'faith' is not one of 'none', 'instrument',
-    'nucem', 'unconfounded', 'all'.
+    'nucem', 'unconfounded', 'tilt', 'all'.
     """
     if isinstance(assumption, str | Assumption):
-        for each in known():
+        for each in (*known(), *BY_NAME):
             if assumption in (each.name, each):
                 return each
-    words = ", ".join(map(repr, (*names(), *besides)))
+    words = ", ".join(map(repr, (*names(), *(each.name for each in BY_NAME), *besides)))
     raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")

@@ -15,7 +15,7 @@ from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Ends, Evidence, outer_difference
+from selective_labels.inference.ends import Ends, Evidence, Functional, outer_difference
 from selective_labels.inference.estimates import Estimate, mean_estimate
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
@@ -159,6 +159,8 @@ class Contest:
     sharp : bool
     differ : (n_samples,) array
         Probability that the two differ on each case.
+    functional : Functional or None
+        The difference as one functional, where it has that form.
     """
 
     metric: str
@@ -167,6 +169,7 @@ class Contest:
     greater_is_better: bool
     sharp: bool
     differ: Array
+    functional: Functional | None = None
 
 
 def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contest:
@@ -188,6 +191,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
         metric.greater_is_better,
         difference is not None,
         _disagreement(first, second),
+        difference,
     )
 
 
@@ -253,12 +257,12 @@ def compare_sample(
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
-        ends = [contest.ends(repeat[assumption], sample.weights) for repeat in sample.repeats]
+        basis = _basis(sample, contest, assumption, everybody)
     except UndefinedError as error:
         reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
         shared = undefined(sample, reason, *how, contest.limits)
     else:
-        shared = estimated(sample, Basis(sample.spread(ends, everybody), contest.limits), *how)
+        shared = estimated(sample, basis, *how)
     return Comparison(
         metric=contest.metric,
         **shared,
@@ -271,6 +275,13 @@ def compare_sample(
         ),
         sharp=contest.sharp,
     )
+
+
+def _basis(sample: ScoredSample, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
+    if contest.functional is not None:
+        return sample.basis(contest.functional, assumption, rows, contest.limits)
+    ends = [contest.ends(sample.evidence(each, assumption), sample.weights) for each in sample.repeats]
+    return Basis(sample.spread(ends, rows), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:

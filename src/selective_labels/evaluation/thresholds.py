@@ -124,7 +124,7 @@ def threshold_curve(
     thresholds : array of numbers, optional
         Default: 41 quantiles of the score, and one above all.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
-    assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
+    assumption : "none", "instrument", "nucem", "unconfounded", "tilt" (accuracy and error), or an object
     confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
         As in `evaluate`.
     instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state

@@ -2,18 +2,20 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from selective_labels.assumptions import Assumption, Nucem, known, named
+from selective_labels.assumptions import Assumption, EventTilt, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import Ends, Evidence, Functional
+from selective_labels.inference.reported import Basis
 from selective_labels.inference.spread import Spread, spread_of
+from selective_labels.inference.tilted import UNAVAILABLE, TiltRows, tilt_basis
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.score_formulas import LabelRange
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
@@ -48,6 +50,8 @@ class ScoredSample:
         What standard errors take as independent units; None: every row is one.
     assignment : str
         What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
+    tilted : list of TiltRows
+        Under the event tilt, one for each repetition; its bounds are those of the instrument.
     """
 
     data: SelectiveLabels
@@ -58,11 +62,12 @@ class ScoredSample:
     refused: dict[str, str]
     cluster: str | None
     assignment: str = ""
+    tilted: list[TiltRows] = field(default_factory=list)
 
     @property
     def assumptions(self) -> list[str]:
         """The assumptions scored."""
-        return list(self.repeats[0])
+        return list(self.clipped)
 
     @property
     def weights(self) -> Array:
@@ -74,7 +79,30 @@ class ScoredSample:
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
-        return [functional.ends(repeat[assumption], weights) for repeat in self.repeats]
+        return [functional.ends(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
+
+    def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
+        """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""
+        if assumption not in repeat:
+            raise UndefinedError(f"{UNAVAILABLE}.", "metric")
+        return repeat[assumption]
+
+    def basis(
+        self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
+    ) -> Basis:
+        """What an interval of a functional among some rows is made from.
+
+        Under the event tilt that is not two ends with errors: see :mod:`selective_labels.inference.tilted`.
+        """
+        if assumption in self.repeats[0]:
+            return Basis(self.spread(self.ends(functional, assumption, rows), rows), limits)
+        weights = self.weights * rows
+        if not weights.any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
+        ends = [functional.ends(each.instrument, weights) for each in self.tilted]
+        bounds = Basis(self.spread(ends, rows), limits)
+        clusters = cluster_codes(self.cluster, self.data)
+        return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
     def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
         """Add standard errors to ends, and take the median over repeats.
@@ -134,6 +162,8 @@ def score_sample(
         return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster)
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
+    tilted: list[TiltRows] = []
+    plain = [each for each in chosen if each != EventTilt()]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
@@ -148,8 +178,11 @@ def score_sample(
             assignment = _said_of_assignment(fit)
         scores = cross_fit_scores(fit, data, chosen, label_range=known)
         repeats.append(
-            {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
+            {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in plain}
         )
+        if EventTilt() in chosen:
+            bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
+            tilted.append(TiltRows.read(fit, data, bounds))
         weights = data.weights
         clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
         bounded.append([np.average(scores[name].by_bounds, weights=weights) for name in names])
@@ -157,7 +190,7 @@ def score_sample(
     means = [
         dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
     ]
-    return ScoredSample(data, repeats, means[0], means[1], means[2], refused, cluster, assignment)
+    return ScoredSample(data, repeats, means[0], means[1], means[2], refused, cluster, assignment, tilted)
 
 
 def _said_of_assignment(fit: CrossFit) -> str:

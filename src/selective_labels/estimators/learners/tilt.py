@@ -95,8 +95,8 @@ def fit_tilt(held_out: HeldOutRows, stage: FirstStage) -> Tilted:
     """
     n_classes = len(held_out.data.classes)
     return Tilted(
-        weigh_tilts(lambda tilts: _statistics(held_out, stage, tilts, _refused_moments), n_classes),
-        weigh_tilts(lambda tilts: _statistics(held_out, stage, tilts, _answer_moments), n_classes),
+        weigh_tilts(lambda tilts: tilt_statistics(held_out, stage, tilts), n_classes),
+        weigh_tilts(lambda tilts: tilt_statistics(held_out, stage, tilts, _answer_moments), n_classes),
     )
 
 
@@ -212,11 +212,11 @@ def _parts(held_out: HeldOutRows, stage: FirstStage) -> Iterable[Part]:
         )
 
 
-def _statistics(
+def tilt_statistics(
     held_out: HeldOutRows,
     stage: FirstStage,
     tilts: np.ndarray,
-    moments_of: Callable[[Part, np.ndarray], np.ndarray],
+    moments_of: Callable[[Part, np.ndarray], np.ndarray] = _refused_moments,
 ) -> np.ndarray:
     """Q of every tilt; groups of repeated cases are one unit."""
     data = held_out.data
