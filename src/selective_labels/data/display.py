@@ -23,7 +23,7 @@ LEFT = "style='text-align:left'"
 def as_text(data: "SelectiveLabels") -> str:
     """Say it in a few lines."""
     lines = [f"{what}: {words}" for what, words in _facts(data)]
-    return "\n  ".join([f"SelectiveLabels({len(data):,} cases)", *lines])
+    return "\n  ".join([f"SelectiveLabels({_size(data)})", *lines])
 
 
 def as_html(data: "SelectiveLabels") -> str:
@@ -32,7 +32,13 @@ def as_html(data: "SelectiveLabels") -> str:
         f"<tr><th {LEFT}>{escape(what)}</th><td {LEFT}>{escape(words)}</td></tr>"
         for what, words in _facts(data)
     )
-    return f"<div><strong>SelectiveLabels, {len(data):,} cases</strong><table>{rows}</table></div>"
+    return f"<div><strong>SelectiveLabels, {_size(data)}</strong><table>{rows}</table></div>"
+
+
+def _size(data: "SelectiveLabels") -> str:
+    if data.panels is None or data.groups is None:
+        return f"{len(data):,} cases"
+    return f"{len(data):,} rows of {len(set(data.groups.tolist())):,} cases"
 
 
 def _facts(data: "SelectiveLabels") -> list[tuple[str, str]]:

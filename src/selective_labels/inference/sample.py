@@ -25,7 +25,7 @@ ALL = "all"
 NO_RANGE = (0.0, 1.0)
 DEFAULT_SETTINGS = FittingSettings()
 PANELS = (
-    "Labels are shared within groups: the decision is whether anyone accepted the case, and the instrument is "
+    "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
     "the panel that saw it, so who is on the panel, and how many, must have nothing to do with the label."
 )
 
