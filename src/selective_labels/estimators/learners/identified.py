@@ -159,7 +159,8 @@ def identify(
     """
     n_classes = len(data.classes)
     point = mode == "point"
-    if not point:  # a maximum over decision-makers needs no probabilities of them
+    # A maximum over decision-makers needs no probabilities of them; one over a number stays within overlap.
+    if not point and not data.numeric:
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
     slope, probabilities = None, None
