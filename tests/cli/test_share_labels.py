@@ -1,6 +1,7 @@
 """The option --share-labels, from the shell's side."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -72,6 +73,7 @@ def test_a_report_can_be_made(run, rows):
         "report", rows, *ROLES, *QUICK, "--share-labels", "--predictions", "guess", "--out", "page.html"
     )
     assert report.exit_code == 0, report.output
+    assert "panels of 12 people" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_it_is_suggested(run, rows):
