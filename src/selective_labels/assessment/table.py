@@ -56,7 +56,7 @@ def _shared(data: SelectiveLabels) -> list[str]:
     return [
         "Labels are shared within groups: one that any row shows counts for all, a case is accepted if "
         "anyone accepted it, and where decision-makers are named, panels are meant "
-        f"({data.n_decision_makers:,} panels of {len(data.panels.people):,} people). Rows are counted as cases."
+        f"({data.n_decision_makers:,} panels of {len(data.panels.people):,} people). Rows count as cases."
     ]
 
 
