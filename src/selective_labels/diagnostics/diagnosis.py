@@ -56,6 +56,8 @@ class Diagnosis:
     n_samples, n_decision_makers, n_model_rows : int
         Models were fitted on `n_model_rows` of the cases; everything else uses all.
     figures : Figures
+    sharing : str
+        What the checks compare where labels are shared within cases; else empty.
     """
 
     results: tuple[CheckResult, ...]
@@ -63,6 +65,7 @@ class Diagnosis:
     n_decision_makers: int
     n_model_rows: int
     figures: Figures = field(repr=False)
+    sharing: str = ""
 
     def __iter__(self) -> Iterator[CheckResult]:
         return iter(self.results)

@@ -30,6 +30,7 @@ from selective_labels.diagnostics import (
     worth_of_bounds,
 )
 from selective_labels.diagnostics.balance import balance_by_decision_maker
+from selective_labels.diagnostics.cases import panel_cases, said_of_panels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
@@ -97,7 +98,9 @@ def diagnose(
         Used by the models and by SL204. Other tests compare the rows at hand, each counted once.
     groups : (n_samples,) array, optional
         Repeated cases, kept together in folds. All rows of a group that one decision-maker handled are
-        permuted as one; the parts of a divided group are permuted apart.
+        permuted as one; the parts of a divided group are permuted apart. Where a SelectiveLabels shares
+        labels within groups, each case counts once, and checks compare panels (above twenty: bands of
+        panels by off-fold leniency).
     strata : (n_samples,) array, optional
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional
@@ -145,9 +148,13 @@ def diagnose(
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells
         data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
+    sharing = ""
+    if data.panels is not None:
+        sharing, data = said_of_panels(data), panel_cases(data, fitting.seed)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
-    return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
+    counts = len(data), data.n_decision_makers, len(context.model_rows)
+    return Diagnosis(results, *counts, _figures(context), sharing)
 
 
 def _figures(context: Context) -> Figures:

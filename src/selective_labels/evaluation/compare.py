@@ -195,8 +195,8 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
     data = sample.data
     failure = class_code(pos_label, data.classes)
-    accepted = data.decision.astype(float)
-    failed = (data.y == failure).astype(float)
+    accepted = data.row_decision.astype(float)  # each row's own, also where labels are shared
+    failed = accepted * (data.y == failure)
     risk = _risk(subject, failure)
 
     def ends(evidence: Evidence, weights: Array) -> Ends:

@@ -93,7 +93,10 @@ def sample_text(sample: "Sample") -> str:
     makers = f"{sample.n_decision_makers:,} decision-maker{'s' if sample.n_decision_makers > 1 else ''}"
     if sample.numeric:
         makers = f"a numeric decision_maker, each case at the nearest of {sample.n_decision_makers} values"
-    text = f"{sample.n:,} cases, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
+    what = "cases"
+    if sample.n_panels is not None:
+        what, makers = "rows", f"{makers} in {sample.n_panels:,} panels"
+    text = f"{sample.n:,} {what}, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
     units = units_text(sample.cluster, sample.n_clusters)
     return f"{text}; {units}." if units else f"{text}."
 

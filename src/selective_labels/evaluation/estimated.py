@@ -63,7 +63,7 @@ def _sample(
     return Sample(
         n=int(rows.sum()),
         n_labeled=int(data.decision[rows].sum()),
-        n_decision_makers=data.n_decision_makers,
+        n_decision_makers=data.n_decision_makers if data.panels is None else len(data.panels.people),
         cluster=sample.cluster,
         n_clusters=n_clusters,
         clipped_share=sample.clipped[assumption],
@@ -72,5 +72,6 @@ def _sample(
         sharpness_lost=sample.lost[assumption],
         refusal=sample.refused.get(assumption),
         numeric=data.numeric,
+        n_panels=None if data.panels is None else data.panels.n_panels,
         assignment=sample.assignment if named(assumption).needs_decision_makers else "",
     )

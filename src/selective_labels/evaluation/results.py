@@ -48,6 +48,8 @@ class Sample:
         What a check found that speaks against the use of the assumption here, with its code.
     numeric : bool
         Whether decision-makers are values of a number (``instrument="numeric"``).
+    n_panels : int or None
+        With labels shared within cases: how many panels there are; `n` counts rows then.
     """
 
     n: int
@@ -62,6 +64,7 @@ class Sample:
     sharpness_lost: float = 0.0
     refusal: str | None = None
     numeric: bool = False
+    n_panels: int | None = None
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,6 +24,10 @@ from selective_labels.support.progress import followed
 ALL = "all"
 NO_RANGE = (0.0, 1.0)
 DEFAULT_SETTINGS = FittingSettings()
+PANELS = (
+    "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
+    "the panel that saw it, so who is on the panel, and how many, must have nothing to do with the label."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +150,8 @@ def score_sample(
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
             assignment = _said_of_assignment(fit)
+            if data.panels is not None:
+                assignment = f"{PANELS} {assignment}".strip()
         scores = cross_fit_scores(fit, data, chosen, label_range=known)
         repeats.append(
             {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
@@ -225,8 +231,9 @@ def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             raise InputError.about(
                 "decision_maker", f"has one value only; assumption {points[0]!r} needs two or more."
             )
+        who = "decision_maker has one value only" if data.panels is None else "one panel saw all cases"
         warnings.warn(
-            "decision_maker has one value only: there is no instrument, and the bounds are those of 'none'.",
+            f"{who}: there is no instrument, and the bounds are those of 'none'.",
             UserWarning,
             stacklevel=4,
         )
@@ -235,8 +242,9 @@ def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
         alone = np.bincount(pairs[0]) == 1
         if alone.any():
             rows = np.flatnonzero(alone[data.strata])
+            who = "decision-maker" if data.panels is None else "panel"
             raise InputError(
-                f"strata: {alone.sum()} of {len(alone)} strata have one decision-maker only (one is "
+                f"strata: {alone.sum()} of {len(alone)} strata have one {who} only (one is "
                 f"{data.stratum_labels.tolist()[data.strata[rows[0]]]!r}), {len(rows)} rows in all, with "
                 "nobody to compare with; merge strata or leave these rows out.",
                 "strata",

@@ -7,6 +7,7 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import (
@@ -86,6 +87,8 @@ def cross_fit_scores(
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
     n_units = np.inf if given else _n_units(data, n_fitted)
+    if data.panels is not None:  # rows of one case say the same of it
+        n_fitted = _n_units(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     for number, fold in enumerate(fit.folds):
@@ -122,7 +125,7 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     twenty are arms of their own: those that cannot be told from the best for a class are pooled
     (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
     them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
-    band are lost.
+    band are lost. Where panels decide, cases count in place of rows.
 
     Examples
     --------
@@ -137,7 +140,8 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
-    n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, len(data) // ROWS_PER_BAND)
+    n_units = len(data) if data.panels is None else _n_units(data, len(data))
+    n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
 
 
@@ -189,6 +193,10 @@ def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.nda
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
     surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)
+    if data.panels is not None:
+        first, surplus = by_case(data.groups, others, surplus)
+        arm = arms_off_fold(data, np.flatnonzero(others), fit.n_arms if fit.report.banded else None)
+        return class_pools(surplus, arm[first], np.arange(fit.n_arms), fit.n_arms)
     return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
 
 

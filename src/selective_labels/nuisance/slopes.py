@@ -129,7 +129,10 @@ def moment_losses(
 
 
 def choose_shrinkage(
-    moments: Moments, own: OwnInstrument, sample_weight: np.ndarray | None = None
+    moments: Moments,
+    own: OwnInstrument,
+    sample_weight: np.ndarray | None = None,
+    cases: np.ndarray | None = None,
 ) -> tuple[float, dict[float, float]]:
     """Take the shrinkage with the smallest held-out moment loss, if the slope improves on the labeled cases.
 
@@ -143,6 +146,8 @@ def choose_shrinkage(
         Held out.
     own : OwnInstrument
     sample_weight : (n_samples,) array, optional
+    cases : (n_samples,) int array, optional
+        Rows that share a label, which the test takes as one.
 
     Returns
     -------
@@ -156,7 +161,9 @@ def choose_shrinkage(
     }
     means = {shrinkage: float(each.mean()) for shrinkage, each in losses.items()}
     step = losses[SHRINKAGE_GRID[-1]] - losses[np.inf]
-    if step.mean() >= -CRITICAL * step.std() / np.sqrt(len(step)):
+    centred = step - step.mean()
+    parts = centred if cases is None else np.bincount(cases, centred)
+    if step.mean() >= -CRITICAL * np.sqrt(np.sum(parts**2)) / len(step):
         return np.inf, means
     return min(means, key=lambda shrinkage: means[shrinkage]), means
 

@@ -172,8 +172,9 @@ def identify(
         if joint.in_halves and not data.decision.all():
             warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=5)
         injected = joint.report.chosen == "injected"  # what is given has no noise to shrink, nor an error
+        shared = None if data.panels is None else data.groups
         if by_leniency and not injected:
-            shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
+            shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight, shared)
         probabilities = point_estimate(moments, shrinkage)
         if not (by_leniency or injected):
             step = one_step(probabilities, own, data.sample_weight)

@@ -249,6 +249,12 @@ class UCLClassifier(SelectiveClassifier):
                 "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy.",
                 "decision_maker",
             )
+        if data.panels is not None:
+            raise InputError(
+                "score has no place for panels that fit has not seen; use evaluate(model, data) where labels "
+                "are shared.",
+                "share_labels",
+            )
         chosen = np.searchsorted(self.classes_, predicted)
         return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
