@@ -13,7 +13,6 @@ from selective_labels.identification.atoms import (
     odds,
     ratio,
 )
-from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import best_case_costs, linear_extremes, worst_case_costs
 from selective_labels.identification.earmarked import Earmarked, identified_set
 from selective_labels.identification.functionals import event_range
@@ -141,7 +140,7 @@ def near_line(generator, n_cells, n_makers, n_classes):
 
 
 each_case = pytest.mark.parametrize("case", CASES)
-sizes = pytest.mark.parametrize("n_classes, n_makers", [(2, 2), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3)])
+sizes = pytest.mark.parametrize(("n_classes", "n_makers"), [(2, 2), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3)])
 
 
 @each_case
@@ -208,7 +207,7 @@ def test_rates_by_dinkelbach_are_those_of_the_program(case, n_classes, n_makers)
         np.testing.assert_allclose((found.minimum, found.maximum), expected, atol=TOLERANCE, rtol=0)
 
 
-@pytest.mark.parametrize("n_classes, n_makers", [(2, 2), (3, 3), (4, 2)])
+@pytest.mark.parametrize(("n_classes", "n_makers"), [(2, 2), (3, 3), (4, 2)])
 @pytest.mark.parametrize("case", ["informed", "nested", "ratio, both sides"])
 def test_shares_are_those_of_the_program(case, n_classes, n_makers):
     """A share within an interval: means, rates and F1, for an event that crosses the others too."""

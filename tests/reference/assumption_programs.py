@@ -1,7 +1,7 @@
 """Assumptions as linear programs over response types: nothing is taken from the closed forms.
 
-The unknowns are the probabilities of a label and a whole vector of potential decisions in every cell of a small
-population. Each assumption is a linear constraint on them, written as it is said in words.
+The unknowns are the probabilities of a label and a whole vector of potential decisions in every cell of
+a small population. Each assumption is a linear constraint on them, written as it is said in words.
 """
 
 from itertools import product

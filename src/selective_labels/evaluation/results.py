@@ -48,6 +48,8 @@ class Sample:
         What a check found that speaks against the use of the assumption here, with its code.
     numeric : bool
         Whether decision-makers are values of a number (``instrument="numeric"``).
+    sentence : str
+        What is assumed, in words.
     """
 
     n: int
@@ -62,6 +64,7 @@ class Sample:
     sharpness_lost: float = 0.0
     refusal: str | None = None
     numeric: bool = False
+    sentence: str = ""
 
 
 @dataclass(frozen=True, repr=False)

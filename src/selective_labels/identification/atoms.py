@@ -75,8 +75,8 @@ class Chord:
     Examples
     --------
     >>> strict, lenient = (0.1, 0.4), (0.3, 0.8)
-    >>> round(Chord((1,)).value(lenient, strict), 3), round(Chord((1,), beyond=True).value(lenient, strict), 3)
-    (0.5, 0.4)
+    >>> [round(Chord((1,), beyond=each).value(lenient, strict), 3) for each in (False, True)]
+    [0.5, 0.4]
     """
 
     event: tuple[int, ...]

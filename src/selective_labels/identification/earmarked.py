@@ -205,7 +205,7 @@ def identified_set(lower: Array, floors: dict[Event, Array]) -> Bounds:
     >>> lower = np.array([[0.1, 0.2, 0.1]])
     >>> box = identified_set(lower, {(0, 1): np.array([0.6]), (1, 2): np.array([0.7])})
     >>> box.upper.round(2)
-    array([[0.3, 0.7, 0.4]])
+    array([[0.3, 0.8, 0.4]])
     """
     n_classes = lower.shape[1]
     if not crossing(list(floors)) or not boxed(list(floors), n_classes):

@@ -288,8 +288,8 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     The largest regret is max_j of a linear maximum with coefficients e_j - π. The smallest is min_τ τ - V(τ),
     where V(τ) is the largest accuracy under the cap η_k ≤ τ on all classes. Raising the cap by ε adds mass of
     at most ε to each class, so it adds at most ε Σ_a π_a = ε to the accuracy: the smallest feasible cap is
-    best. Cost O(n K² log K). With earmarked slack, the smallest regret of a stochastic classifier is bounded by
-    the mean over its predictions, which is valid and sharp for hard ones.
+    best. Cost O(n K² log K). With earmarked slack, the smallest regret of a stochastic classifier is the
+    mean over its predictions: valid, and sharp for hard ones.
 
     Parameters
     ----------

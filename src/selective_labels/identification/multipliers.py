@@ -1,4 +1,4 @@
-"""A known share of an event in the population: one multiplier for it, and the rows go their own ways again."""
+"""A known share of an event in the population: one multiplier, and rows go their own ways again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
