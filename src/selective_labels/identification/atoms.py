@@ -157,7 +157,9 @@ def complement(event: Sequence[int], n_classes: int) -> tuple[int, ...]:
     return tuple(code for code in range(n_classes) if code not in set(event))
 
 
-def best_floor(floor: AnyFloor, joint: Array, propensity: Array | None = None) -> Array:
+def best_floor(
+    floor: AnyFloor, joint: Array, propensity: Array | None = None, *, least: float = CLOSE
+) -> Array:
     """Max over decision-makers (or pairs of them) of one floor, (n_samples,).
 
     Parameters
@@ -167,6 +169,8 @@ def best_floor(floor: AnyFloor, joint: Array, propensity: Array | None = None) -
         The unlabeled class first.
     propensity : (n_samples, n_decision_makers) array, optional
         For floors of all decision-makers taken together.
+    least : float
+        Leniency of one, and gap of two, below which they are left out: estimates need some distance.
 
     Examples
     --------
@@ -178,7 +182,7 @@ def best_floor(floor: AnyFloor, joint: Array, propensity: Array | None = None) -
     if isinstance(floor, Chord):
         found = np.zeros(joint.shape[1])
         for first, second in permutations(range(len(joint)), 2):
-            apart = leniency[first] - leniency[second] > CLOSE
+            apart = leniency[first] - leniency[second] > least
             gap = np.where(apart, leniency[second], leniency[first] - 1.0)
             value = floor.value((chance[first], leniency[first]), (chance[second], gap))
             found = np.where(apart, np.maximum(found, value), found)
@@ -187,5 +191,5 @@ def best_floor(floor: AnyFloor, joint: Array, propensity: Array | None = None) -
         shares = np.full((joint.shape[1], len(joint)), 1.0 / len(joint)) if propensity is None else propensity
         chance = np.einsum("na,an->n", shares, chance)[None]
         leniency = np.einsum("na,an->n", shares, leniency)[None]
-    best: Array = floor.values(chance, leniency).max(axis=0)
+    best: Array = np.where(leniency > least, floor.values(chance, leniency), 0.0).max(axis=0)
     return best

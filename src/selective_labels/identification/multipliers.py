@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.costs import extreme_probabilities
+from selective_labels.identification.costs import extreme_probabilities, linear_extremes
 from selective_labels.identification.functionals import normalized_weights
 from selective_labels.support.errors import UndefinedError
 
@@ -16,6 +16,7 @@ Extreme = Callable[[Array], Array]
 # So many multipliers are tried at most; more places where they matter are represented by quantiles.
 MOST_CANDIDATES = 64
 MAX_STEPS = 60
+N_MULTIPLIERS = 81
 STEP_TOLERANCE = 1e-12
 ROUNDING = 1e-9
 
@@ -175,6 +176,34 @@ def check_shares(shares: Sequence[Share], bounds: Bounds, mass: Array) -> None:
                 f"the share lies between {low:.4g} and {high:.4g}, which contradicts what is stated.",
                 "assumption",
             )
+
+
+def guaranteed_gains(bounds: Bounds, members: Array, multiplier: float) -> Array:
+    """min_η (e_t - ν 1_A) · η of each prediction t, (n_samples, n_classes).
+
+    With the multiplier of a known share of A, the best class is that of the largest guaranteed accuracy of
+    all rules; ν = 0 gives the lower bounds.
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.4, 0.3]]), np.array([[0.7, 0.6]]))
+    >>> guaranteed_gains(bounds, np.array([0.0, 1.0]), -0.5).round(2)
+    array([[0.7 , 0.45]])
+    """
+    classes = np.eye(bounds.lower.shape[1])
+    return np.stack([linear_extremes(each - multiplier * members, bounds)[0] for each in classes], axis=1)
+
+
+def maximin_multiplier(bounds: Bounds, share: Share, weights: Array) -> float:
+    """ν with the largest ν^+ low - ν^- high + E[max_t min_η (e_t - ν 1_A) · η]: the best guarantee."""
+    mass = weights / weights.sum()
+    grid = np.linspace(-1.0, 1.0, N_MULTIPLIERS)
+    values = [
+        nu * (share.low if nu > 0.0 else share.high)
+        + mass @ guaranteed_gains(bounds, share.members, float(nu)).max(axis=1)
+        for nu in grid
+    ]
+    return float(grid[int(np.argmax(values))])
 
 
 def _ratio_end(
