@@ -223,7 +223,7 @@ def test_compare_and_thresholds_take_combinations():
 
 def test_two_multipliers_that_cannot_be_told_apart_are_said_to_be():
     """The share lies where "all slack to one side" and "no use of it" give the same end."""
-    sample, data, prediction = small(n=1500)
+    _, data, prediction = small(n=1500)
     shares = np.linspace(0.4, 0.6, 9)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from selective_labels.assumptions.assumption import Assumption
-from selective_labels.assumptions.findings import Findings
+from selective_labels.assumptions.findings import ALGEBRA, VIOLATED, Findings
 from selective_labels.assumptions.floor_scores import combined_scores
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.no_assumption import NoAssumption
@@ -113,7 +113,7 @@ class Combination(Assumption):
 
     def permission(self, findings: Findings, given: str) -> Permission:
         """As for the instrument, if it is among them; what else is assumed is taken on trust."""
-        codes = findings.codes("violated", "algebra")
+        codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:
             return Permission(False, f"the data contradict it ({codes}).")
         parts = [each.permission(findings, given) for each in self.parts if isinstance(each, Instrument)]

@@ -102,7 +102,7 @@ def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overla
         values[:, code], plug_in[:, code], _ = _larger(own, pair)
     wide = {event: pair for event, pair in found.items() if len(event) > 1}
     if crossing(list(found)) and boxed(list(found), values.shape[1]):
-        earmarks = _ceilings(values, wide)
+        earmarks: Earmarks | None = _ceilings(values, wide)
     else:
         earmarks = _earmarked(values, plug_in, wide)
     return Scores(values, plug_in, base.clipped, base.bounded, base.lost, earmarks)

@@ -1,10 +1,11 @@
 """All checks in order: can this data answer the question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import read_data, with_instrument
 from selective_labels.data.instruments import LENIENCY
 from selective_labels.diagnostics import (
@@ -29,6 +30,7 @@ from selective_labels.diagnostics import (
     unconfounded,
     worth_of_bounds,
 )
+from selective_labels.diagnostics.algebra import algebra_results
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
@@ -79,6 +81,7 @@ def diagnose(
     n_permutations: int = 199,
     n_jobs: int | None = None,
     random_state: Any = None,
+    assumptions: Sequence[str | Assumption] = (),
 ) -> Diagnosis:
     """Check whether decision-makers differ, get like cases, and fit what assumptions say.
 
@@ -110,6 +113,8 @@ def diagnose(
     level : float
         Of every test: a check is "violated" if its p-value is not above it.
     n_permutations : int
+    assumptions : list of assumption objects
+        Combinations to be checked besides (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
 
     Returns
     -------
@@ -147,6 +152,7 @@ def diagnose(
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
+    results += tuple(algebra_results(context, data, assumptions))
     return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
 
 

@@ -144,7 +144,7 @@ def contradiction(evidence: Evidence, tail: float) -> str:
             found = mean_estimate(probabilities @ share.members, weights)
             error = float(np.hypot(_error(found), share.error))
             excess = -sign * (found.value - limit)
-            if excess > student.isf(tail, max(np.count_nonzero(weights), 2) - 1.0) * error:
+            if excess > student.isf(tail, max(int(np.count_nonzero(weights)), 2) - 1) * error:
                 return (
                     f"contradicted: what else is assumed puts the share at {words} {found.value:.3f} "
                     f"(standard error {error:.3f}), and it is stated as {limit:.3g}."

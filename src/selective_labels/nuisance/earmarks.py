@@ -37,6 +37,9 @@ class Earmarks:
         """Add those of some rows."""
         self.values[rows] += weight * part.values
         self.plug_in[rows] += weight * part.plug_in
-        if self.ceiling is not None and self.ceiling_plug_in is not None:
-            self.ceiling[rows] += weight * part.ceiling
-            self.ceiling_plug_in[rows] += weight * part.ceiling_plug_in
+        for total, here in (
+            (self.ceiling, part.ceiling),
+            (self.ceiling_plug_in, part.ceiling_plug_in),
+        ):
+            if total is not None and here is not None:
+                total[rows] += weight * here
