@@ -14,7 +14,7 @@ from selective_labels.inference.reported import NAN, Basis, Reported
 from selective_labels.support.errors import InputError
 
 # Of the sample, what stands in no file: `to_dict` leaves it out.
-KEPT = ("basis",)
+KEPT = ("basis", "sentence")
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Estimated:
         """All fields as plain values, those of the sample among them."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in KEPT}
         values = kept | asdict(kept.pop("sample"))
-        return {name: plain(value) for name, value in values.items()}
+        return {name: plain(value) for name, value in values.items() if name not in KEPT}
 
     def to_frame(self) -> pd.DataFrame:
         """One row."""
