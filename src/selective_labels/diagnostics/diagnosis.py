@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Permission
-from selective_labels.assumptions.findings import FAMILIES, worst
+from selective_labels.assumptions.findings import ALGEBRA, FAMILIES, worst
 from selective_labels.diagnostics import display, plots
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.diagnostics.verdict import permission
@@ -86,9 +86,9 @@ class Diagnosis:
         Parameters
         ----------
         family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
-            "skill" or "unconfounded"
+            "skill", "unconfounded" or "algebra"
         """
-        require_choice("family", family, FAMILIES)
+        require_choice("family", family, (*FAMILIES, ALGEBRA))
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str | Assumption, *, given: str = "strata") -> Permission:
@@ -96,7 +96,7 @@ class Diagnosis:
 
         Parameters
         ----------
-        assumption : "instrument", "nucem", "unconfounded", or one of these as an object
+        assumption : "instrument", "nucem", "unconfounded", or an object, combinations among them
         given : "strata" or "features"
             For "instrument": what assignment is taken as random within.
 

@@ -1,10 +1,11 @@
 """All checks in order: can this data answer the question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import read_data, with_instrument
 from selective_labels.data.instruments import LENIENCY
 from selective_labels.diagnostics import (
@@ -29,6 +30,7 @@ from selective_labels.diagnostics import (
     unconfounded,
     worth_of_bounds,
 )
+from selective_labels.diagnostics.algebra import algebra_results
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.cases import panel_cases, said_of_panels
 from selective_labels.diagnostics.context import Context
@@ -80,6 +82,7 @@ def diagnose(
     n_permutations: int = 199,
     n_jobs: int | None = None,
     random_state: Any = None,
+    assumptions: Sequence[str | Assumption] = (),
 ) -> Diagnosis:
     """Check whether decision-makers differ, get like cases, and fit what assumptions say.
 
@@ -113,6 +116,8 @@ def diagnose(
     level : float
         Of every test: a check is "violated" if its p-value is not above it.
     n_permutations : int
+    assumptions : list of assumption objects
+        Combinations to be checked besides (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
 
     Returns
     -------
@@ -153,6 +158,7 @@ def diagnose(
         sharing, data = said_of_panels(data), panel_cases(data, fitting.seed)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
+    results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
     return Diagnosis(results, *counts, _figures(context), sharing)
 

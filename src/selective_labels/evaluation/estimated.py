@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.assumptions import named
 from selective_labels.evaluation.results import Sample, printed
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
 from selective_labels.inference.sample import ScoredSample
@@ -42,9 +41,11 @@ def undefined(
     interval: str,
     confidence_level: float,
     limits: tuple[float, float],
+    *,
+    contradicted: bool = False,
 ) -> dict[str, Any]:
     """The same fields where the metric has no value: NaN, and the reason."""
-    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), reason=reason)
+    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
         "assumption": assumption,
         **printed(nothing),
@@ -73,5 +74,6 @@ def _sample(
         refusal=sample.refused.get(assumption),
         numeric=data.numeric,
         n_panels=None if data.panels is None else data.panels.n_panels,
-        assignment=sample.assignment if named(assumption).needs_decision_makers else "",
+        assignment=sample.assignment if sample.assumed(assumption).needs_decision_makers else "",
+        sentence=sample.assumed(assumption).sentence,
     )

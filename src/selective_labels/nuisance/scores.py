@@ -1,12 +1,14 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
@@ -91,6 +93,8 @@ def cross_fit_scores(
         n_fitted = _n_units(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
+    earmarks: dict[str, Earmarks] = {}
+    n_folds = 1 if held_out else len(fit.folds)
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
@@ -105,13 +109,23 @@ def cross_fit_scores(
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
             chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
+            chunk = replace(chunk, classes=data.classes)
             for name, assumption in chosen.items():
-                _add(totals[name], here, assumption.score(chunk, overlap))
+                part = assumption.score(chunk, overlap)
+                _add(totals[name], here, part)
+                if part.earmarks is not None:
+                    kept = earmarks.setdefault(name, part.earmarks.empty(len(data)))
+                    kept.add(here, part.earmarks, 1.0 / n_folds)
     if held_out:
-        return totals
-    n_folds = len(fit.folds)
+        return {name: replace(each, earmarks=earmarks.get(name)) for name, each in totals.items()}
     return {
-        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped, each.bounded)
+        name: Scores(
+            each.values / n_folds,
+            each.plug_in / n_folds,
+            each.clipped,
+            each.bounded,
+            earmarks=earmarks.get(name),
+        )
         for name, each in totals.items()
     }
 

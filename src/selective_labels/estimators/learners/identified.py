@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.columns import read_assignment
 from selective_labels.diagnostics import warn_if_not_allowed
+from selective_labels.identification.atoms import AnyFloor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.identification.earmarked import Earmarked
+from selective_labels.identification.multipliers import guaranteed_gains
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds
@@ -55,6 +59,12 @@ class Identified:
         None in partial mode.
     class_weight : (n_classes,) array or None
         What a right prediction of each class is worth; None: all the same.
+    assumption : Assumption or None
+        What is assumed besides the instrument.
+    classes : array or None
+        Labels of the classes, which an assumption speaks of.
+    share : pair of ((n_classes,) array, float) or None
+        The event whose share is known, and its multiplier.
     """
 
     joint: CrossFit
@@ -63,10 +73,14 @@ class Identified:
     cost: np.ndarray | None
     slope: Slope | None
     class_weight: np.ndarray | None = None
+    assumption: Assumption | None = None
+    classes: np.ndarray | None = None
+    share: tuple[np.ndarray, float] | None = None
 
     def bounds(self, X: np.ndarray) -> Bounds:
         """Bounds at new rows; where they crossed they are repaired."""
-        return identified_bounds(self.joint, X, self.n_classes, self.label_range)[0]
+        floors = floors_of(self.assumption, self.classes)
+        return identified_bounds(self.joint, X, self.n_classes, self.label_range, floors=floors)[0]
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Class probabilities under NUCEM at new rows, (n_samples, n_classes); point mode only.
@@ -88,8 +102,12 @@ class Identified:
         From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
         (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
         minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
-        right prediction is sure to bring (maximin), and the cost what is missing to the best class.
+        right prediction is sure to bring (maximin), and the cost what is missing to the best class. With a
+        known share, worth is the accuracy that the rule with its multiplier is sure to have.
         """
+        if self.share is not None and isinstance(known, Bounds):
+            worth = guaranteed_gains(known, *self.share)
+            return worth.max(axis=1, keepdims=True) - worth, worth - worth.min(axis=1, keepdims=True)
         if self.class_weight is not None:
             worth = (known.lower if isinstance(known, Bounds) else known) * self.class_weight
             return worth.max(axis=1, keepdims=True) - worth, worth
@@ -97,7 +115,7 @@ class Identified:
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:
             costs, worth = point_costs(known, self.cost), known
-        plain = self.cost is None and self._without_range
+        plain = self.cost is None and self._without_range and not isinstance(known, Earmarked)
         return costs, worth if plain else gains(costs)
 
     @property
@@ -117,11 +135,14 @@ class TrainingRows:
         Where the bounds crossed and were repaired.
     probabilities : (n_samples, n_classes) array or None
         In point mode.
+    alone : Bounds or None
+        By the instrument alone, where more is assumed.
     """
 
     bounds: Bounds
     crossed: np.ndarray
     probabilities: np.ndarray | None
+    alone: Bounds | None = None
 
     @property
     def known(self) -> Bounds | np.ndarray:
@@ -151,6 +172,7 @@ def identify(
     cost: np.ndarray | None,
     fitting: FittingSettings,
     assignment: Callable[[Any], np.ndarray] | None = None,
+    assumption: Assumption | None = None,
 ) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
 
@@ -180,6 +202,25 @@ def identify(
             step = one_step(probabilities, own, data.sample_weight)
         probabilities = stepped(probabilities, step)
         slope = Slope(codes, shrinkage, assignment, step)
-    bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
-    identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
-    return identified, TrainingRows(bounds, crossed, probabilities)
+    floors = floors_of(assumption, data.classes)
+    bounds, crossed = identified_bounds(
+        joint, data.features, n_classes, label_range, held_out=True, floors=floors
+    )
+    identified = Identified(
+        joint.without_rows(),
+        n_classes,
+        label_range,
+        cost,
+        slope,
+        assumption=assumption,
+        classes=None if assumption is None else data.classes,
+    )
+    alone = None
+    if floors:  # what the instrument says by itself is always kept beside
+        alone = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)[0]
+    return identified, TrainingRows(bounds, crossed, probabilities, alone)
+
+
+def floors_of(assumption: Assumption | None, classes: np.ndarray | None) -> tuple[AnyFloor, ...]:
+    """Floors that an assumption puts under what the instrument leaves open."""
+    return () if assumption is None or classes is None else assumption.floors(classes)
