@@ -5,8 +5,8 @@ import numpy as np
 import selective_labels as sl
 from benchmarks.floor import floor_seconds, make_table, some_probabilities
 from benchmarks.ratios import Ratio, median_ratio
-from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import selector_bands
+from selective_labels.nuisance.settings import FittingSettings
 
 N_SAMPLES, N_DECISION_MAKERS = 100_000, 100
 METRICS = [
@@ -32,7 +32,8 @@ def measure() -> list[Ratio]:
     ratios = []
     for nuisance in (None, "logistic", "quadratic", "boosting"):
         settings = {"nuisance": nuisance, "n_jobs": 1, "random_state": 0}
-        fit = cross_fit(data, n_bands=selector_bands(data), **settings)
+        fitting = FittingSettings.read(cv=5, n_repeats=1, **settings)
+        fit = fitting.cross_fit(data, seed=fitting.repeated_seeds[0], n_bands=selector_bands(data))
         ratio = median_ratio(
             f"evaluate all metrics, n=100,000, J=100, K=3, nuisance={nuisance}, over five bare fits",
             lambda s=settings: evaluate_all(guess, X, y, maker, **s),

@@ -188,6 +188,22 @@ DESIGNS = {
         Design("unconfounded", unconfounded, assumptions=("none", "instrument", "unconfounded")),
         Design("J=8, truth on the edge, defaults", EDGE, nuisance=None, n_replications=200),
         Design(
+            "J=8, weak, NUCEM holds, defaults",
+            partial(of_decision_makers, leniency_spread=0.1),
+            assumptions=NUCEM,
+            nuisance=None,
+            n_replications=200,
+        ),
+        Design("weights, defaults", weighted, n_classes=2, nuisance=None, n_replications=200),
+        Design("repeated cases, defaults", repeated, nuisance=None, n_replications=200),
+        Design(
+            "assignment by a product, defaults",
+            partial(assigned, by=product),
+            n_classes=2,
+            nuisance=None,
+            n_replications=200,
+        ),
+        Design(
             "assignment by a step, n=5,000, defaults",
             partial(assigned, by=step),
             5000,

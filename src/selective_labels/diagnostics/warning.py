@@ -5,6 +5,7 @@ import warnings
 from selective_labels.assumptions import Instrument
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import conditional_strength, overidentification
+from selective_labels.diagnostics.cases import panel_cases_of_fit
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.inequality import one_sided
 from selective_labels.diagnostics.results import OK
@@ -75,6 +76,8 @@ def doubt(
     data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05, random_state: int | None = None
 ) -> DiagnosticWarning | None:
     """What :func:`warn_if_not_allowed` warns of, or None; for results that say so themselves."""
+    if data.panels is not None:
+        data, fit = panel_cases_of_fit(data, fit)
     fitting = FittingSettings(seed=random_state)
     context = Context(data, fitting, level=level, n_permutations=FEW_PERMUTATIONS, fit=fit)
     for check in (conditional_strength.CHECK, overidentification.CHECK):

@@ -15,8 +15,10 @@ from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Ends, Evidence, Functional, outer_difference
-from selective_labels.inference.estimates import Estimate, mean_estimate
+from selective_labels.inference.ends import Functional, Ratio, outer_difference
+from selective_labels.inference.estimates import Ends, Estimate, mean_estimate
+from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
@@ -199,21 +201,23 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
     data = sample.data
     failure = class_code(pos_label, data.classes)
-    accepted = data.decision.astype(float)
-    failed = (data.y == failure).astype(float)
+    accepted = data.row_decision.astype(float)  # each row's own, also where labels are shared
+    failed = accepted * (data.y == failure)
     risk = _risk(subject, failure)
 
     def ends(evidence: Evidence, weights: Array) -> Ends:
         policy, near = accept_lowest(risk, float(np.average(accepted, weights=weights)), weights)
         low, high = evidence.bounds.lower[:, failure], evidence.bounds.upper[:, failure]
         pair = []
-        for chance, marginal in ((0.0, low), (1.0, high)):
-            score = evidence.lower[:, failure] + chance * evidence.slack
+        # Class probabilities sum to one: what is seen to fail is taken from every class.
+        event = policy[:, None] * np.eye(len(data.classes))[failure] - failed[:, None]
+        direct = Ratio(event, np.ones_like(event), signed=True).ends(evidence, weights)
+        for end, marginal in zip(direct, (low, high), strict=True):
             # Accepting one share more adds the risk of the marginal case.
             at_cut_off = np.average(marginal, weights=near)
-            direct = mean_estimate(policy * score - failed, weights)
             shift = mean_estimate(accepted - policy, weights)
-            pair.append(Estimate(direct.value, direct.influence + at_cut_off * shift.influence))
+            influence = end.influence + at_cut_off * shift.influence
+            pair.append(Estimate(end.value, influence, outside=end.outside))
         return pair[0], pair[1]
 
     share = float(np.average(accepted, weights=sample.weights))
@@ -257,7 +261,10 @@ def compare_sample(
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
+        sample.require_possible(assumption)
         basis = _basis(sample, contest, assumption, everybody)
+    except ContradictedError as error:
+        shared = undefined(sample, str(error), *how, contest.limits, contradicted=True)
     except UndefinedError as error:
         reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
         shared = undefined(sample, reason, *how, contest.limits)

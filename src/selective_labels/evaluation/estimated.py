@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.assumptions import named
 from selective_labels.evaluation.results import Sample, printed
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
 from selective_labels.inference.sample import ScoredSample
@@ -42,9 +41,11 @@ def undefined(
     interval: str,
     confidence_level: float,
     limits: tuple[float, float],
+    *,
+    contradicted: bool = False,
 ) -> dict[str, Any]:
     """The same fields where the metric has no value: NaN, and the reason."""
-    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), reason=reason)
+    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
         "assumption": assumption,
         **printed(nothing),
@@ -63,7 +64,7 @@ def _sample(
     return Sample(
         n=int(rows.sum()),
         n_labeled=int(data.decision[rows].sum()),
-        n_decision_makers=data.n_decision_makers,
+        n_decision_makers=data.n_decision_makers if data.panels is None else len(data.panels.people),
         cluster=sample.cluster,
         n_clusters=n_clusters,
         clipped_share=sample.clipped[assumption],
@@ -72,5 +73,7 @@ def _sample(
         sharpness_lost=sample.lost[assumption],
         refusal=sample.refused.get(assumption),
         numeric=data.numeric,
-        assignment=sample.assignment if named(assumption).needs_decision_makers else "",
+        n_panels=None if data.panels is None else data.panels.n_panels,
+        assignment=sample.assignment if sample.assumed(assumption).needs_decision_makers else "",
+        sentence=sample.assumed(assumption).sentence,
     )

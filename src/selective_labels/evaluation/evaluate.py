@@ -15,7 +15,9 @@ from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
-from selective_labels.inference.ends import Ends, Functional, outer_difference
+from selective_labels.inference.ends import Functional, outer_difference
+from selective_labels.inference.estimates import Ends
+from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
@@ -243,6 +245,8 @@ class _Summary:
     def find(self, functional: Functional, rows: np.ndarray) -> "_Found":
         try:
             basis = self.sample.basis(functional, self.assumption, rows, self.limits)
+        except ContradictedError as error:
+            return _Found(self.limits, reason=str(error), contradicted=True)
         except UndefinedError as error:
             reason = f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
             return _Found(self.limits, reason=reason)
@@ -252,7 +256,8 @@ class _Summary:
         """Subtract: subgroups are different cases, so the ends of one do not constrain those of the other."""
         span = self.limits[0] - self.limits[1], self.limits[1] - self.limits[0]
         if first.basis is None or second.basis is None:
-            return _Found(span, reason=first.reason or second.reason)
+            contradicted = first.contradicted or second.contradicted
+            return _Found(span, reason=first.reason or second.reason, contradicted=contradicted)
         try:
             ends = [
                 outer_difference(*pair) for pair in zip(self._ends(first), self._ends(second), strict=True)
@@ -274,7 +279,9 @@ class _Summary:
     def evaluation(self, found: "_Found", rows: np.ndarray, **roles: Any) -> Evaluation:
         how = self.assumption, rows, self.interval, self.confidence_level
         if found.basis is None:
-            shared = undefined(self.sample, str(found.reason), *how, found.limits)
+            shared = undefined(
+                self.sample, str(found.reason), *how, found.limits, contradicted=found.contradicted
+            )
         else:
             shared = estimated(self.sample, found.basis, *how)
         return Evaluation(metric=self.metric, **shared, **roles)
@@ -289,3 +296,4 @@ class _Found:
     rows: np.ndarray | None = None
     basis: Basis | None = None
     reason: str | None = None
+    contradicted: bool = False

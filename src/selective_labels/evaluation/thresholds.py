@@ -72,7 +72,7 @@ class ThresholdCurve(Described):
         return [
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
-            f"{assumption_text(first.assumption)} The share accepted needs none.",
+            f"{assumption_text(first.assumption, first.sample.sentence)} The share accepted needs none.",
             f"Sample: {sample_text(first.sample)} Each {first.confidence_level:.0%} interval covers the "
             "value at one threshold.",
         ]

@@ -1,6 +1,6 @@
 """Multinomial logistic models of the outcome with partially pooled effects of decision-makers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,11 +135,11 @@ def fit_path(
     outcome: np.ndarray,
     sample_weight: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
-) -> list[PooledLogistic]:
+) -> Iterator[PooledLogistic]:
     """Fit models that differ in settings only to the same rows, each from the solution of the one before."""
     first = models[0]
     rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
     start = None
     for model in models:
         start = model.fit_rows(rows, tolerance, start)
-    return list(models)
+        yield start

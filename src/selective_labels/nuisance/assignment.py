@@ -4,7 +4,7 @@ The same families as for decision and label, fitted to the same folds: the outco
 arm is there (a category with partially pooled effects) is the stratum here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from selective_labels.support.jobs import Workers
 
 AUTO, SHARES, MODEL, KNOWN = "auto", "shares", "model", "known"
 PROPENSITIES = (AUTO, SHARES, MODEL)
-# Prior variances of features' coefficients.
+# Prior variances of features' coefficients, the strongest ridge first.
 PRIOR_VARIANCES = (0.01, 0.1, 1.0)
 # Standard errors by which a model must beat the shares. Of 120 samples dealt out by lot (200 and 500 rows),
 # 9 chose a model with one standard error; with so many, 6 of 140.
@@ -38,9 +38,11 @@ SETTLED = 0.05
 # Probabilities below this make inverse weights so large that results say it.
 WORTH_SAYING = 0.02
 # With more rows than these in training, so many tell whether a model beats shares.
-FEW_ROWS = 10_000
+FEW_ROWS = 5_000
 # Fewer rows cannot tell a model from shares.
 FEWEST_ROWS = 100
+# A model of squares and products needs so many rows for each coefficient: with fewer, no ridge saves it.
+ROWS_PER_COEFFICIENT = 2
 # Up to this many strata have effects of their own in models; the shares within strata enter always.
 MOST_CELLS = 64
 # Trees of all arms together, so that many arms do not cost more than models of decision and label.
@@ -149,6 +151,7 @@ class ArmFitter(Fitter):
     """Fits of models of the arm; `outcome` only serves to take few rows of all arms."""
 
     subject = "who decides"
+    patience = 1
 
     @property
     def pooled(self) -> bool:
@@ -171,20 +174,21 @@ class ArmFitter(Fitter):
         """Make an unfitted model: arms are what happens here, and strata are names."""
         return candidate.factory(n_given, n_outcomes)
 
-    def fit_all(
+    def fits(
         self,
         options: Sequence[Candidate],
         fold: int,
         within: np.ndarray | slice = slice(None),
         *,
         roughly: bool = False,
-    ) -> list[Any]:
+    ) -> Iterator[Any]:
         """Fit models and the shares that they tilt."""
         rows = self.folds[fold][0][within]
-        bases: list[Any] = [None] * len(options)
+        bases: Iterator[Any] = iter([None])
         if options[0].family != SHARES:
-            bases = super().fit_all(options, fold, within, roughly=roughly)
-        return [self._tilt(base, fold, rows) for base in bases]
+            bases = super().fits(options, fold, within, roughly=roughly)
+        for base in bases:
+            yield self._tilt(base, fold, rows)
 
     def losses(self, model: Any, fold: int, rows: np.ndarray) -> np.ndarray:
         """Log-losses of the arms of some rows."""
@@ -226,8 +230,8 @@ def fit_assignment(
 
     "auto": a model of the features is used if its loss, on rows held out, is smaller than that of shares
     within strata by more than 1.645 standard errors of the difference; "model": the best model, whether or
-    not; "shares": nothing is fitted. With 12,500 rows or less the folds themselves are compared; with more,
-    models of 10,000 rows, so that where shares win nothing is fitted to all rows.
+    not; "shares": nothing is fitted. With 6,250 rows or less the folds themselves are compared; with more,
+    models of 5,000 rows, so that where shares win nothing is fitted to all rows.
 
     Parameters
     ----------
@@ -242,7 +246,7 @@ def fit_assignment(
     """
     require_choice("propensity", propensity, PROPENSITIES)
     fitter = ArmFitter(data, arms[0].lookup[data.decision_maker_codes], folds, arms)
-    options = _candidates(data, arms[0].n_arms, seed)
+    options = _candidates(data, min(len(folds[0][0]), FEW_ROWS), arms[0].n_arms, seed)
     one_arm = len(np.unique(fitter.outcome)) == 1
     if propensity == SHARES or one_arm or not options or len(data) < FEWEST_ROWS:
         return Assignment(_with_overlap(AssignmentReport(SHARES), fitter, (), overlap))
@@ -277,12 +281,14 @@ def known_report(chances: np.ndarray, new_rows: str, overlap: float = OVERLAP) -
     )
 
 
-def _candidates(data: SelectiveLabels, n_arms: int, seed: int) -> list[Candidate]:
+def _candidates(data: SelectiveLabels, n_rows: int, n_arms: int, seed: int) -> list[Candidate]:
     """List settings of the families, cheap ones first; none without features."""
     if not data.features.shape[1]:
         return []
     families = ["logistic"]
-    if n_standardised(data.features, data.categorical) <= QUADRATIC_FEATURES:
+    n_columns = n_standardised(data.features, data.categorical)
+    n_coefficients = (n_columns + 1) * (n_columns + 2) // 2 * (n_arms - 1)
+    if n_columns <= QUADRATIC_FEATURES and n_rows >= ROWS_PER_COEFFICIENT * n_coefficients:
         families.append("quadratic")
     settings = [
         (family, LogisticSettings(family == "quadratic", variance, 0.0))

@@ -1,6 +1,6 @@
 """Fits of candidates on the training rows of folds, and their losses on the rows held out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,6 +31,8 @@ class Fitter:
 
     # What is modelled, in words for people.
     subject: ClassVar[str] = "decision and label"
+    # Settings of a family go from tight to loose; so many in a row that lose more than the best end it.
+    patience: ClassVar[int] = 2
 
     data: SelectiveLabels
     outcome: np.ndarray
@@ -39,30 +41,32 @@ class Fitter:
 
     def fit(self, candidate: Candidate, fold: int, within: np.ndarray | slice = slice(None)) -> Any:
         """Fit on the training rows of a fold (`within` picks among them)."""
-        return self.fit_all([candidate], fold, within)[0]
+        return next(self.fits([candidate], fold, within))
 
-    def fit_all(
+    def fits(
         self,
         options: Sequence[Candidate],
         fold: int,
         within: np.ndarray | slice = slice(None),
         *,
         roughly: bool = False,
-    ) -> list[Any]:
-        """Fit candidates of one family to the same rows, which are prepared once.
+    ) -> Iterator[Any]:
+        """Fit candidates of one family, one after the other, to the same rows, which are prepared once.
 
         `roughly`: only to compare them, not to use them.
         """
         rows, given, outcome, n_given, n_outcomes = self.problem(fold, within)
         outcomes = np.unique(outcome)
         if len(outcomes) == 1:
-            return [ConstantJoint(n_given, n_outcomes, outcomes[0])] * len(options)
+            yield from [ConstantJoint(n_given, n_outcomes, outcomes[0])] * len(options)
+            return
         models = [self.model(option, n_given, n_outcomes) for option in options]
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
         known = self.data.features[rows], given, outcome, weight
         if isinstance(models[0], PooledLogistic):
-            return fit_path(models, *known, tolerance=ROUGH if roughly else TOLERANCE)
-        return [model.fit(*known) for model in models]
+            yield from fit_path(models, *known, tolerance=ROUGH if roughly else TOLERANCE)
+        else:
+            yield from (model.fit(*known) for model in models)
 
     def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
         """Make an unfitted model; one of a numeric instrument is smooth in it."""

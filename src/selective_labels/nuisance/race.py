@@ -142,15 +142,20 @@ def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
 
 def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> _Trial:
     """Take the setting of a family that loses least; see how much fewer rows would cost it."""
-    models = fitter.fit_all(family, 0, few.train, roughly=few.quarter is not None)
-    losses = [fitter.losses(model, 0, few.tested) for model in models]
     weight = fitter.weight(few.tested)
-    best = int(np.argmin([weight @ each for each in losses]))
+    models, losses, totals = [], [], []
+    for model in fitter.fits(family, 0, few.train, roughly=few.quarter is not None):
+        models.append(model)
+        losses.append(fitter.losses(model, 0, few.tested))
+        totals.append(float(weight @ losses[-1]))
+        best = int(np.argmin(totals))
+        if len(totals) - 1 - best >= fitter.patience:
+            break
     if few.quarter is None:
         return _Trial(family[best], losses[best], losses[best], {0: models[best]})
     if not compared:
         return _Trial(family[best], losses[best], losses[best], {})
-    (smaller,) = fitter.fit_all([family[best]], 0, few.quarter, roughly=True)
+    smaller = next(fitter.fits([family[best]], 0, few.quarter, roughly=True))
     return _Trial(family[best], losses[best], fitter.losses(smaller, 0, few.tested), {})
 
 

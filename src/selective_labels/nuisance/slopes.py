@@ -134,6 +134,7 @@ def shrinkage_if_strong(
     own: OwnInstrument,
     concentration: float = 0.0,
     sample_weight: np.ndarray | None = None,
+    cases: np.ndarray | None = None,
 ) -> float:
     """The shrinkage of the slope, if the instrument is strong enough for one; else infinite.
 
@@ -150,12 +151,16 @@ def shrinkage_if_strong(
     concentration : float
         Of the first stage (:mod:`selective_labels.nuisance.first_stage`).
     sample_weight : (n_samples,) array, optional
+    cases : (n_samples,) int array, optional
+        Rows that share a label, which the test takes as one.
     """
     if concentration >= VERY_STRONG:
         return SHRINKAGE
     small_step = moment_losses(point_estimate(moments, SMALL_STEP), own, sample_weight)
     step = small_step - moment_losses(point_estimate(moments, np.inf), own, sample_weight)
-    if step.mean() >= -CRITICAL * step.std() / np.sqrt(len(step)):
+    centred = step - step.mean()
+    parts = centred if cases is None else np.bincount(cases, centred)
+    if step.mean() >= -CRITICAL * np.sqrt(np.sum(parts**2)) / len(step):
         return np.inf
     return SHRINKAGE
 

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.columns import read_assignment
 from selective_labels.diagnostics import instrument_refuted, warn_if_not_allowed
 from selective_labels.estimators.learners.direct import DirectFit, fit_direct
 from selective_labels.estimators.learners.tilt import Tilted, fit_tilt
+from selective_labels.identification.atoms import AnyFloor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.identification.earmarked import Earmarked
+from selective_labels.identification.multipliers import guaranteed_gains
 from selective_labels.identification.point import project_within
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
@@ -72,6 +76,12 @@ class Identified:
         Gives known probabilities of decision-makers at new rows, from features as users give them.
     class_weight : (n_classes,) array or None
         What a right prediction of each class is worth; None: all the same.
+    assumption : Assumption or None
+        What is assumed besides the instrument.
+    classes : array or None
+        Labels of the classes, which an assumption speaks of.
+    share : pair of ((n_classes,) array, float) or None
+        The event whose share is known, and its multiplier.
     """
 
     joint: CrossFit
@@ -84,6 +94,9 @@ class Identified:
     concentration: float = float("nan")
     assignment: Callable[[Any], np.ndarray] | None = None
     class_weight: np.ndarray | None = None
+    assumption: Assumption | None = None
+    classes: np.ndarray | None = None
+    share: tuple[np.ndarray, float] | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -92,7 +105,8 @@ class Identified:
 
     def bounds(self, X: np.ndarray) -> Bounds:
         """Bounds at new rows; where they crossed they are repaired."""
-        return identified_bounds(self.joint, X, self.n_classes, self.label_range)[0]
+        floors = floors_of(self.assumption, self.classes)
+        return identified_bounds(self.joint, X, self.n_classes, self.label_range, floors=floors)[0]
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Class probabilities at new rows, (n_samples, n_classes); not in partial mode.
@@ -137,8 +151,12 @@ class Identified:
         From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
         (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
         minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
-        right prediction is sure to bring (maximin), and the cost what is missing to the best class.
+        right prediction is sure to bring (maximin), and the cost what is missing to the best class. With a
+        known share, worth is the accuracy that the rule with its multiplier is sure to have.
         """
+        if self.share is not None and isinstance(known, Bounds):
+            worth = guaranteed_gains(known, *self.share)
+            return worth.max(axis=1, keepdims=True) - worth, worth - worth.min(axis=1, keepdims=True)
         if self.class_weight is not None:
             worth = (known.lower if isinstance(known, Bounds) else known) * self.class_weight
             return worth.max(axis=1, keepdims=True) - worth, worth
@@ -146,7 +164,7 @@ class Identified:
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:
             costs, worth = point_costs(known, self.cost), known
-        plain = self.cost is None and self._without_range
+        plain = self.cost is None and self._without_range and not isinstance(known, Earmarked)
         return costs, worth if plain else gains(costs)
 
     @property
@@ -166,11 +184,14 @@ class TrainingRows:
         Where the bounds crossed and were repaired.
     probabilities : (n_samples, n_classes) array or None
         In point and tilt mode, unless the labeled rows alone are learned from.
+    alone : Bounds or None
+        By the instrument alone, where more is assumed.
     """
 
     bounds: Bounds
     crossed: np.ndarray
     probabilities: np.ndarray | None
+    alone: Bounds | None = None
 
     @property
     def known(self) -> Bounds | np.ndarray:
@@ -200,6 +221,7 @@ def identify(
     cost: np.ndarray | None,
     fitting: FittingSettings,
     assignment: Callable[[Any], np.ndarray] | None = None,
+    assumption: Assumption | None = None,
 ) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model, and what the mode makes of it.
 
@@ -211,9 +233,20 @@ def identify(
     if mode == "partial" and not data.numeric:
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
-    n_classes = len(data.classes)
-    bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
-    identified = Identified(joint, n_classes, label_range, cost, assignment=assignment)
+    n_classes, floors = len(data.classes), floors_of(assumption, data.classes)
+    known = joint, data.features, n_classes, label_range
+    bounds, crossed = identified_bounds(*known, held_out=True, floors=floors)
+    # What the instrument says by itself is always kept beside.
+    alone = identified_bounds(*known, held_out=True)[0] if floors else None
+    identified = Identified(
+        joint,
+        n_classes,
+        label_range,
+        cost,
+        assignment=assignment,
+        assumption=assumption,
+        classes=None if assumption is None else data.classes,
+    )
     probabilities = None
     if point:
         identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
@@ -222,7 +255,13 @@ def identify(
         identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
         identified, probabilities = _by_tilt(identified, data, bounds, fitting)
-    return replace(identified, joint=joint.without_rows()), TrainingRows(bounds, crossed, probabilities)
+    rows = TrainingRows(bounds, crossed, probabilities, alone)
+    return replace(identified, joint=joint.without_rows()), rows
+
+
+def floors_of(assumption: Assumption | None, classes: np.ndarray | None) -> tuple[AnyFloor, ...]:
+    """Floors that an assumption puts under what the instrument leaves open."""
+    return () if assumption is None or classes is None else assumption.floors(classes)
 
 
 def _by_slope(
@@ -240,7 +279,11 @@ def _by_slope(
         stage = first_stage(HeldOutRows(joint, data))
         identified = replace(identified, concentration=stage.concentration)
         shrinkage = shrinkage_if_strong(
-            moments, replace(own, deviation=stage.instrument), stage.concentration, data.sample_weight
+            moments,
+            replace(own, deviation=stage.instrument),
+            stage.concentration,
+            data.sample_weight,
+            None if data.panels is None else data.groups,
         )
     if np.isinf(shrinkage):
         direct = fit_direct(data, joint, fitting)

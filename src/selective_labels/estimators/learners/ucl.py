@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,8 @@ from selective_labels.estimators.base import (
     full_label_accuracy,
     read_features,
 )
-from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn, TrainingRows
+from selective_labels.estimators.learners.assumed import read_assumption, read_label_range, with_share
+from selective_labels.estimators.learners.identified import NO_RANGE, Identified, PlugIn, TrainingRows
 from selective_labels.estimators.learners.linear import fit_linear
 from selective_labels.estimators.learners.neural import fit_neural
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
@@ -30,7 +30,7 @@ from selective_labels.estimators.learners.rare_classes import (
     warn_if_collapsed,
 )
 from selective_labels.estimators.learners.remembered import identify_once
-from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
+from selective_labels.estimators.learners.surrogates import check_surrogate
 from selective_labels.estimators.learners.weighted import ClassifierScore, fit_classifier
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
@@ -98,6 +98,10 @@ class UCLClassifier(SelectiveClassifier):
         Where to keep what was identified, so that learners of the same data, mode and seed (another
         `estimator` or `surrogate`) need not fit the nuisance model again. None: the last eight are kept while
         the program runs, of up to 200,000 rows each, which serves a search.
+    assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
+        What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
+        are over what is left, and with a `Prevalence` the rule is the one with the largest accuracy that is
+        guaranteed. The rule under the instrument alone is learned beside it: `predict_by_instrument`.
 
     Attributes
     ----------
@@ -113,6 +117,9 @@ class UCLClassifier(SelectiveClassifier):
         The costs used; None for 0-1 costs and for "balanced".
     crossed_share_ : float
         Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
+    disagreement_ : float
+        With an `assumption`: share of training rows that the rule under the instrument alone predicts
+        otherwise; what the assumption decides.
     n_ignored_labels_ : int
         Labels given where the decision was 0; never read.
     mode_ : str
@@ -155,6 +162,7 @@ class UCLClassifier(SelectiveClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         memory: Any = None,
+        assumption: Any = None,
     ):
         self.mode = mode
         self.estimator = estimator
@@ -167,11 +175,13 @@ class UCLClassifier(SelectiveClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.memory = memory
+        self.assumption = assumption
 
     def _learn(self, data: SelectiveLabels) -> None:
         surrogate = self._check_parameters(data)
         data = with_instrument(data, self.instrument, nuisance=self.nuisance)
         seeds = draw_seeds(self.random_state, 2)
+        assumed = read_assumption(self.assumption, self.mode, data)
         self.decision_makers_ = data.decision_makers
         balanced = isinstance(self.cost, str)  # the one word that is allowed
         self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
@@ -180,18 +190,21 @@ class UCLClassifier(SelectiveClassifier):
             data.bare(),
             mode=self.mode,
             instrument=self.instrument,
-            label_range=self.label_range,
+            label_range=read_label_range(assumed, self.label_range),
             cost=self.cost_,
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
             assignment=None if self.mode == "partial" else data.assignment_function,
+            **({} if assumed is None else {"assumption": assumed}),
         )
         if balanced:
             weights = balanced_weights(seen_shares(data))
             self._identified = replace(self._identified, class_weight=weights)
+        alone = replace(self._identified, assumption=None, classes=None)
+        self._identified = with_share(self._identified, rows, assumed, data)
         self.nuisance_report_ = self._identified.joint.report
         self._tell_of_mode()
         problem = self._problem(data, rows)
-        self._scores = self._fit_score(problem, surrogate, seeds[1])
+        self._scores = self._fit_score(problem, surrogate, seeds[1], self._identified)
         weight = data.weights
         chosen = self._training_scores(data, problem).argmax(axis=1)
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
@@ -199,6 +212,14 @@ class UCLClassifier(SelectiveClassifier):
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and self.cost is None
         self.predicted_shares_ = warn_if_collapsed(data, chosen, worst_case, stacklevel=4)
+        self._scores_by_instrument = None
+        if assumed is not None:
+            costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
+            problem = replace(problem, costs=costs, gains=gains)
+            self._scores_by_instrument = self._fit_score(problem, surrogate, seeds[1], alone)
+            others = self._scores_by_instrument
+            plain = -costs if isinstance(others, PlugIn) else others.scores(data.features)
+            self.disagreement_ = float(np.average(plain.argmax(axis=1) != chosen, weights=weight))
 
     def _tell_of_mode(self) -> None:
         """Set the attributes that say what the mode did."""
@@ -250,6 +271,16 @@ class UCLClassifier(SelectiveClassifier):
             return self.classes_[self._scores.best(read_features(self, X))]
         return self.classes_[self._checked_scores(X).argmax(axis=1)]
 
+    def predict_by_instrument(self, X: Any) -> np.ndarray:
+        """Predict by the rule that assumes the instrument alone, to be shown beside that of `assumption`."""
+        check_is_fitted(self)
+        scores = self._scores_by_instrument
+        if scores is None:
+            return self.predict(X)
+        features = read_features(self, X)
+        found = scores.scores(features, X) if isinstance(scores, PlugIn) else scores.scores(features)
+        return self.classes_[found.argmax(axis=1)]
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
         scores = self._checked_scores(X)
@@ -295,6 +326,12 @@ class UCLClassifier(SelectiveClassifier):
                 "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy.",
                 "decision_maker",
             )
+        if data.panels is not None:
+            raise InputError(
+                "score has no place for panels that fit has not seen; use evaluate(model, data) where labels "
+                "are shared.",
+                "share_labels",
+            )
         chosen = np.searchsorted(self.classes_, predicted)
         return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
@@ -315,11 +352,13 @@ class UCLClassifier(SelectiveClassifier):
                     UserWarning,
                     stacklevel=4,
                 )
-        return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
+        return check_surrogate(self.estimator, self.surrogate, len(data.classes))
 
-    def _fit_score(self, problem: CostSensitiveProblem, surrogate: str, seed: int) -> Any:
+    def _fit_score(
+        self, problem: CostSensitiveProblem, surrogate: str, seed: int, identified: Identified
+    ) -> Any:
         if isinstance(self.estimator, str) and self.estimator == "plug-in":
-            return PlugIn(self._identified)
+            return PlugIn(identified)
         if isinstance(self.estimator, str):
             return {"linear": fit_linear, "neural": fit_neural}[self.estimator](problem, surrogate, seed)
         if self.estimator is None:
@@ -357,29 +396,3 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
     ]
     lower = scores.values[np.arange(len(known)), chosen[known]]
     return float(np.average(lower, weights=coded.sample_weight))
-
-
-def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
-    """Refuse invalid pairs of estimator and surrogate with the valid ones; resolve "auto"."""
-    names = ("linear", "plug-in", "neural")
-    if isinstance(estimator, str) and estimator not in names:
-        raise InputError(
-            f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
-        )
-    classifier = hasattr(estimator, "fit") and is_classifier(estimator)
-    if not (estimator is None or isinstance(estimator, str) or classifier):
-        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.")
-    valid: tuple[str, ...] = ()
-    if isinstance(estimator, str) and estimator != "plug-in":
-        valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())
-    if surrogate == "auto":
-        return valid[0] if valid else "own"
-    if surrogate not in valid:
-        allowed = ", ".join(map(repr, ("auto", *valid)))
-        known = estimator is None or isinstance(estimator, str)
-        name = repr(estimator) if known else type(estimator).__name__
-        raise InputError(
-            f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
-            f"valid: {allowed}."
-        )
-    return surrogate
