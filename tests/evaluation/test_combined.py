@@ -242,3 +242,13 @@ def test_several_rungs_share_one_fit():
         "instrument & informed(1) & prevalence(1, 0.5)",
     ]
     assert isinstance(sample.repeats[0]["instrument & informed(1) & prevalence(1, 0.5)"].shares[0], Share)
+
+
+def test_a_difference_of_predictive_values_has_no_interval_under_a_share():
+    """Its standard error would leave out what the two denominators add."""
+    sample, data, prediction = small()
+    assumption = INSTRUMENT & Prevalence(1, float(sample.y_true.mean()))
+    other = (data.features[:, 1] > 0).astype(int)
+    found = sl.compare(prediction, other, data, metric="ppv", assumption=assumption, cv=2, **QUICK)
+    assert np.isnan(found.ci_lower)
+    assert "predictive values" in found.reason

@@ -118,8 +118,10 @@ class KnownRatioDifference:
 
     def _end(self, evidence: Evidence, weights: Array | None, gain: Array, sign: float) -> Estimate:
         if evidence.shares:
-            # Linear; how the two denominators vary is left to the second order.
-            return shared_ratio_end(gain, np.ones_like(gain), evidence, weights, sign)
+            # The two denominators vary too, and by a multiplier their part of the error is not worked out.
+            raise UndefinedError(
+                "the difference of two predictive values has no interval under a known share.", "metric"
+            )
         probabilities, parts = evidence.extreme(sign * gain), []
         for each in (self.first, self.second):
             above = mean_estimate(np.einsum("nk,nk->n", each.numerator, probabilities), weights)
