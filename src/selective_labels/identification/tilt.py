@@ -145,9 +145,46 @@ def odds_residuals(labeled: Array, propensity: Array, arm: Array, y: Array, odds
     (n_samples, n_classes) array
         Rows sum to zero.
     """
-    own = labeled[arm, np.arange(len(arm))]
-    mean = np.einsum("nz,znk->nk", propensity, everybody(labeled, odds))
-    return odds_scores(own, y, odds) - mean
+    return OddsRows(labeled, propensity, arm, y).residuals(odds).T
+
+
+class Mixture:
+    """Everybody under model O, over decision-makers: what does not depend on the tilt is computed once.
+
+    Parameters
+    ----------
+    labeled : (n_arms, n_samples, n_classes) array
+    propensity : (n_samples, n_arms) array
+    """
+
+    def __init__(self, labeled: Array, propensity: Array):
+        self._labeled = np.ascontiguousarray(np.maximum(labeled, SMALLEST).transpose(2, 0, 1))
+        self._unseen = propensity.T * (1.0 - labeled.sum(axis=2))
+        self._mean = np.einsum("nz,znk->kn", propensity, labeled)
+
+    def at(self, odds: Array) -> Array:
+        """Σ_z e_z [p_kz + (1 - λ_z) q_kz], (n_classes, n_samples)."""
+        per_unit = self._unseen / np.tensordot(odds, self._labeled, 1)
+        return self._mean + odds[:, None] * np.einsum("zn,kzn->kn", per_unit, self._labeled)
+
+
+class OddsRows:
+    """Rows under model O, for many tilts, classes first; parameters as in :func:`odds_residuals`."""
+
+    def __init__(self, labeled: Array, propensity: Array, arm: Array, y: Array):
+        own = labeled[arm, np.arange(len(arm))]
+        self._everybody = Mixture(labeled, propensity)
+        self._own = np.ascontiguousarray(np.maximum(own, SMALLEST).T)
+        self._unseen = 1.0 - own.sum(axis=1)
+        self._y, self._seen = y, _one_hot(y, own).T
+
+    def residuals(self, odds: Array) -> Array:
+        """ψ_k - Σ_z e_z [p_kz + (1 - λ_z) q_kz], (n_classes, n_samples)."""
+        total = np.maximum(odds @ self._own, SMALLEST**2)
+        among_refused = odds[:, None] * self._own / total
+        weight = np.minimum(self._unseen * _own_odds(self._y, odds) / total, LARGEST_WEIGHT)
+        step = np.where(self._y >= 0, 1.0 + weight, 0.0)
+        return among_refused + step * (self._seen - among_refused) - self._everybody.at(odds)
 
 
 def tilted_answer(selected: Array, odds: Array) -> Array:
@@ -184,14 +221,27 @@ def answer_moments(labeled: Array, y: Array, odds: Array, instrument: Array, str
     (n_samples, n_classes) array
         Rows sum to zero.
     """
-    leniency = np.maximum(labeled.sum(axis=1), SMALLEST)
-    selected = labeled / leniency[:, None]
-    answer = tilted_answer(selected, odds)
-    seen, decided = _one_hot(y, labeled), (y >= 0).astype(float)
-    residual = seen - labeled - answer * (decided - leniency)[:, None]
-    total = np.maximum(np.maximum(selected, SMALLEST) @ odds, SMALLEST)
-    weight = np.minimum(_own_odds(y, odds) / (total * leniency), LARGEST_WEIGHT) * decided
-    return instrument[:, None] * residual - (strength * weight)[:, None] * (seen - answer)
+    return AnswerRows(labeled, y, instrument, strength).moments(odds).T
+
+
+class AnswerRows:
+    """Rows under model N, for many tilts, classes first; parameters as in :func:`answer_moments`."""
+
+    def __init__(self, labeled: Array, y: Array, instrument: Array, strength: Array):
+        self._leniency = np.maximum(labeled.sum(axis=1), SMALLEST)
+        self._selected = np.ascontiguousarray(np.maximum(labeled / self._leniency[:, None], SMALLEST).T)
+        self._y, self._instrument, self._strength = y, instrument, strength
+        self._seen = _one_hot(y, labeled).T
+        self._surprise = self._seen - labeled.T
+        self._away = (y >= 0) - self._leniency
+
+    def moments(self, odds: Array) -> Array:
+        """g_k, (n_classes, n_samples)."""
+        total = np.maximum(odds @ self._selected, SMALLEST)
+        answer = odds[:, None] * self._selected / total
+        weight = np.minimum(_own_odds(self._y, odds) / (total * self._leniency), LARGEST_WEIGHT)
+        residual = self._surprise - answer * self._away
+        return self._instrument * residual - self._strength * weight * (self._seen - answer)
 
 
 def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, odds_ratio: float) -> Array:

@@ -74,11 +74,15 @@ def first_stage(held_out: HeldOutRows) -> FirstStage:
     offset = logit(np.clip(mean.sum(axis=1), EDGE, 1.0 - EDGE))
     best: tuple[float, _Structure, str, float] | None = None
     for name, terms in _terms(held_out, mean, offset).items():
+        before = np.inf
         for variance in VARIANCES:
             structure = _Structure(terms, offset, _fits(held_out, terms, offset, variance))
             loss = structure.loss(held_out)
             if best is None or loss < best[0]:
                 best = loss, structure, name, variance
+            if loss > before:  # looser still loses more
+                break
+            before = loss
     assert best is not None
     return _with_leniency(held_out, mean, *best[1:])
 

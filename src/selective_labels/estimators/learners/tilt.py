@@ -1,6 +1,6 @@
 """Tilts that the instrument supports, and class probabilities of everybody from them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +11,15 @@ from scipy.stats import t as student
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.point import project_within
 from selective_labels.identification.tilt import (
-    answer_moments,
-    everybody,
-    odds_residuals,
+    AnswerRows,
+    Mixture,
+    OddsRows,
     relative_odds,
     tilted_answer,
 )
 from selective_labels.identification.tilt_weights import MomentSums, TiltWeights, contrasts, far_tilts
 from selective_labels.nuisance.first_stage import FirstStage
-from selective_labels.nuisance.held_out import HeldOutRows
+from selective_labels.nuisance.held_out import HeldOutPart, HeldOutRows
 
 # Contrasts of a grid run from -6 to 6, where the prior has nothing left; so many points for two classes,
 # and along each of two axes for three.
@@ -74,10 +74,10 @@ class Tilted:
 
     def by_refused(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
         """Model O, projected onto the identified set."""
-        mean = np.zeros(labeled.shape[1:])
+        mixture, mean = Mixture(labeled, propensity), np.zeros(labeled.shape[:0:-1])
         for tilt, weight in zip(*self.refused.heaviest(), strict=True):
-            mean += weight * np.einsum("nz,znk->nk", propensity, everybody(labeled, relative_odds(tilt)))
-        return project_within(mean, bounds)
+            mean += weight * mixture.at(relative_odds(tilt))
+        return project_within(mean.T, bounds)
 
     def by_answer(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
         """Model N, projected onto the identified set."""
@@ -174,49 +174,26 @@ def _curvature(objective: Callable[[np.ndarray], np.ndarray], center: np.ndarray
     return (vectors * np.maximum(values, 1.0)) @ vectors.T
 
 
-def _refused_moments(part: "Part", odds: np.ndarray) -> np.ndarray:
-    residuals = odds_residuals(part.labeled, part.propensity, part.arm, part.y, odds)
-    return part.instrument[:, None] * residuals
+Moments = Callable[[np.ndarray], np.ndarray]
 
 
-def _answer_moments(part: "Part", odds: np.ndarray) -> np.ndarray:
-    return answer_moments(part.mean, part.y, odds, part.instrument, part.strength)
+def _refused_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
+    """Model O: f times the residual, (n_classes, n_samples), as a function of the odds."""
+    rows = OddsRows(part.labeled, part.propensity, part.arm, y)
+    return lambda odds: stage.instrument[part.rows] * rows.residuals(odds)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows, with all that moments need."""
-
-    rows: np.ndarray
-    labeled: np.ndarray
-    propensity: np.ndarray
-    arm: np.ndarray
-    y: np.ndarray
-    mean: np.ndarray
-    instrument: np.ndarray
-    strength: np.ndarray
-
-
-def _parts(held_out: HeldOutRows, stage: FirstStage) -> Iterable[Part]:
-    for each in held_out:
-        rows = each.rows
-        yield Part(
-            rows,
-            each.labeled,
-            each.propensity,
-            each.arm,
-            held_out.data.y[rows],
-            stage.mean[rows],
-            stage.instrument[rows],
-            stage.strength[rows],
-        )
+def _answer_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
+    """Model N, likewise."""
+    here = part.rows
+    return AnswerRows(stage.mean[here], y, stage.instrument[here], stage.strength[here]).moments
 
 
 def tilt_statistics(
     held_out: HeldOutRows,
     stage: FirstStage,
     tilts: np.ndarray,
-    moments_of: Callable[[Part, np.ndarray], np.ndarray] = _refused_moments,
+    moments_of: Callable[[HeldOutPart, np.ndarray, FirstStage], Moments] = _refused_moments,
 ) -> np.ndarray:
     """Q of every tilt; groups of repeated cases are one unit."""
     data = held_out.data
@@ -227,15 +204,15 @@ def tilt_statistics(
     squares = np.zeros((len(tilts), n_moments, n_moments))
     by_group = np.zeros((len(tilts), 0 if groups is None else n_units, n_moments))
     odds = relative_odds(tilts)
-    for part in _parts(held_out, stage):
-        weight = data.weights[part.rows, None]
+    for part in held_out:
+        weight, moments_at = data.weights[part.rows], moments_of(part, data.y[part.rows], stage)
         for number, each in enumerate(odds):
-            moments = weight * moments_of(part, each)[:, 1:]
-            total[number] += moments.sum(axis=0)
+            moments = weight * moments_at(each)[1:]
+            total[number] += moments.sum(axis=1)
             if groups is None:
-                squares[number] += moments.T @ moments
+                squares[number] += moments @ moments.T
             else:
-                np.add.at(by_group[number], groups[part.rows], moments)
+                np.add.at(by_group[number], groups[part.rows], moments.T)
     if groups is not None:
         squares = np.einsum("tgi,tgj->tij", by_group, by_group)
     mean = total / n_units
