@@ -20,13 +20,14 @@ KNOWS = {
     "data": {"features", "support"},
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
+    "tilting": {"data", "identification", "models", "nuisance"},
     # An assumption is a floor under a probability, or a share among the rows of a sample.
     "assumptions": {"data", "identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support"},
+    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support", "tilting"},
     "estimators": {
         "assumptions",
         "data",
@@ -36,6 +37,7 @@ KNOWS = {
         "models",
         "nuisance",
         "support",
+        "tilting",
     },
     "evaluation": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
     "literature": {

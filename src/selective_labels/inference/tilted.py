@@ -18,9 +18,9 @@ from selective_labels.inference.ends import Evidence, Functional, Ratio
 from selective_labels.inference.intervals import Interval
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.first_stage import first_stage
-from selective_labels.nuisance.held_out import HeldOutRows
 from selective_labels.support.errors import UndefinedError
+from selective_labels.tilting.first_stage import first_stage
+from selective_labels.tilting.held_out import HeldOutRows
 
 # Tilts γ of an event that are tried first; with ±∞ no set of them is cut off.
 COARSE = np.array([-np.inf, -8.0, -6.0, *np.linspace(-5.0, 5.0, 41), 6.0, 8.0, np.inf])

@@ -149,7 +149,7 @@ def shrinkage_if_strong(
         Held out.
     own : OwnInstrument
     concentration : float
-        Of the first stage (:mod:`selective_labels.nuisance.first_stage`).
+        Of the first stage (:mod:`selective_labels.tilting.first_stage`).
     sample_weight : (n_samples,) array, optional
     cases : (n_samples,) int array, optional
         Rows that share a label, which the test takes as one.

@@ -15,6 +15,7 @@ OWN_MODULES = (
     "selective_labels.features.coding.",
     "selective_labels.identification.",
     "selective_labels.estimators.learners.",
+    "selective_labels.tilting.",
     "selective_labels.models.",
     "selective_labels.nuisance.",
 )

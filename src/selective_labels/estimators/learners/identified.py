@@ -12,7 +12,6 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.data.columns import read_assignment
 from selective_labels.diagnostics import instrument_refuted, warn_if_not_allowed
 from selective_labels.estimators.learners.direct import DirectFit, fit_direct
-from selective_labels.estimators.learners.tilt import Tilted, fit_tilt
 from selective_labels.identification.atoms import AnyFloor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
@@ -21,8 +20,6 @@ from selective_labels.identification.multipliers import guaranteed_gains
 from selective_labels.identification.point import project_within
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.first_stage import first_stage
-from selective_labels.nuisance.held_out import HeldOutRows
 from selective_labels.nuisance.per_row import identified_bounds
 from selective_labels.nuisance.propensity import arm_chances
 from selective_labels.nuisance.settings import FittingSettings
@@ -35,6 +32,9 @@ from selective_labels.nuisance.slopes import (
     stepped,
 )
 from selective_labels.support.errors import DiagnosticWarning
+from selective_labels.tilting.first_stage import first_stage
+from selective_labels.tilting.held_out import HeldOutRows
+from selective_labels.tilting.tilts import Tilted, fit_tilt
 
 # Concentration of the first stage below which tilts are not learned. Frozen before the confirmation study.
 GATE = 25.0

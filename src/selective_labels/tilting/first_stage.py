@@ -8,8 +8,8 @@ from scipy.special import logit
 
 from selective_labels.models.deviations import Deviations, fit_deviations
 from selective_labels.models.features import standardised
-from selective_labels.nuisance.held_out import HeldOutRows
 from selective_labels.nuisance.selection import log_losses
+from selective_labels.tilting.held_out import HeldOutRows
 
 # Prior variances of the decision-makers' terms, from tight to loose.
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

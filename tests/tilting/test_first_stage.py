@@ -10,8 +10,8 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.models.deviations import fit_deviations
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.first_stage import first_stage
-from selective_labels.nuisance.held_out import HeldOutRows
+from selective_labels.tilting.first_stage import first_stage
+from selective_labels.tilting.held_out import HeldOutRows
 
 
 def stage_of(sample, nuisance="logistic", **roles):

@@ -18,8 +18,8 @@ from selective_labels.identification.tilt import (
     tilted_answer,
 )
 from selective_labels.identification.tilt_weights import MomentSums, TiltWeights, contrasts, far_tilts
-from selective_labels.nuisance.first_stage import FirstStage
-from selective_labels.nuisance.held_out import HeldOutPart, HeldOutRows
+from selective_labels.tilting.first_stage import FirstStage
+from selective_labels.tilting.held_out import HeldOutPart, HeldOutRows
 
 # Contrasts of a grid run from -6 to 6, where the prior has nothing left; so many points for two classes,
 # and along each of two axes for three.
