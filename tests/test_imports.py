@@ -20,12 +20,14 @@ KNOWS = {
     "data": {"features", "support"},
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
-    "assumptions": {"nuisance", "support"},
+    "tilting": {"data", "identification", "models", "nuisance"},
+    # An assumption is a floor under a probability, or a share among the rows of a sample.
+    "assumptions": {"data", "identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support"},
+    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support", "tilting"},
     "estimators": {
         "assumptions",
         "data",
@@ -35,6 +37,7 @@ KNOWS = {
         "models",
         "nuisance",
         "support",
+        "tilting",
     },
     # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
     "policies": {"data", "identification", "inference", "support"},
@@ -207,7 +210,7 @@ def test_the_package_does_not_know_the_study():
 def test_assumptions_know_the_formulas_and_no_model(path):
     """So that who needs the names alone does not load the models."""
     modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
-    names = ("score_formulas", "bound_scores", "label_range")
+    names = ("score_formulas", "bound_scores", "label_range", "earmarks")
     formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in names)
     assert all(name.startswith(formulas) for name in modules)
 

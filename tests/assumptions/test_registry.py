@@ -46,7 +46,7 @@ class TestNamed:
         assert caught.value.argument == "assumption"
 
     def test_a_refusal_lists_what_else_would_do(self):
-        with pytest.raises(InputError, match=r"'unconfounded', 'all'\.$"):
+        with pytest.raises(InputError, match=r"'unconfounded', 'tilt', 'all'\.$"):
             named("everything", besides=("all",))
 
 

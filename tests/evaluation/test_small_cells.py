@@ -18,7 +18,7 @@ from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.subject import ArraySubject
-from selective_labels.inference.ends import Evidence
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.sample import ScoredSample
 from tests.evaluation.samples import lottery
 

@@ -15,16 +15,15 @@ from selective_labels.identification.ranking import (
     rate_extremes,
 )
 from selective_labels.inference.ends import (
-    Evidence,
     KnownRatioDifference,
     RankSeparation,
     Ratio,
-    Regret,
     Separation,
-    best_lottery,
     outer_difference,
 )
 from selective_labels.inference.estimates import bootstrap_covariance, covariance, mean_estimate
+from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.regret import Regret, best_lottery
 from selective_labels.nuisance.score_formulas import Scores
 from tests.reference.functionals import fractional_program, random_population
 

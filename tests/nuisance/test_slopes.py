@@ -10,12 +10,14 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.point import Moments, numeric_moments, two_fold_moments
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.slopes import (
+    SHRINKAGE,
+    VERY_STRONG,
     OwnInstrument,
-    choose_shrinkage,
     held_out_slopes,
     moment_losses,
     one_step,
     point_estimate,
+    shrinkage_if_strong,
     slope_moments,
     stepped,
 )
@@ -35,14 +37,21 @@ def strong():
 
 def test_a_strong_instrument_is_used(strong):
     _, moments, own = strong
-    shrinkage, losses = choose_shrinkage(moments, own)
-    assert np.isfinite(shrinkage), "the score test must see that the slope helps"
-    assert losses[shrinkage] == min(losses.values()), "then the smallest held-out loss decides"
+    assert shrinkage_if_strong(moments, own) == SHRINKAGE, "the score test must see that the slope helps"
+
+
+def test_a_very_strong_instrument_needs_no_test():
+    """A test of two answers that hardly differ passes one time in twenty."""
+    moments = Moments(np.full((60, 2), 0.025), np.full(60, 0.05), np.full((60, 2), 0.5))
+    rng = np.random.default_rng(0)
+    own = OwnInstrument(rng.normal(size=60), rng.normal(size=(60, 2)))
+    assert np.isinf(shrinkage_if_strong(moments, own, VERY_STRONG - 1.0))
+    assert shrinkage_if_strong(moments, own, VERY_STRONG) == SHRINKAGE
 
 
 def test_equal_decision_makers_leave_the_labeled_cases_answer():
     _, moments, own = slopes_of(0.0)
-    shrinkage, _ = choose_shrinkage(moments, own)
+    shrinkage = shrinkage_if_strong(moments, own)
     assert np.isinf(shrinkage), "noise in the instrument must not pass for evidence"
     assert_allclose(point_estimate(moments, shrinkage), moments.selected)
 
@@ -127,13 +136,13 @@ def whole_population():
     return held_out_slopes(cross_fit(data, lambda X: np.broadcast_to(law, (len(X), 2, 3))), data)
 
 
-def test_without_noise_the_slope_needs_no_shrinkage():
+def test_without_noise_the_slope_is_the_truth():
     moments, own = whole_population()
-    shrinkage, losses = choose_shrinkage(moments, own)
-    assert shrinkage == 0.0
-    assert_allclose(point_estimate(moments, shrinkage), 0.5)
+    assert np.isfinite(shrinkage_if_strong(moments, own))
+    assert_allclose(point_estimate(moments, 0.0), 0.5)
+    losses = [moment_losses(point_estimate(moments, each), own).mean() for each in (np.inf, 0.0)]
     # Up to a constant the loss is V Σ_k (η_k - 1/2)², with V = 0.09 and labeled cases 0.3 and 0.7.
-    assert_allclose(losses[np.inf] - losses[0.0], 0.09 * 2 * 0.2**2)
+    assert_allclose(losses[0] - losses[1], 0.09 * 2 * 0.2**2)
 
 
 def test_a_slope_is_used_where_a_one_sided_test_at_five_percent_says_so():
@@ -147,7 +156,7 @@ def test_a_slope_is_used_where_a_one_sided_test_at_five_percent_says_so():
         p_value = ttest_1samp(step, 0.0, alternative="less").pvalue
         if p_value < 0.3 and not 0.045 < p_value < 0.055:  # a normal and a t test differ near the edge
             expected.append(p_value < 0.05)
-            used.append(np.isfinite(choose_shrinkage(moments, own)[0]))
+            used.append(np.isfinite(shrinkage_if_strong(moments, own)))
     assert used == expected
     assert 5 < sum(used) < 35, "both answers occur"
 

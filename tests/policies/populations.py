@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from selective_labels import SelectiveLabels
-from selective_labels.inference.ends import Evidence
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.sample import ScoredSample
 
 PRECISION = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.inference.ends import Evidence
+from selective_labels.inference.evidence import Evidence
 from selective_labels.policies.courses import Course, mixed
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import read_stakes

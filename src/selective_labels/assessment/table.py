@@ -35,7 +35,9 @@ def table_section(
             for each in columns
         ],
         "left_out": [{"name": name, "reason": reason} for name, reason in description.left_out],
-        "notes": list(dict.fromkeys([*description.notes, *_ignored(data.n_ignored_labels), *notes])),
+        "notes": list(
+            dict.fromkeys([*description.notes, *_shared(data), *_ignored(data.n_ignored_labels), *notes])
+        ),
     }
 
 
@@ -46,6 +48,16 @@ def _role(role: str, data: SelectiveLabels, description: TableDescription) -> st
     if keyword not in (*data.roles_given, "label"):
         return None
     return data.names.get(keyword, ARGUMENTS.get(role, role))
+
+
+def _shared(data: SelectiveLabels) -> list[str]:
+    if data.panels is None:
+        return []
+    return [
+        "Labels are shared within groups: one that any row shows counts for all, a case is accepted if "
+        "anyone accepted it, and where decision-makers are named, panels are meant "
+        f"({data.n_decision_makers:,} panels of {len(data.panels.people):,} people). Rows count as cases."
+    ]
 
 
 def _ignored(n_labels: int) -> list[str]:

@@ -1,23 +1,40 @@
 """What may be assumed about the labels that were not seen: one object for each, and the list of all."""
 
 from selective_labels.assumptions.assumption import Assumption
+from selective_labels.assumptions.atom import Atom, Part
+from selective_labels.assumptions.combination import Combination, combined, whole
+from selective_labels.assumptions.event_tilt import EventTilt
 from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.no_assumption import NoAssumption
 from selective_labels.assumptions.nucem import Nucem
+from selective_labels.assumptions.pairs import RisingRisk, SameRanking, SimilarBias
 from selective_labels.assumptions.permission import Permission
+from selective_labels.assumptions.prevalence import LabelRange, Prevalence
+from selective_labels.assumptions.refused import Informed, Refused
 from selective_labels.assumptions.unconfounded import Unconfounded
 from selective_labels.support.errors import InputError
 
 __all__ = [
     "NAMED",
     "Assumption",
+    "Atom",
+    "Combination",
+    "EventTilt",
     "Findings",
+    "Informed",
     "Instrument",
+    "LabelRange",
     "NoAssumption",
     "Nucem",
     "Permission",
+    "Prevalence",
+    "Refused",
+    "RisingRisk",
+    "SameRanking",
+    "SimilarBias",
     "Unconfounded",
+    "combined",
     "known",
     "named",
     "names",
@@ -25,6 +42,8 @@ __all__ = [
 
 # The one list of them, in the order in which they are shown.
 NAMED: tuple[Assumption, ...] = (NoAssumption(), Instrument(), Nucem(), Unconfounded())
+# Those that are used where they are asked for by name, and not by "all": they are not there for every metric.
+BY_NAME: tuple[Assumption, ...] = (EventTilt(),)
 
 
 def known() -> tuple[Assumption, ...]:
@@ -50,7 +69,7 @@ def names() -> tuple[str, ...]:
 
 
 def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
-    """The assumption that has this name, or is this object; anything else is refused.
+    """The assumption that has this name, or is this object or combination; anything else is refused.
 
     Parameters
     ----------
@@ -62,15 +81,19 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
     --------
     >>> named("nucem"), named(Instrument())
     (Nucem(), Instrument())
+    >>> named(Instrument() & Informed("failed")).name
+    'instrument & informed(failed)'
     >>> named("faith", besides=("all",))
     Traceback (most recent call last):
     ...
     selective_labels.support.errors.InputError: assumption 'faith' is not one of 'none', 'instrument',
-    'nucem', 'unconfounded', 'all'.
+    'nucem', 'unconfounded', 'tilt', 'all'.
     """
     if isinstance(assumption, str | Assumption):
-        for each in known():
+        for each in (*known(), *BY_NAME):
             if assumption in (each.name, each):
                 return each
-    words = ", ".join(map(repr, (*names(), *besides)))
+    if isinstance(assumption, Part | Combination):
+        return whole(assumption)
+    words = ", ".join(map(repr, (*names(), *(each.name for each in BY_NAME), *besides)))
     raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")

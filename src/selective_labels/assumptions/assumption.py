@@ -1,9 +1,13 @@
 """What an assumption has to say for itself: words, needs, a score, and what checks say about it."""
 
 from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
 
 from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.permission import Permission
+from selective_labels.identification.atoms import AnyFloor
 from selective_labels.nuisance.score_formulas import Rows, Scores
 
 
@@ -11,8 +15,12 @@ class Assumption(ABC):
     """What is assumed about the labels that were not seen.
 
     Every assumption is a frozen dataclass: equal by value, hashable, picklable. One without settings has the
-    properties below as plain attributes of its class.
+    properties below as plain attributes of its class. ``a & b`` assumes both.
     """
+
+    # What it says as a formula, and what in the data would speak against it.
+    formula: str = ""
+    refuted_by: str = ""
 
     @property
     @abstractmethod
@@ -43,6 +51,21 @@ class Assumption(ABC):
     @abstractmethod
     def identifies_value(self) -> bool:
         """Whether it leaves one value, rather than bounds (but for rows that its scores call bounded)."""
+
+    def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
+        """Floors that it puts under the chance of events, see :mod:`selective_labels.identification.atoms`.
+
+        Parameters
+        ----------
+        classes : labels of the classes, in the order of their codes
+        """
+        return ()
+
+    def __and__(self, other: Any) -> "Assumption":
+        """Assume both: see :func:`selective_labels.assumptions.combination.combined`."""
+        from selective_labels.assumptions.combination import combined
+
+        return combined(self, other) if isinstance(other, Assumption) else NotImplemented
 
     @property
     def needs_halves(self) -> bool:

@@ -19,6 +19,8 @@ FAMILIES = (
     "skill",
     "unconfounded",
 )
+# Of checks that are made of what a user assumes, and of nothing else.
+ALGEBRA = "algebra"
 
 
 class Found(Protocol):

@@ -29,6 +29,8 @@ class Instrument(Assumption):
     meaning = (
         "Which decision-maker gets a case is as good as random, and who decides does not change the outcome."
     )
+    formula = "η_k >= max_z P(Y=k, D=1 | x, z)"
+    refuted_by = "lower bounds that sum to more than one (SL401, SL402), or cases not dealt out at random."
     needs_decision_makers = True
     identifies_value = False
     questions = (

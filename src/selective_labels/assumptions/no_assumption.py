@@ -23,6 +23,8 @@ class NoAssumption(Assumption):
     sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
     title = "No assumption"
     meaning = "Nothing is assumed about cases without a label: each could have turned out either way."
+    formula = "η_k >= P(Y=k, D=1 | x)"
+    refuted_by = "nothing."
     needs_decision_makers = False
     identifies_value = False
 

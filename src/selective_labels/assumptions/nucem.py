@@ -30,6 +30,8 @@ class Nucem(Assumption):
         "As for the instrument; besides, nothing unmeasured both moves the outcome and changes how "
         "decision-makers differ."
     )
+    formula = "p_kz = κ_k + η_k λ_z for every z"
+    refuted_by = "decision-makers who do not lie on one line (SL601, SL602)."
     needs_decision_makers = True
     identifies_value = True
     needs_halves = True

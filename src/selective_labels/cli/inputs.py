@@ -73,7 +73,8 @@ class Source:
         roles = _roles(frame, self.table)
         for model in models:
             model.schema.read(frame)  # says which column is missing
-        prepared = prepare_table(frame, roles, self._rules(frame, kinds, not_features))
+        rules = self._rules(frame, kinds, not_features)
+        prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
         return Loaded(self.name, frame, prepared)

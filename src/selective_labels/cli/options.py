@@ -136,6 +136,14 @@ class TableOptions:
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    share_labels: Annotated[
+        bool,
+        _option(
+            "The label belongs to the group: seen on one row, seen on all, and who saw it is a panel.",
+            ROLE,
+            spelled=("--share-labels",),
+        ),
+    ] = False
     weight: Annotated[str | None, _option("Weight of each case.", ROLE, metavar="COLUMN")] = None
     yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, spelled=("--yes",))] = (
         False

@@ -73,6 +73,7 @@ def _fingerprint(
     tables = [prepared.X, *(pd.DataFrame(column) for column in prepared.columns.values())]
     tables += [pd.DataFrame(values) for values in columns.values() if values is not None]
     kept = {name: value for name, value in settings.items() if name != "n_jobs"}
+    kept["share_labels"] = prepared.data.panels is not None
     content = None if model is None else hashlib.sha256(model.read_bytes()).hexdigest()
     return fingerprint(tables, kept | {"model": content})
 

@@ -16,7 +16,7 @@ from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
-from selective_labels.support.words import several
+from selective_labels.support.words import several, shown
 from selective_labels.tables import PreparedTable
 
 SCHEMA_VERSION = 1
@@ -39,7 +39,8 @@ def _data(loaded: Loaded) -> dict[str, Any]:
         "n_cases": len(labels),
         "n_labeled": int(labels.decision.sum()),
         "n_ignored_labels": labels.n_ignored_labels,
-        "n_decision_makers": labels.n_decision_makers,
+        "n_decision_makers": labels.n_decision_makers if labels.panels is None else len(labels.panels.people),
+        "n_panels": None if labels.panels is None else labels.panels.n_panels,
         "classes": plain(labels.classes.tolist()),
         "roles": prepared.roles.to_dict(),
         "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
@@ -57,6 +58,17 @@ def _data_parts(prepared: PreparedTable) -> list[Any]:
         f"{len(labels):,} cases, {share:.0%} with a label, {labels.n_decision_makers:,} decision-makers, "
         f"{len(kinds)} features ({counts})."
     ]
+    if labels.panels is not None:
+        parts = [
+            f"{len(labels):,} rows, {share:.0%} with a label (shared within {shown(prepared.roles.groups)}), "
+            f"{len(labels.panels.people):,} decision-makers in {labels.n_decision_makers:,} panels, "
+            f"{len(kinds)} features ({counts})."
+        ]
+    elif prepared.sharing_suggested:
+        parts.append(
+            f"Several decision-makers saw the same {shown(prepared.roles.groups)}, and its labels agree; if "
+            "the label belongs to it, --share-labels lets every row count it."
+        )
     parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
     if labels.n_ignored_labels:
         parts.append(f"{labels.n_ignored_labels:,} labels where the decision is 0 are not read.")

@@ -30,8 +30,12 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
     if strata is not None and stratum_labels is not None:
         present, strata = np.unique(strata, return_inverse=True)
         stratum_labels = stratum_labels[present]
+    panels, people = (None, None) if data.panels is None else data.panels.among(makers)
+    own = data.own_decision_maker_codes
     return replace(
         data,
+        panels=panels,
+        own_decision_maker_codes=None if own is None or people is None else np.searchsorted(people, own),
         features=features,
         coding=coding,
         y=y,

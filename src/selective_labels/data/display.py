@@ -4,6 +4,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
+from selective_labels.data.panels import sharing_suggested
 from selective_labels.support.words import several
 
 if TYPE_CHECKING:
@@ -11,13 +12,18 @@ if TYPE_CHECKING:
 
 # More classes than this are counted, not listed.
 MOST_CLASSES = 8
+SHARED = "within groups: seen on one row, seen on all; decision-makers are the panels that saw a case"
+SUGGESTED = (
+    "several decision-makers saw the same group, and labels within groups agree; if the label belongs to the "
+    "group, share_labels=True lets every row count it"
+)
 LEFT = "style='text-align:left'"
 
 
 def as_text(data: "SelectiveLabels") -> str:
     """Say it in a few lines."""
     lines = [f"{what}: {words}" for what, words in _facts(data)]
-    return "\n  ".join([f"SelectiveLabels({len(data):,} cases)", *lines])
+    return "\n  ".join([f"SelectiveLabels({_size(data)})", *lines])
 
 
 def as_html(data: "SelectiveLabels") -> str:
@@ -26,7 +32,13 @@ def as_html(data: "SelectiveLabels") -> str:
         f"<tr><th {LEFT}>{escape(what)}</th><td {LEFT}>{escape(words)}</td></tr>"
         for what, words in _facts(data)
     )
-    return f"<div><strong>SelectiveLabels, {len(data):,} cases</strong><table>{rows}</table></div>"
+    return f"<div><strong>SelectiveLabels, {_size(data)}</strong><table>{rows}</table></div>"
+
+
+def _size(data: "SelectiveLabels") -> str:
+    if data.panels is None or data.groups is None:
+        return f"{len(data):,} cases"
+    return f"{len(data):,} rows of {len(set(data.groups.tolist())):,} cases"
 
 
 def _facts(data: "SelectiveLabels") -> list[tuple[str, str]]:
@@ -40,6 +52,10 @@ def _facts(data: "SelectiveLabels") -> list[tuple[str, str]]:
     for role, codes in (("groups", data.groups), ("strata", data.strata)):
         if codes is not None:
             facts.append((role + _called(data, role), f"{len(set(codes.tolist())):,}"))
+    if data.panels is not None:
+        facts.append(("labels shared", SHARED))
+    elif sharing_suggested(data):
+        facts.append(("note", SUGGESTED))
     if data.sample_weight is not None:
         facts.append(("weights" + _called(data, "sample_weight"), "given"))
     if data.assignment is not None:
@@ -69,6 +85,8 @@ def _decision(data: "SelectiveLabels") -> str:
 
 
 def _decision_makers(data: "SelectiveLabels") -> str:
+    if data.panels is not None and data.decision_makers_given:
+        return f"{len(data.panels.people):,}, in {data.n_decision_makers:,} panels"
     return f"{data.n_decision_makers:,}" if data.decision_makers_given else "not given"
 
 

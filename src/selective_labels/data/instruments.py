@@ -54,6 +54,12 @@ def with_instrument(data: SelectiveLabels, instrument: str, *, nuisance: Any = N
         return data
     if data.numeric or not data.decision_makers_given:
         return data
+    if data.panels is not None:
+        raise InputError(
+            "instrument='numeric' needs one number for each case, and with share_labels=True panels decide; "
+            "leave one of the two out.",
+            "instrument",
+        )
     numbers = _as_numbers(data.decision_makers)
     injected = callable(nuisance) and not hasattr(nuisance, "fit")
     values = numbers

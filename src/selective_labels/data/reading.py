@@ -69,6 +69,12 @@ def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> Selec
     if not isinstance(y, SelectiveLabels):
         return _of_keywords(None, y, roles)
     data = read_data(y, need_features=False, **roles)
+    if data.panels is not None:
+        raise InputError(
+            f"{method} follows single decision-makers and takes no data that were made with "
+            "share_labels=True; make them without.",
+            "share_labels",
+        )
     used = {"decision_maker", "decision", *uses}
     unused = [role for role in data.roles_given if role not in used]
     if unused:

@@ -10,8 +10,9 @@ from sklearn.utils import _safe_indexing
 
 from selective_labels.data import columns, display, naming
 from selective_labels.data.compacting import compacted
+from selective_labels.data.panels import Panels, with_shared_labels
 from selective_labels.data.roles import HOLE, ROLES
-from selective_labels.features.coding import TableCoding, as_table, coded_features, refuse_repeated_names
+from selective_labels.features.coding import TableCoding, features_or_none, refuse_repeated_names
 from selective_labels.features.kinds import NUMBER
 from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import as_seed
@@ -61,6 +62,11 @@ class SelectiveLabels:
         Whether decisions, and who took them, are known; else holes say what was seen, and nobody decided.
     numeric : bool
         Whether decision-makers are values of a number, among which models are smooth.
+    panels : Panels or None
+        Given with ``share_labels=True``: then `y` and `decision` are those of the case (the group), and
+        `decision_makers` the panels that saw cases, of which this has the members.
+    own_decision, own_decision_maker_codes : (n_samples,) int arrays or None
+        With panels: the row's own decision, and who took it.
     """
 
     X: Any
@@ -84,6 +90,9 @@ class SelectiveLabels:
     decision_given: bool = False
     decision_makers_given: bool = True
     numeric: bool = False
+    panels: Panels | None = None
+    own_decision: np.ndarray | None = None
+    own_decision_maker_codes: np.ndarray | None = None
     # Weights as given: those of a part of the rows are normalised anew, to the last bit as if given alone.
     given_weight: np.ndarray | None = None
     # False for rows of another table, whose codes may have gaps: see `compact`.
@@ -113,6 +122,11 @@ class SelectiveLabels:
         """Roles that the user gave, besides features and label."""
         implied = {"decision": self.decision_given, "decision_maker": self.decision_makers_given}
         return tuple(role for role in ROLES if implied.get(role, getattr(self, role) is not None))
+
+    @property
+    def row_decision(self) -> np.ndarray:
+        """Decision of each row, also where labels are shared within cases."""
+        return self.decision if self.own_decision is None else self.own_decision
 
     @property
     def weights(self) -> np.ndarray:
@@ -235,6 +249,7 @@ class SelectiveLabels:
         groups: str | None = None,
         strata: str | None = None,
         assignment: Any = None,
+        share_labels: bool = False,
     ) -> "SelectiveLabels":
         """Name the roles of a table's columns.
 
@@ -252,6 +267,8 @@ class SelectiveLabels:
         assignment : list of str, array or callable, optional
             Known probabilities of decision-makers, in the order of the sorted ids: columns that hold them,
             an array of shape (rows, decision-makers), or a callable of the features.
+        share_labels : bool
+            See :meth:`from_arrays`.
 
         Returns
         -------
@@ -277,10 +294,9 @@ class SelectiveLabels:
             "strata": strata,
         }
         chosen = naming.take_apart(frame, named, features, assignment)
-        data = cls.from_arrays(
-            chosen.features, chosen.values.pop("label"), **chosen.values, assignment=chosen.assignment
-        )
-        naming.warn_of_leaks(chosen.features, data.y, data.decision)
+        values = chosen.values | {"assignment": chosen.assignment, "share_labels": share_labels}
+        data = cls.from_arrays(chosen.features, values.pop("label"), **values)
+        naming.warn_of_leaks(chosen.features, data.y, data.row_decision)
         return replace(data, names={role: column for role, column in named.items() if column is not None})
 
     @classmethod
@@ -297,6 +313,7 @@ class SelectiveLabels:
         assignment: Any = None,
         categorical: tuple[int, ...] = (),
         kinds: Sequence[str] | None = None,
+        share_labels: bool = False,
     ) -> "SelectiveLabels":
         """Take the roles from arrays of equal length.
 
@@ -318,6 +335,9 @@ class SelectiveLabels:
             Columns of a numeric `X` that hold codes of categories.
         kinds : sequence of "number", "category" or "date", optional
             What the columns of a table hold, if that is known already.
+        share_labels : bool
+            A statement that the label belongs to the case, of which `groups` are the rows: one that any row
+            shows counts for all of them, and the panel (all who saw the case) is the instrument.
 
         Returns
         -------
@@ -329,7 +349,7 @@ class SelectiveLabels:
         >>> data.y, data.decision, data.decision_makers
         (array([ 1, -1,  0]), array([1, 0, 1]), array(['a', 'b'], dtype=object))
         """
-        features, coding = _read_features(X, y, kinds)
+        features, coding = features_or_none(X, y, kinds)
         n_samples = len(features)
         labels = columns.read_label_column(y, decision, n_samples)
         given_makers = np.zeros(n_samples, dtype=int) if decision_maker is None else decision_maker
@@ -345,7 +365,7 @@ class SelectiveLabels:
             "groups": groups,
             "strata": strata,
         }
-        return cls(
+        data = cls(
             X=X,
             features=features,
             y=labels.codes,
@@ -368,6 +388,7 @@ class SelectiveLabels:
             decision_given=decision is not None,
             decision_makers_given=decision_maker is not None,
         )
+        return with_shared_labels(data, groups_coded) if share_labels else data
 
     @property
     def _columns(self) -> dict[str, np.ndarray]:
@@ -377,13 +398,3 @@ class SelectiveLabels:
         return {
             name: array for name, array in arrays.items() if isinstance(array, np.ndarray) and name != "X"
         }
-
-
-def _read_features(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndarray, TableCoding | None]:
-    """Code features; nothing is known of cases without a column."""
-    refuse_repeated_names(X)
-    table = X if X is None else as_table(X)
-    shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
-    if X is None or (len(shape) == 2 and shape[1] == 0):
-        return np.zeros((len(y), 0)), None
-    return coded_features(X, kinds)

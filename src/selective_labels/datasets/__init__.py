@@ -5,6 +5,7 @@ from selective_labels.datasets.fico import load_heloc, make_fico
 from selective_labels.datasets.paper import make_paper_synthetic
 from selective_labels.datasets.sample import Oracle, SelectiveSample
 from selective_labels.datasets.semi_synthetic import SemiSyntheticOracle, make_selective
+from selective_labels.datasets.tilted import make_tilted
 
 __all__ = [
     "Oracle",
@@ -15,4 +16,5 @@ __all__ = [
     "make_fico",
     "make_paper_synthetic",
     "make_selective",
+    "make_tilted",
 ]

@@ -8,7 +8,7 @@ from scipy.stats import qmc
 
 from selective_labels.datasets.quadrature import normal_rule
 from selective_labels.datasets.random_streams import RandomState, draw_classes, draw_decisions, spawn_streams
-from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels
+from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels, limits_of_rules
 from selective_labels.datasets.validation import check_count
 from selective_labels.support.errors import InputError
 
@@ -99,14 +99,7 @@ class DecisionMakerOracle(Oracle):
         return by_features[:, None] * by_hidden * scale[:, :, None]
 
     def _compute_limits(self) -> Limits:
-        X = _population()
-        labeled = self.joint(X)[:, :, 1:]
-        eta = self.probabilities(X)
-
-        def accuracy(gains: np.ndarray) -> float:
-            return float(np.take_along_axis(eta, gains.argmax(axis=1)[:, None], axis=1).mean())
-
-        return Limits(accuracy(eta), accuracy(labeled.max(axis=1)), accuracy(labeled.mean(axis=1)))
+        return limits_of_rules(self, population())
 
 
 def probabilities_on_edge(joint: np.ndarray, slack_class: int) -> np.ndarray:
@@ -116,7 +109,7 @@ def probabilities_on_edge(joint: np.ndarray, slack_class: int) -> np.ndarray:
     return eta
 
 
-def _population() -> np.ndarray:
+def population() -> np.ndarray:
     """Evenly spread standard normal features; the last one matters to nothing and stays zero."""
     points = qmc.Sobol(N_FEATURES - 1, scramble=False).random_base2(_LOG2_POPULATION)
     points += 0.5 ** (_LOG2_POPULATION + 1)  # to the middle of the cells, away from zero

@@ -95,6 +95,16 @@ class Oracle(ABC):
         return np.concatenate([function(X[start : start + _ROWS_PER_CHUNK]) for start in starts])
 
 
+def limits_of_rules(oracle: Oracle, X: np.ndarray) -> Limits:
+    """Accuracies of the three rules over the rows of a population."""
+    labeled, eta = oracle.joint(X)[:, :, 1:], oracle.probabilities(X)
+
+    def accuracy(gains: np.ndarray) -> float:
+        return float(np.take_along_axis(eta, gains.argmax(axis=1)[:, None], axis=1).mean())
+
+    return Limits(accuracy(eta), accuracy(labeled.max(axis=1)), accuracy(labeled.mean(axis=1)))
+
+
 @dataclass(frozen=True, eq=False)
 class SelectiveSample:
     """A sample with selective labels, and what is behind it.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Permission
-from selective_labels.assumptions.findings import FAMILIES, worst
+from selective_labels.assumptions.findings import ALGEBRA, FAMILIES, worst
 from selective_labels.diagnostics import display, plots
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.diagnostics.verdict import permission
@@ -56,6 +56,8 @@ class Diagnosis:
     n_samples, n_decision_makers, n_model_rows : int
         Models were fitted on `n_model_rows` of the cases; everything else uses all.
     figures : Figures
+    sharing : str
+        What the checks compare where labels are shared within cases; else empty.
     """
 
     results: tuple[CheckResult, ...]
@@ -63,6 +65,7 @@ class Diagnosis:
     n_decision_makers: int
     n_model_rows: int
     figures: Figures = field(repr=False)
+    sharing: str = ""
 
     def __iter__(self) -> Iterator[CheckResult]:
         return iter(self.results)
@@ -83,9 +86,9 @@ class Diagnosis:
         Parameters
         ----------
         family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
-            "skill" or "unconfounded"
+            "skill", "unconfounded" or "algebra"
         """
-        require_choice("family", family, FAMILIES)
+        require_choice("family", family, (*FAMILIES, ALGEBRA))
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str | Assumption, *, given: str = "strata") -> Permission:
@@ -93,7 +96,7 @@ class Diagnosis:
 
         Parameters
         ----------
-        assumption : "instrument", "nucem", "unconfounded", or one of these as an object
+        assumption : "instrument", "nucem", "unconfounded", or an object, combinations among them
         given : "strata" or "features"
             For "instrument": what assignment is taken as random within.
 

@@ -69,7 +69,7 @@ def _headline(diagnosis: "Diagnosis") -> str:
     words = f"{diagnosis.n_samples:,} cases, {diagnosis.n_decision_makers:,} decision-makers"
     if diagnosis.n_model_rows < diagnosis.n_samples:
         words += f"; models fitted on a random {diagnosis.n_model_rows:,} cases, counts on all"
-    return words + "."
+    return f"{words}. {diagnosis.sharing}".strip()
 
 
 def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:

@@ -1,10 +1,11 @@
 """All checks in order: can this data answer the question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import read_data, with_instrument
 from selective_labels.data.instruments import LENIENCY
 from selective_labels.diagnostics import (
@@ -29,7 +30,9 @@ from selective_labels.diagnostics import (
     unconfounded,
     worth_of_bounds,
 )
+from selective_labels.diagnostics.algebra import algebra_results
 from selective_labels.diagnostics.balance import balance_by_decision_maker
+from selective_labels.diagnostics.cases import panel_cases, said_of_panels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnosis import Diagnosis, Figures
 from selective_labels.diagnostics.effective_f import adjusted_leniency
@@ -79,6 +82,7 @@ def diagnose(
     n_permutations: int = 199,
     n_jobs: int | None = None,
     random_state: Any = None,
+    assumptions: Sequence[str | Assumption] = (),
 ) -> Diagnosis:
     """Check whether decision-makers differ, get like cases, and fit what assumptions say.
 
@@ -97,7 +101,9 @@ def diagnose(
         Used by the models and by SL204. Other tests compare the rows at hand, each counted once.
     groups : (n_samples,) array, optional
         Repeated cases, kept together in folds. All rows of a group that one decision-maker handled are
-        permuted as one; the parts of a divided group are permuted apart.
+        permuted as one; the parts of a divided group are permuted apart. Where a SelectiveLabels shares
+        labels within groups, each case counts once, and checks compare panels (above twenty: bands of
+        panels by off-fold leniency).
     strata : (n_samples,) array, optional
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional
@@ -110,6 +116,8 @@ def diagnose(
     level : float
         Of every test: a check is "violated" if its p-value is not above it.
     n_permutations : int
+    assumptions : list of assumption objects
+        Combinations to be checked besides (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
 
     Returns
     -------
@@ -145,9 +153,14 @@ def diagnose(
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells
         data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
+    sharing = ""
+    if data.panels is not None:
+        sharing, data = said_of_panels(data), panel_cases(data, fitting.seed)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
-    return Diagnosis(results, len(data), data.n_decision_makers, len(context.model_rows), _figures(context))
+    results += tuple(algebra_results(context, data, assumptions))
+    counts = len(data), data.n_decision_makers, len(context.model_rows)
+    return Diagnosis(results, *counts, _figures(context), sharing)
 
 
 def _figures(context: Context) -> Figures:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from selective_labels.assumptions import Assumption, Findings, Permission, known, named
+from selective_labels.assumptions import Assumption, Combination, Findings, Permission, known, named
+from selective_labels.assumptions.findings import ALGEBRA
 from selective_labels.diagnostics.results import CheckResult
 from selective_labels.support.errors import require_choice
 
@@ -31,7 +32,10 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
     >>> bool(permission("instrument", "features", skewed))
     True
     """
+    require_choice("given", given, GIVEN)
+    if isinstance(assumption, Assumption) and isinstance(whole := named(assumption), Combination):
+        about = [each for each in results if each.family != ALGEBRA or each.name.endswith(f"({whole.name})")]
+        return whole.permission(Findings(tuple(about)), given)
     name = assumption.name if isinstance(assumption, Assumption) else assumption
     require_choice("assumption", name, tuple(each.name for each in known() if each.questions))
-    require_choice("given", given, GIVEN)
     return named(assumption).permission(Findings(tuple(results)), given)

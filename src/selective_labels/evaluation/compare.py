@@ -17,7 +17,10 @@ from selective_labels.evaluation.policies import Policy, read_course, risk_of
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Ends, Evidence, outer_difference
+from selective_labels.inference.ends import Functional, outer_difference
+from selective_labels.inference.estimates import Ends
+from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
@@ -170,6 +173,8 @@ class Contest:
     sharp : bool
     differ : (n_samples,) array
         Probability that the two differ on each case.
+    functional : Functional or None
+        The difference as one functional, where it has that form.
     coefficients : (n_samples, n_classes) array, optional
         What a case of each class adds, where the difference is a mean: plans are made from it.
     seen : (n_samples,) array or float
@@ -182,6 +187,7 @@ class Contest:
     greater_is_better: bool
     sharp: bool
     differ: Array
+    functional: Functional | None = None
     coefficients: Array | None = None
     seen: Array | float = 0.0
 
@@ -205,6 +211,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
         metric.greater_is_better,
         difference is not None,
         _disagreement(first, second),
+        difference,
         coefficients_of(difference),
     )
 
@@ -245,11 +252,11 @@ def _read_policies(
 def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: Stake) -> Contest:
     """Set two policies against each other on the same cases."""
     functional = PolicyValue.of(stake, sample.data, (1.0, first), (-1.0, second))
-    decision, weights = sample.data.decision.astype(float), sample.weights
+    decision, weights = sample.data.row_decision.astype(float), sample.weights
     differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
     coefficients, seen = functional.additions(weights)
     how = functional.limits, stake.greater_is_better, True, differ
-    return Contest(stake.name, functional.ends, *how, coefficients, seen)
+    return Contest(stake.name, functional.ends, *how, coefficients=coefficients, seen=seen)
 
 
 def compare_sample(
@@ -265,14 +272,17 @@ def compare_sample(
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
-        ends = [contest.ends(repeat[assumption], sample.weights) for repeat in sample.repeats]
+        sample.require_possible(assumption)
+        basis = _basis(sample, contest, assumption, everybody)
+    except ContradictedError as error:
+        shared = undefined(sample, str(error), *how, contest.limits, contradicted=True)
     except UndefinedError as error:
         reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
         shared = undefined(sample, reason, *how, contest.limits)
     else:
-        shared = estimated(sample, Basis(sample.spread(ends, everybody), contest.limits), *how)
+        shared = estimated(sample, basis, *how)
     plans: dict[str, Any] = {}
-    if contest.coefficients is not None:
+    if contest.coefficients is not None and assumption in sample.repeats[0]:
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
         plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
     return Comparison(
@@ -288,6 +298,13 @@ def compare_sample(
         ),
         sharp=contest.sharp,
     )
+
+
+def _basis(sample: ScoredSample, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
+    if contest.functional is not None:
+        return sample.basis(contest.functional, assumption, rows, contest.limits)
+    ends = [contest.ends(sample.evidence(each, assumption), sample.weights) for each in sample.repeats]
+    return Basis(sample.spread(ends, rows), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:

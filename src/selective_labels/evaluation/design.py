@@ -6,7 +6,8 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Evidence, Functional, Ratio
+from selective_labels.inference.ends import Functional, Ratio
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.sample import ScoredSample
 
 
@@ -111,6 +112,7 @@ def _refused(evidence: Evidence, values: Array, seen: Array, share: Array, size:
     if size <= 1e-12:
         return 0.0
     ends = [
-        share @ (evidence.at(values, end) - seen) / size for end in (values.min(axis=1), values.max(axis=1))
+        share @ (np.einsum("nk,nk->n", values, evidence.extreme(side * values)) - seen) / size
+        for side in (-1.0, 1.0)
     ]
     return float(np.clip(np.mean(ends), values.min(), values.max()))

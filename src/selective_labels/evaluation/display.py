@@ -57,7 +57,8 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
 
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.35 * len(results)), layout="constrained")
-    colours = {name: f"C{number}" for number, name in enumerate(names())}
+    given = dict.fromkeys([*names(), *(result.assumption for result in results)])
+    colours = {name: f"C{number}" for number, name in enumerate(given)}
     for height, result in enumerate(results):
         colour = colours[result.assumption]
         ax.hlines(height, result.ci_lower, result.ci_upper, color=colour, linewidth=1.5)
@@ -75,8 +76,8 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
     return ax
 
 
-def assumption_text(name: str) -> str:
-    """Say what is assumed.
+def assumption_text(name: str, sentence: str = "") -> str:
+    """Say what is assumed; a name that is known has its sentence.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def assumption_text(name: str) -> str:
     'Assumption (unconfounded): among cases with equal features, the decision has nothing to do with the
     label.'
     """
-    return f"Assumption ({name}): {named(name).sentence}"
+    return f"Assumption ({name}): {sentence or named(name).sentence}"
 
 
 def sample_text(sample: "Sample") -> str:
@@ -93,7 +94,10 @@ def sample_text(sample: "Sample") -> str:
     makers = f"{sample.n_decision_makers:,} decision-maker{'s' if sample.n_decision_makers > 1 else ''}"
     if sample.numeric:
         makers = f"a numeric decision_maker, each case at the nearest of {sample.n_decision_makers} values"
-    text = f"{sample.n:,} cases, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
+    what = "cases"
+    if sample.n_panels is not None:
+        what, makers = "rows", f"{makers} in {sample.n_panels:,} panels"
+    text = f"{sample.n:,} {what}, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
     units = units_text(sample.cluster, sample.n_clusters)
     return f"{text}; {units}." if units else f"{text}."
 
@@ -144,7 +148,7 @@ def _lines(result: "Estimated") -> list[str]:
     lines = [
         *([_interval_text(result)] if result.ci_lower == result.ci_lower else []),
         *notes_of(result),
-        assumption_text(result.assumption),
+        assumption_text(result.assumption, result.sample.sentence),
         f"Sample: {sample_text(result.sample)}",
     ]
     return [*result.remarks, *lines]
@@ -203,13 +207,13 @@ def _footer(results: "Evaluations") -> list[str]:
     if not items:
         return []
     first = items[0]
-    assumed = dict.fromkeys(item.assumption for item in items)
+    assumed = {item.assumption: item.sample.sentence for item in items}
     samples = {_whom(item): item.sample for item in items}
     lines = [
         f"lower, upper: estimated ends of what the assumption leaves possible. interval: {_percent(first)}, "
         f"{INTERVAL_TEXTS[first.interval]} with probability {first.confidence_level:.4g}."
     ]
-    lines += [assumption_text(name) for name in assumed]
+    lines += [assumption_text(*each) for each in assumed.items()]
     lines += [
         f"{item.title}: the interval under {item.assumption} lies outside that under none, which assumes "
         "nothing: the assumption does not hold here, or its estimate is too weak to use."

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.assumptions import named
 from selective_labels.evaluation.results import Evaluation, Sample, printed
 from selective_labels.inference.ends import Functional
+from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.support.errors import UndefinedError
@@ -44,9 +44,11 @@ def undefined(
     interval: str,
     confidence_level: float,
     limits: tuple[float, float],
+    *,
+    contradicted: bool = False,
 ) -> dict[str, Any]:
     """The same fields where the metric has no value: NaN, and the reason."""
-    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), reason=reason)
+    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
         "assumption": assumption,
         **printed(nothing),
@@ -65,7 +67,7 @@ def _sample(
     return Sample(
         n=int(rows.sum()),
         n_labeled=int(data.decision[rows].sum()),
-        n_decision_makers=data.n_decision_makers,
+        n_decision_makers=data.n_decision_makers if data.panels is None else len(data.panels.people),
         cluster=sample.cluster,
         n_clusters=n_clusters,
         clipped_share=sample.clipped[assumption],
@@ -74,7 +76,9 @@ def _sample(
         sharpness_lost=sample.lost[assumption],
         refusal=sample.refused.get(assumption),
         numeric=data.numeric,
-        assignment=sample.assignment if named(assumption).needs_decision_makers else "",
+        n_panels=None if data.panels is None else data.panels.n_panels,
+        assignment=sample.assignment if sample.assumed(assumption).needs_decision_makers else "",
+        sentence=sample.assumed(assumption).sentence,
     )
 
 
@@ -92,9 +96,12 @@ def judged(
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
-        ends = sample.ends(functional, assumption, everybody)
+        sample.require_possible(assumption)
+        basis = sample.basis(functional, assumption, everybody, limits)
+    except ContradictedError as error:
+        nothing = undefined(sample, str(error), *how, limits, contradicted=True)
+        return Evaluation(metric=metric, **nothing)
     except UndefinedError as error:
         reason = f"metric {metric!r} is not defined under assumption {assumption!r}: {error}"
         return Evaluation(metric=metric, **undefined(sample, reason, *how, limits))
-    basis = Basis(sample.spread(ends, everybody), limits)
     return Evaluation(metric=metric, **estimated(sample, basis, *how))

@@ -17,7 +17,9 @@ from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.policies import Policy, read_course
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
-from selective_labels.inference.ends import Ends, Functional, outer_difference
+from selective_labels.inference.ends import Functional, outer_difference
+from selective_labels.inference.estimates import Ends
+from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
@@ -84,9 +86,11 @@ def evaluate(
         probability); see :mod:`selective_labels.evaluation.metrics` for objects, and
         :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper end of "regret" needs a
         margin condition.
-    assumption : "none", "instrument", "nucem", "unconfounded", "all", or a list of these
-        "nucem" and "unconfounded" identify the value. "all": all that the input allows. With "nucem" among
-        them, the models are fitted on halves of the rows, so the other assumptions' numbers move a little.
+    assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
+        "nucem" and "unconfounded" identify the value; so does "tilt", for accuracy, error, share and
+        differences of accuracies, with an interval that holds however weak the instrument is, and lies within
+        the instrument's. "all": all that the input allows, but "tilt". With "nucem" among them, the models
+        are fitted on halves of the rows, so the other assumptions' numbers move a little.
         For a name, its object of :mod:`selective_labels.assumptions` will do.
     interval : "parameter" or "set"
         "parameter" covers the value with the given probability (Imbens and Manski; Stoye where the ends may
@@ -189,7 +193,9 @@ def _with_designs(
     items = []
     for item in results:
         found = coefficients[item.metric]
-        design = None if found is None else design_of(sample, item.assumption, found)
+        design = None
+        if found is not None and item.assumption in sample.repeats[0]:  # not under the event tilt
+            design = design_of(sample, item.assumption, found)
         items.append(replace(item, design=design))
     return replace(results, items=tuple(items))
 
@@ -291,27 +297,44 @@ class _Summary:
 
     def find(self, functional: Functional, rows: np.ndarray) -> "_Found":
         try:
-            ends = self.sample.ends(functional, self.assumption, rows)
+            basis = self.sample.basis(functional, self.assumption, rows, self.limits)
+        except ContradictedError as error:
+            return _Found(self.limits, reason=str(error), contradicted=True)
         except UndefinedError as error:
             reason = f"metric {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
             return _Found(self.limits, reason=reason)
-        return _Found(self.limits, ends, Basis(self.sample.spread(ends, rows), self.limits))
+        return _Found(self.limits, functional, rows, basis)
 
     def between(self, first: "_Found", second: "_Found", rows: np.ndarray) -> "_Found":
         """Subtract: subgroups are different cases, so the ends of one do not constrain those of the other."""
         span = self.limits[0] - self.limits[1], self.limits[1] - self.limits[0]
         if first.basis is None or second.basis is None:
-            return _Found(span, reason=first.reason or second.reason)
-        ends = [outer_difference(*pair) for pair in zip(first.ends, second.ends, strict=True)]
+            contradicted = first.contradicted or second.contradicted
+            return _Found(span, reason=first.reason or second.reason, contradicted=contradicted)
+        try:
+            ends = [
+                outer_difference(*pair) for pair in zip(self._ends(first), self._ends(second), strict=True)
+            ]
+        except UndefinedError as error:
+            reason = f"a gap of {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
+            return _Found(span, reason=reason)
         spread = self.sample.spread(ends, rows)
         shared = spread.n_clusters < first.basis.spread.n_clusters + second.basis.spread.n_clusters
         # What a cluster adds to one subgroup it may take from the other: then only sums over clusters count.
-        return _Found(span, ends, Basis(spread, span, None if shared else (first.basis, second.basis)))
+        parts = None if shared else (first.basis, second.basis)
+        return _Found(span, basis=Basis(spread, span, parts))
+
+    def _ends(self, found: "_Found") -> Sequence[Ends]:
+        assert found.functional is not None
+        assert found.rows is not None
+        return self.sample.ends(found.functional, self.assumption, found.rows)
 
     def evaluation(self, found: "_Found", rows: np.ndarray, **roles: Any) -> Evaluation:
         how = self.assumption, rows, self.interval, self.confidence_level
         if found.basis is None:
-            shared = undefined(self.sample, str(found.reason), *how, found.limits)
+            shared = undefined(
+                self.sample, str(found.reason), *how, found.limits, contradicted=found.contradicted
+            )
         else:
             shared = estimated(self.sample, found.basis, *how)
         return Evaluation(metric=self.metric, **shared, **roles)
@@ -319,9 +342,11 @@ class _Summary:
 
 @dataclass(frozen=True)
 class _Found:
-    """Ends of a metric among some rows, or why there are none."""
+    """What an interval of a metric among some rows is made from, or why there is none."""
 
     limits: Range
-    ends: Sequence[Ends] = ()
+    functional: Functional | None = None
+    rows: np.ndarray | None = None
     basis: Basis | None = None
     reason: str | None = None
+    contradicted: bool = False

@@ -17,9 +17,9 @@ from selective_labels.inference.ends import (
     KnownRatioDifference,
     RankSeparation,
     Ratio,
-    Regret,
     Separation,
 )
+from selective_labels.inference.regret import Regret
 from selective_labels.support.errors import InputError
 
 Range = tuple[float, float]
@@ -149,7 +149,7 @@ class ProbabilityMetric(AnyMetric):
 
 @dataclass(frozen=True)
 class RegretMetric(AnyMetric):
-    """How much more often the Bayes rule is right: :class:`selective_labels.inference.ends.Regret`.
+    """How much more often the Bayes rule is right: :class:`selective_labels.inference.regret.Regret`.
 
     The upper end needs the margin condition stated there. The difference of two regrets is that of two
     errors.

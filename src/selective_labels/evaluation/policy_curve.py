@@ -133,6 +133,13 @@ def policy_curve(
     sample = score_sample(data, [scores], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("policy_curve takes one assumption.", "assumption")
+    (name,) = sample.assumptions
+    if any(name not in repeat or repeat[name].shares for repeat in sample.repeats):
+        raise InputError(
+            f"policy_curve does not know the assumption {name!r}: rates among the accepted are not worked "
+            "out for known shares and tilts; compare single policies instead.",
+            "assumption",
+        )
     return policy_curve_of_sample(
         sample, scores, sample.assumptions[0], pos_label, shares, rule, cost, confidence_level
     )
@@ -193,8 +200,10 @@ def decision_maker_points(
     Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
     differ). Decision-makers' points can be compared with each other where cases reach them by lot.
     """
-    codes, n_makers = data.decision_maker_codes, data.n_decision_makers
-    weights, accepted = data.weights, data.decision == 1
+    codes, makers = data.decision_maker_codes, data.decision_makers
+    if data.panels is not None and data.own_decision_maker_codes is not None:
+        codes, makers = data.own_decision_maker_codes, data.panels.people
+    n_makers, weights, accepted = len(makers), data.weights, data.row_decision == 1
     failed = accepted & (data.y == failure)
 
     def total(values: Array) -> Array:
@@ -205,7 +214,7 @@ def decision_maker_points(
         return np.divide(total(weights * rows) ** 2, squares, out=np.zeros(n_makers), where=squares > 0.0)
 
     everybody = np.ones(len(data), dtype=bool)
-    columns = {"decision_maker": data.decision_makers, "cases": total(everybody).astype(int)}
+    columns = {"decision_maker": makers, "cases": total(everybody).astype(int)}
     for name, above, below in (
         ("acceptance", accepted, everybody),
         ("failures", failed, everybody),

@@ -15,7 +15,7 @@ from selective_labels.inference.reported import NAN, Basis, Reported
 from selective_labels.support.errors import InputError
 
 # Of the sample, what stands in no file: `to_dict` leaves it out.
-KEPT = ("basis", "design", "worth")
+KEPT = ("basis", "design", "sentence", "worth")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Sample:
         What a check found that speaks against the use of the assumption here, with its code.
     numeric : bool
         Whether decision-makers are values of a number (``instrument="numeric"``).
+    n_panels : int or None
+        With labels shared within cases: how many panels there are; `n` counts rows then.
+    sentence : str
+        What is assumed, in words.
     """
 
     n: int
@@ -63,6 +67,8 @@ class Sample:
     sharpness_lost: float = 0.0
     refusal: str | None = None
     numeric: bool = False
+    n_panels: int | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +132,7 @@ class Estimated:
         """All fields as plain values, those of the sample among them."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in KEPT}
         values = kept | asdict(kept.pop("sample"))
-        return {name: plain(value) for name, value in values.items()}
+        return {name: plain(value) for name, value in values.items() if name not in KEPT}
 
     def to_frame(self) -> pd.DataFrame:
         """One row."""

@@ -72,7 +72,7 @@ class ThresholdCurve(Described):
         return [
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
-            f"{assumption_text(first.assumption)} The share accepted needs none.",
+            f"{assumption_text(first.assumption, first.sample.sentence)} The share accepted needs none.",
             f"Sample: {sample_text(first.sample)} Each {first.confidence_level:.0%} interval covers the "
             "value at one threshold.",
         ]
@@ -124,7 +124,7 @@ def threshold_curve(
     thresholds : array of numbers, optional
         Default: 41 quantiles of the score, and one above all.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
-    assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
+    assumption : "none", "instrument", "nucem", "unconfounded", "tilt" (accuracy and error), or an object
     confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
         As in `evaluate`.
     instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state

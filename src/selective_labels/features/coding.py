@@ -162,6 +162,16 @@ def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarr
     return as_numbers(numbers).astype(float, copy=False), coding
 
 
+def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndarray, TableCoding | None]:
+    """Code features; nothing is known of cases without a column."""
+    refuse_repeated_names(X)
+    table = X if X is None else as_table(X)
+    shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
+    if X is None or (len(shape) == 2 and shape[1] == 0):
+        return np.zeros((len(y), 0)), None
+    return coded_features(X, kinds)
+
+
 def as_numbers(X: Any) -> np.ndarray:
     """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
     try:

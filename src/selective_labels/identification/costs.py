@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds, realizable
+from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.water_level import water_level
 from selective_labels.support.errors import InputError
 
@@ -60,6 +61,8 @@ def worst_case_costs(bounds: Bounds, cost: ArrayLike | None = None) -> Array:
     """
     if cost is not None:
         return contrast_extremes(bounds, cost)[1]
+    if isinstance(bounds, Earmarked):  # the largest of one class and the smallest of another may not meet
+        return contrast_extremes(bounds, 1.0 - np.eye(bounds.lower.shape[1]))[1]
     sharp = realizable(bounds)
     return np.maximum(_largest_of_others(sharp.upper) - sharp.lower, 0.0)
 
@@ -84,6 +87,8 @@ def best_case_costs(bounds: Bounds) -> Array:
     >>> best_case_costs(Bounds(np.array([[0.0, 0.3, 0.0]]), np.array([[0.2, 1.0, 1.0]])))
     array([[0.2, 0. , 0. ]])
     """
+    if isinstance(bounds, Earmarked):
+        return bounds.best_case_costs()
     sharp = realizable(bounds)
     costs = np.empty_like(sharp.lower)
     for candidate in range(sharp.lower.shape[1]):
@@ -150,6 +155,8 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
     >>> linear_extremes([0.0, 1.0, 3.0], bounds)
     (array([0.25]), array([1.25]))
     """
+    if isinstance(bounds, Earmarked):
+        return bounds.extremes(coefficients)
     coefficients = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
     ascending = np.argsort(coefficients, axis=1)
     base = (coefficients * bounds.lower).sum(axis=1)
@@ -157,6 +164,31 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
         base + _poured_value(coefficients, bounds, order) for order in (ascending, ascending[:, ::-1])
     )
     return minimum, maximum
+
+
+def extreme_probabilities(gain: Array, bounds: Bounds) -> Array:
+    """The class probabilities in the identified set with the largest Σ_k gain_k η_k.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.25, 0.25, 0.0]]), np.array([[1.0, 1.0, 0.25]]))
+    >>> extreme_probabilities(np.array([[0.0, 1.0, 3.0]]), bounds)
+    array([[0.25, 0.5 , 0.25]])
+    """
+    if isinstance(bounds, Earmarked):
+        return bounds.extreme(gain)
+    order = np.argsort(-np.broadcast_to(gain, bounds.lower.shape), axis=1, kind="stable")
+    capacity = np.take_along_axis(bounds.width, order, axis=1)
+    filled = np.minimum(np.cumsum(capacity, axis=1), bounds.slack[:, None])
+    found = np.array(bounds.lower)
+    np.put_along_axis(
+        found, order, np.take_along_axis(found, order, axis=1) + np.diff(filled, axis=1, prepend=0.0), axis=1
+    )
+    return found
 
 
 def signed_point_weight(probabilities: Array) -> Array:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
+from selective_labels.identification.earmarked import Earmarked
 from selective_labels.support.errors import InputError
 
 
@@ -287,7 +288,8 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     The largest regret is max_j of a linear maximum with coefficients e_j - π. The smallest is min_τ τ - V(τ),
     where V(τ) is the largest accuracy under the cap η_k ≤ τ on all classes. Raising the cap by ε adds mass of
     at most ε to each class, so it adds at most ε Σ_a π_a = ε to the accuracy: the smallest feasible cap is
-    best. Cost O(n K² log K).
+    best. Cost O(n K² log K). With earmarked slack, the smallest regret of a stochastic classifier is the
+    mean over its predictions: valid, and sharp for hard ones.
 
     Parameters
     ----------
@@ -309,6 +311,8 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     prediction = np.asarray(prediction, dtype=float)
     rivals = np.eye(prediction.shape[1])
     maximum = np.max([linear_extremes(rival - prediction, bounds)[1] for rival in rivals], axis=0)
+    if isinstance(bounds, Earmarked):
+        return np.einsum("nk,nk->n", prediction, bounds.best_case_costs()), maximum
     cap = _smallest_cap(bounds)
     capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap[:, None]))
     minimum = cap - linear_extremes(prediction, capped)[1]

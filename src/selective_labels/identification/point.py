@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.water_level import water_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +241,22 @@ def project_to_bounds(values: Array, bounds: Bounds) -> Array:
     """
     slack = np.maximum(bounds.slack, 0.0)
     return bounds.lower + _project(values - bounds.lower, slack[:, None])
+
+
+def project_within(values: Array, bounds: Bounds) -> Array:
+    """Nearest vector of {lower <= η <= upper, Σ_k η_k = 1} of each row, also where upper bounds bind.
+
+    η_k = clip(values_k + θ, lower_k, upper_k), θ such that they sum to one
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.3, 0.1, 0.1]]), np.array([[0.5, 0.7, 0.2]]))
+    >>> project_within(np.array([[0.9, 0.0, 0.1]]), bounds)
+    array([[0.5, 0.3, 0.2]])
+    """
+    low, high = bounds.lower - values, np.maximum(bounds.upper, bounds.lower) - values
+    total = np.clip(1.0 - values.sum(axis=1), low.sum(axis=1), high.sum(axis=1))
+    return values + np.clip(water_level(low, high, total)[:, None], low, high)
 
 
 def _project(values: Array, total: Array) -> Array:

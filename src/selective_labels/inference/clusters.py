@@ -26,6 +26,12 @@ def choose_clusters(cluster: str | None, data: SelectiveLabels) -> str | None:
     require_choice("cluster", cluster, (GROUPS, DECISION_MAKER, ROWS))
     if cluster == GROUPS and data.groups is None:
         raise InputError("cluster='groups' needs groups.", "cluster")
+    if cluster == ROWS and data.panels is not None:
+        raise InputError(
+            "cluster='none' takes rows as independent, and with share_labels=True the rows of a case have "
+            "one label; leave cluster out.",
+            "cluster",
+        )
     return None if cluster == ROWS else cluster
 
 

@@ -2,8 +2,9 @@
 
 A functional of one classifier, or the difference of two, is one of three things: a ratio of expectations that
 are linear in the class probabilities (`Ratio`; with a constant below, a mean), a separation of an event from
-its complement (`Separation`, `RankSeparation`), or the regret (`Regret`). Each finds where its extreme lies
-and then averages scores there: where does not depend on a row's own noise, so the delta method applies.
+its complement (`Separation`, `RankSeparation`), or the regret (:mod:`selective_labels.inference.regret`).
+Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
+so the delta method applies.
 """
 
 from dataclasses import dataclass, replace
@@ -12,62 +13,23 @@ from typing import Protocol
 
 import numpy as np
 
-from selective_labels.identification.bounds import Array, Bounds, repair
-from selective_labels.identification.point import project_to_simplex
+from selective_labels.identification.bounds import Array
 from selective_labels.identification.ranking import NEGLIGIBLE, balanced_accuracy_extremes
-from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate, smooth_estimate
+from selective_labels.inference.estimates import (
+    Ends,
+    Estimate,
+    mean_estimate,
+    ratio_estimate,
+    smooth_estimate,
+    weighted_outside,
+)
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact import count_scores
-from selective_labels.nuisance.scores import Scores
+from selective_labels.inference.known_shares import shared_ratio_end, shared_separation_end
 from selective_labels.support.errors import UndefinedError
-
-Ends = tuple[Estimate, Estimate]
 
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What the data say about the class probabilities η(x) = lower(x) + slack(x) v(x), v any distribution.
-
-    Attributes
-    ----------
-    lower : (n_samples, n_classes) array
-        Scores of the lower bounds; of η itself if `slack` is zero.
-    slack : (n_samples,) array
-        Scores of the slack: exactly zero where a point assumption identifies η.
-    model : (n_samples, n_classes) array
-        What a model that has not seen the row says of `lower`. To choose with, not to average.
-    """
-
-    lower: Array
-    slack: Array
-    model: Array
-
-    @classmethod
-    def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
-        """Scores under an assumption that bounds η, or (`point`) identifies it but in bounded rows."""
-        if not point:
-            return cls(scores.values, scores.slack, scores.plug_in)
-        bounded = scores.by_bounds
-        model = np.where(bounded[:, None], scores.plug_in, project_to_simplex(scores.plug_in))
-        return cls(scores.values, np.where(bounded, scores.slack, 0.0), model)
-
-    @classmethod
-    def from_labels(cls, y: np.ndarray, n_classes: int) -> "Evidence":
-        """Nothing is missing: the label itself is the score."""
-        seen = (y[:, None] == np.arange(n_classes)).astype(float)
-        return cls(seen, np.zeros(len(y)), seen)
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """The model's identified set, realizable and mended where it is empty."""
-        room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
-        return repair(Bounds(self.model, self.model + room))[0]
-
-    def at(self, coefficients: Array, share: Array) -> Array:
-        """Scores of Σ_k c_k η_k where the slack is worth `share` (n_samples,) a unit."""
-        return np.einsum("nk,nk->n", coefficients, self.lower) + self.slack * share
 
 
 class Functional(Protocol):
@@ -109,17 +71,15 @@ class Ratio:
         return bool((self.denominator == self.denominator[:, :1]).all())
 
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
+        if evidence.shares:
+            return shared_ratio_end(self.numerator, self.denominator, evidence, weights, sign)
         shares = _shares(weights, len(evidence.slack))
         # A known denominator makes the choice independent of θ; else start with the slack spread evenly.
         value = 0.0
         if not self.known_denominator:
-            spread = self.numerator.mean(axis=1), self.denominator.mean(axis=1)
-            value = _ratio_of_means(*self._scores(evidence, *spread), shares)
+            value = _ratio_of_means(*self._scores(evidence.evenly()), shares)
         for _ in range(MAX_STEPS):
-            receiver = np.argmax(sign * (self.numerator - value * self.denominator), axis=1)
-            scores = self._scores(
-                evidence, _picked(self.numerator, receiver), _picked(self.denominator, receiver)
-            )
+            scores = self._scores(evidence.extreme(sign * (self.numerator - value * self.denominator)))
             previous, value = value, _ratio_of_means(*scores, shares)
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
@@ -128,12 +88,12 @@ class Ratio:
         support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
         return replace(ratio_estimate(above, below), counts=counts, support=support)
 
-    def _scores(self, evidence: Evidence, above_share: Array, below_share: Array) -> tuple[Array, Array]:
-        """Scores of numerator and denominator for what a unit of slack is worth in each."""
-        above = evidence.at(self.numerator, above_share)
+    def _scores(self, probabilities: Array) -> tuple[Array, Array]:
+        """Scores of numerator and denominator, from scores of class probabilities."""
+        above = np.einsum("nk,nk->n", self.numerator, probabilities)
         if self.known_denominator:  # class probabilities sum to one, and so do their scores
             return above, self.denominator[:, 0]
-        return above, evidence.at(self.denominator, below_share)
+        return above, np.einsum("nk,nk->n", self.denominator, probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +113,18 @@ class KnownRatioDifference:
         if min(scale) <= NEGLIGIBLE:
             raise UndefinedError("its condition has no probability among these cases.", "metric")
         gain = self.first.numerator / scale[0] - self.second.numerator / scale[1]
-        low, high = (self._end(evidence, weights, choice) for choice in (gain.argmin(1), gain.argmax(1)))
+        low, high = (self._end(evidence, weights, gain, sign) for sign in (-1.0, 1.0))
         return low, high
 
-    def _end(self, evidence: Evidence, weights: Array | None, receiver: np.ndarray) -> Estimate:
-        parts = []
+    def _end(self, evidence: Evidence, weights: Array | None, gain: Array, sign: float) -> Estimate:
+        if evidence.shares:
+            # The two denominators vary too, and by a multiplier their part of the error is not worked out.
+            raise UndefinedError(
+                "the difference of two predictive values has no interval under a known share.", "metric"
+            )
+        probabilities, parts = evidence.extreme(sign * gain), []
         for each in (self.first, self.second):
-            share = _picked(each.numerator, receiver)
-            above = mean_estimate(evidence.at(each.numerator, share), weights)
+            above = mean_estimate(np.einsum("nk,nk->n", each.numerator, probabilities), weights)
             parts.append(ratio_estimate(above, mean_estimate(each.denominator[:, 0], weights)))
         return subtract(*parts)
 
@@ -192,6 +156,14 @@ class Separation:
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
         gain = self.gain(weights)
+        if evidence.shares:
+            plain = self.ends(replace(evidence, shares=()), weights)
+            form = self.centre, self.scale
+            low, high = (
+                shared_separation_end(gain, self.event, form, evidence, weights, end, self.spill)
+                for end in zip((-1.0, 1.0), plain, strict=True)
+            )
+            return low, high
         event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
         extremes = balanced_accuracy_extremes(gain, *event, weights)
         low, high = (
@@ -210,7 +182,8 @@ class Separation:
 
     def _end(self, evidence: Evidence, weights: Array | None, gain: Array, at_upper: Array) -> Estimate:
         event = np.eye(evidence.lower.shape[1])[self.event]
-        chance = evidence.at(np.broadcast_to(event, evidence.lower.shape), at_upper)
+        low, high = (evidence.extreme(sign * event)[:, self.event] for sign in (-1.0, 1.0))
+        chance = low + at_upper * (high - low)
         joint = self._mean_of_gain(gain, chance, weights)
         mean = self._mean_of_gain(gain, np.ones_like(chance), weights)
         share = mean_estimate(chance, weights)
@@ -266,82 +239,6 @@ class RankSeparation(Separation):
         return list(zip(self.signs, self.values, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Regret:
-    """E[max_j η_j(X) - Σ_a π_a(X) η_a(X)]: what the Bayes rule would be right more often.
-
-    With rival classes frozen by a model that has not seen the row, each end is linear:
-    lower: E[min_η Σ_k (q_k - π_k) η_k] with the best lottery q of rivals (weak duality: any q gives a valid
-    lower end, the best one the sharp end);
-    upper: E[max_η (η_j - Σ_a π_a η_a)] with the strongest rival j.
-
-    The lower end is valid for any model. The upper end is not: a wrong rival lowers it. It is right to
-    first order where the strongest rival is separated from the next (margin condition).
-
-    Attributes
-    ----------
-    prediction : (n_samples, n_classes) array
-        Probability of predicting each class.
-    """
-
-    prediction: Array
-
-    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
-        low = best_lottery(self.prediction, evidence.bounds) - self.prediction
-        high = strongest_rival(self.prediction, evidence.bounds) - self.prediction
-        return (
-            mean_estimate(evidence.at(low, low.min(axis=1)), weights),
-            mean_estimate(evidence.at(high, high.max(axis=1)), weights),
-        )
-
-
-def best_lottery(prediction: Array, bounds: Bounds) -> Array:
-    """argmax_q min_η Σ_k (q_k - π_k) η_k over lotteries q: the dual of the smallest regret.
-
-    With m = min_k (q_k - π_k) given, the best q is max(π_k + m, 0) plus the rest on the class with the
-    largest lower bound; the value is concave and piecewise linear in m, so m is 0 or one of -π_k.
-
-    Examples
-    --------
-    >>> bounds = Bounds(np.array([[0.1, 0.6], [0.3, 0.3]]), np.array([[0.4, 0.9], [0.7, 0.7]]))
-    >>> best_lottery(np.array([[1.0, 0.0], [1.0, 0.0]]), bounds)
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    lower, slack = bounds.lower, bounds.slack
-    top = lower.max(axis=1, keepdims=True)
-    best, best_value = np.zeros(len(lower)), np.full(len(lower), -np.inf)
-    for level in (np.zeros(len(lower)), *(-prediction.T)):
-        kept = np.maximum(prediction + level[:, None], 0.0)
-        value = np.einsum("nk,nk->n", lower - top, kept) + slack * level
-        # What beats "no regret at all" by rounding only does not beat it.
-        better = value > best_value + 1e-12
-        best, best_value = np.where(better, level, best), np.where(better, value, best_value)
-    lottery = np.maximum(prediction + best[:, None], 0.0)
-    rows = np.arange(len(lower))
-    lottery[rows, lower.argmax(axis=1)] += 1.0 - lottery.sum(axis=1)
-    return lottery
-
-
-def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
-    """One-hot class j with the largest max_η (η_j - Σ_a π_a η_a).
-
-    Examples
-    --------
-    >>> bounds = Bounds(np.array([[0.1, 0.6]]), np.array([[0.4, 0.9]]))
-    >>> strongest_rival(np.array([[1.0, 0.0]]), bounds)
-    array([[0., 1.]])
-    """
-    classes = np.eye(prediction.shape[1])
-    predicted = np.einsum("nk,nk->n", prediction, bounds.lower)
-    values = [
-        bounds.lower[:, code] - predicted + bounds.slack * (rival - prediction).max(axis=1)
-        for code, rival in enumerate(classes)
-    ]
-    return classes[np.argmax(values, axis=0)]
-
-
 def subtract(first: Estimate, second: Estimate) -> Estimate:
     """Difference of two estimates from the same rows.
 
@@ -351,17 +248,17 @@ def subtract(first: Estimate, second: Estimate) -> Estimate:
     -0.5
     """
     support = min(first.support, second.support)
-    return Estimate(first.value - second.value, first.influence - second.influence, support=support)
+    return Estimate(
+        first.value - second.value,
+        first.influence - second.influence,
+        support=support,
+        outside=weighted_outside([1.0, -1.0], [first, second]),
+    )
 
 
 def outer_difference(first: Ends, second: Ends) -> Ends:
     """[lower - upper', upper - lower']: sharp if the two concern different cases, and valid always."""
     return subtract(first[0], second[1]), subtract(first[1], second[0])
-
-
-def _picked(values: Array, column: np.ndarray) -> Array:
-    """Of each row the entry in its column."""
-    return values[np.arange(len(values)), column]
 
 
 def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:

@@ -26,12 +26,18 @@ class Estimate:
         If the estimate is a share of rows (or a difference of two): exact intervals are made from them.
     support : float
         Share of the rows that it rests on, such as those that meet a condition.
+    outside : tuple of float
+        How far one standard error of each number from elsewhere moves it.
     """
 
     value: float
     influence: Array
     counts: Counts | None = None
     support: float = 1.0
+    outside: tuple[float, ...] = ()
+
+
+Ends = tuple[Estimate, Estimate]
 
 
 def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estimate:
@@ -80,7 +86,31 @@ def smooth_estimate(
     """
     value = function(*(each.value for each in estimates))
     influence = np.tensordot(np.asarray(gradient), [each.influence for each in estimates], axes=1)
-    return Estimate(float(value), influence, support=min(each.support for each in estimates))
+    return Estimate(
+        float(value),
+        influence,
+        support=min(each.support for each in estimates),
+        outside=weighted_outside(gradient, estimates),
+    )
+
+
+def weighted_outside(
+    weights: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
+) -> tuple[float, ...]:
+    """How far numbers from elsewhere move a weighted sum of estimates.
+
+    Examples
+    --------
+    >>> one, two = Estimate(0.0, np.zeros(2), outside=(0.1,)), Estimate(0.0, np.zeros(2))
+    >>> weighted_outside([2.0, 1.0], [one, two])
+    (0.2,)
+    """
+    size = max((len(each.outside) for each in estimates), default=0)
+    moved = np.zeros(size)
+    for weight, each in zip(np.asarray(weights).tolist(), estimates, strict=True):
+        if each.outside:
+            moved += weight * np.asarray(each.outside)
+    return tuple(moved.tolist())
 
 
 def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:

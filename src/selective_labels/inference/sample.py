@@ -2,20 +2,25 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from selective_labels.assumptions import Assumption, Nucem, known, named
+from selective_labels.assumptions import Assumption, Combination, EventTilt, Nucem, known, named
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
-from selective_labels.inference.ends import Ends, Evidence, Functional
+from selective_labels.inference.ends import Functional
+from selective_labels.inference.estimates import Ends
+from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.known_shares import ContradictedError, contradiction
+from selective_labels.inference.reported import FALSE_CONTRADICTION, Basis
 from selective_labels.inference.spread import Spread, spread_of
+from selective_labels.inference.tilted import UNAVAILABLE, TiltRows, tilt_basis
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.score_formulas import LabelRange
+from selective_labels.nuisance.score_formulas import LabelRange, Scores
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, UndefinedError
@@ -24,6 +29,10 @@ from selective_labels.support.progress import followed
 ALL = "all"
 NO_RANGE = (0.0, 1.0)
 DEFAULT_SETTINGS = FittingSettings()
+PANELS = (
+    "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
+    "the panel that saw it, so who is on the panel, and how many, must have nothing to do with the label."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +57,12 @@ class ScoredSample:
         What standard errors take as independent units; None: every row is one.
     assignment : str
         What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
+    objects : dict of Assumption
+        By name; those without are known by it.
+    impossible : dict of str
+        By assumption, what contradicts it beyond noise.
+    tilted : list of TiltRows
+        Under the event tilt, one for each repetition; its bounds are those of the instrument.
     """
 
     data: SelectiveLabels
@@ -58,23 +73,59 @@ class ScoredSample:
     refused: dict[str, str]
     cluster: str | None
     assignment: str = ""
+    objects: dict[str, Assumption] = field(default_factory=dict)
+    impossible: dict[str, str] = field(default_factory=dict)
+    tilted: list[TiltRows] = field(default_factory=list)
 
     @property
     def assumptions(self) -> list[str]:
         """The assumptions scored."""
-        return list(self.repeats[0])
+        return list(self.clipped)
 
     @property
     def weights(self) -> Array:
         """Sample weights, ones if none were given."""
         return self.data.weights
 
+    def assumed(self, assumption: str) -> Assumption:
+        """The assumption with this name."""
+        return self.objects.get(assumption) or named(assumption)
+
+    def require_possible(self, assumption: str) -> None:
+        """Refuse to estimate anything under what is contradicted."""
+        if assumption in self.impossible:
+            raise ContradictedError(self.impossible[assumption], "assumption")
+
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
+        self.require_possible(assumption)
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
-        return [functional.ends(repeat[assumption], weights) for repeat in self.repeats]
+        return [functional.ends(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
+
+    def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
+        """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""
+        if assumption not in repeat:
+            raise UndefinedError(f"{UNAVAILABLE}.", "metric")
+        return repeat[assumption]
+
+    def basis(
+        self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
+    ) -> Basis:
+        """What an interval of a functional among some rows is made from.
+
+        Under the event tilt that is not two ends with errors: see :mod:`selective_labels.inference.tilted`.
+        """
+        if assumption in self.repeats[0]:
+            return Basis(self.spread(self.ends(functional, assumption, rows), rows), limits)
+        weights = self.weights * rows
+        if not weights.any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
+        ends = [functional.ends(each.instrument, weights) for each in self.tilted]
+        bounds = Basis(self.spread(ends, rows), limits)
+        clusters = cluster_codes(self.cluster, self.data)
+        return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
     def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
         """Add standard errors to ends, and take the median over repeats.
@@ -122,7 +173,9 @@ def score_sample(
     data = with_classes_of(data, classifiers)
     known = read_label_range(label_range, data)
     chosen = _chosen(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
+    objects = {each.name: each for each in chosen}
     cluster = choose_clusters(cluster, data)
     if len(data.classes) < 2:
         raise InputError.about(
@@ -131,9 +184,13 @@ def score_sample(
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)
-        return ScoredSample(data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster)
+        return ScoredSample(
+            data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster, objects=objects
+        )
     _check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
+    tilted: list[TiltRows] = []
+    plain = [each for each in chosen if each != EventTilt()]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
     n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
@@ -146,10 +203,15 @@ def score_sample(
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
             assignment = _said_of_assignment(fit)
-        scores = cross_fit_scores(fit, data, chosen, label_range=known)
-        repeats.append(
-            {each.name: Evidence.from_scores(scores[each.name], each.identifies_value) for each in chosen}
-        )
+            if data.panels is not None:
+                assignment = f"{PANELS} {assignment}".strip()
+        scores: dict[str, Scores] = {}
+        for some, range_of_labels in ranges:
+            scores |= cross_fit_scores(fit, data, some, label_range=range_of_labels)
+        repeats.append({each.name: _evidence(each, scores[each.name], data) for each in plain})
+        if EventTilt() in chosen:
+            bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
+            tilted.append(TiltRows.read(fit, data, bounds))
         weights = data.weights
         clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
         bounded.append([np.average(scores[name].by_bounds, weights=weights) for name in names])
@@ -157,7 +219,60 @@ def score_sample(
     means = [
         dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
     ]
-    return ScoredSample(data, repeats, means[0], means[1], means[2], refused, cluster, assignment)
+    return ScoredSample(
+        data,
+        repeats,
+        means[0],
+        means[1],
+        means[2],
+        refused,
+        cluster,
+        assignment,
+        objects,
+        _impossible(repeats),
+        tilted,
+    )
+
+
+def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels) -> Evidence:
+    found = Evidence.from_scores(scores, assumption.identifies_value)
+    if isinstance(assumption, Combination):
+        return found.with_shares(assumption.shares(data), data.weights)
+    return found
+
+
+def _impossible(repeats: list[dict[str, Evidence]]) -> dict[str, str]:
+    """What contradicts an assumption in every repeat, as the first says it."""
+    found = {}
+    for name, evidence in repeats[0].items():
+        if evidence.shares:
+            reasons = [contradiction(repeat[name], FALSE_CONTRADICTION) for repeat in repeats]
+            if all(reasons):
+                found[name] = reasons[0]
+    return found
+
+
+def _label_ranges(
+    chosen: list[Assumption], label_range: Any, known: LabelRange | None, data: SelectiveLabels
+) -> list[tuple[list[Assumption], LabelRange | None]]:
+    """Assumptions with the range of labels that each goes with."""
+    own = [each for each in chosen if isinstance(each, Combination) and each.label_range is not None]
+    if own and label_range is not NO_RANGE and known is not None:
+        raise InputError(
+            "label_range= and LabelRange(...) say the same thing twice; give one of them.", "label_range"
+        )
+    for each in chosen:
+        if isinstance(each, Combination):
+            each.check(data.classes)
+            each.shares(data)
+    found: list[tuple[list[Assumption], LabelRange | None]] = []
+    if len(own) < len(chosen):
+        found.append(([each for each in chosen if each not in own], known))
+    for each in own:
+        stated = each.label_range
+        assert stated is not None
+        found.append(([each], read_label_range((stated.lowest, stated.highest), data)))
+    return found
 
 
 def _said_of_assignment(fit: CrossFit) -> str:
@@ -225,8 +340,9 @@ def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             raise InputError.about(
                 "decision_maker", f"has one value only; assumption {points[0]!r} needs two or more."
             )
+        who = "decision_maker has one value only" if data.panels is None else "one panel saw all cases"
         warnings.warn(
-            "decision_maker has one value only: there is no instrument, and the bounds are those of 'none'.",
+            f"{who}: there is no instrument, and the bounds are those of 'none'.",
             UserWarning,
             stacklevel=4,
         )
@@ -235,8 +351,9 @@ def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
         alone = np.bincount(pairs[0]) == 1
         if alone.any():
             rows = np.flatnonzero(alone[data.strata])
+            who = "decision-maker" if data.panels is None else "panel"
             raise InputError(
-                f"strata: {alone.sum()} of {len(alone)} strata have one decision-maker only (one is "
+                f"strata: {alone.sum()} of {len(alone)} strata have one {who} only (one is "
                 f"{data.stratum_labels.tolist()[data.strata[rows[0]]]!r}), {len(rows)} rows in all, with "
                 "nobody to compare with; merge strata or leave these rows out.",
                 "strata",

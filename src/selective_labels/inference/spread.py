@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Ends
-from selective_labels.inference.estimates import covariance, median_of_repeats
+from selective_labels.inference.estimates import Ends, covariance, median_of_repeats
 from selective_labels.inference.exact import Counts
 from selective_labels.inference.intervals import few_clusters_factor
 
@@ -95,7 +94,9 @@ def spread_of(
         return Spread(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
     # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
     lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
-    matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
+    matrices = [
+        lost * covariance([end.influence for end in pair], clusters) + _outside(pair) for pair in ends
+    ]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
     lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
     numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
@@ -152,6 +153,13 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     like_normal = min(1.0, NORMAL_KURTOSIS * carrying / n_units) ** 2
     number = carrying * (1.0 + (NORMAL_KURTOSIS - 1.0) * like_normal)
     return float(max(min(number, n_units), FEWEST))
+
+
+def _outside(pair: Ends) -> Array:
+    """Covariance of the two ends by numbers that come from elsewhere, each with an error of its own."""
+    size = max(len(end.outside) for end in pair)
+    moved = np.array([end.outside or (0.0,) * size for end in pair])
+    return moved @ moved.T
 
 
 def _common(ends: Sequence[Ends], end: int) -> Counts | None:

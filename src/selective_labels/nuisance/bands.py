@@ -77,9 +77,8 @@ def leniency_bands(
         Numbered from the least to the most lenient band.
     """
     weight = np.ones(len(decision)) if sample_weight is None else sample_weight
-    surplus = _surplus(X, decision, strata, categorical, sample_weight)
-    case = np.arange(len(decision)) if cases is None else cases
-    inner = (np.random.default_rng(random_state).permutation(case.max() + 1) % INNER_FOLDS)[case]
+    surplus = surplus_of(decision, X, strata, categorical, sample_weight)
+    inner = inner_folds(np.arange(len(decision)) if cases is None else cases, random_state)
     rows = np.empty(len(decision), dtype=int)
     for fold in range(INNER_FOLDS):
         others = inner != fold
@@ -114,9 +113,14 @@ def shrunken_means(
     return np.where(seen, grand + factor * (means - grand), grand)
 
 
-def _surplus(
-    X: np.ndarray,
+def inner_folds(cases: np.ndarray, random_state: int | None) -> np.ndarray:
+    """Fold of each row, rows of one case together, (n_samples,)."""
+    return (np.random.default_rng(random_state).permutation(cases.max() + 1) % INNER_FOLDS)[cases]
+
+
+def surplus_of(
     decision: np.ndarray,
+    X: np.ndarray,
     strata: np.ndarray | None,
     categorical: tuple[int, ...],
     sample_weight: np.ndarray | None,
@@ -133,9 +137,20 @@ def _surplus(
 def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int, weight: np.ndarray) -> np.ndarray:
     """Leniency ranks cut so that bands hold about equal weight."""
     leniency = shrunken_means(surplus, code, n_codes, weight)
-    order = np.argsort(leniency, kind="stable")
-    mass = np.bincount(code, weight, n_codes)[order]
-    middle = np.cumsum(mass) - mass / 2
-    bands = np.empty(n_codes, dtype=int)
-    bands[order] = np.minimum((middle / mass.sum() * n_bands).astype(int), n_bands - 1)
+    return cut_evenly(leniency, np.bincount(code, weight, n_codes), n_bands)
+
+
+def cut_evenly(values: np.ndarray, mass: np.ndarray, n_bands: int) -> np.ndarray:
+    """Cut the order of some values so that bands hold about equal mass.
+
+    Examples
+    --------
+    >>> cut_evenly(np.array([0.3, 0.1, 0.2, 0.9]), np.array([1.0, 1.0, 0.0, 1.0]), 3)
+    array([1, 0, 1, 2])
+    """
+    order = np.argsort(values, kind="stable")
+    sorted_mass = mass[order]
+    middle = np.cumsum(sorted_mass) - sorted_mass / 2
+    bands = np.empty(len(values), dtype=int)
+    bands[order] = np.minimum((middle / sorted_mass.sum() * n_bands).astype(int), n_bands - 1)
     return bands

@@ -27,6 +27,7 @@ from selective_labels.nuisance.bands import (
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import Fold, make_folds
+from selective_labels.nuisance.panels import panel_bands
 from selective_labels.nuisance.race import MOST_ROWS, choose
 from selective_labels.nuisance.selection import Candidate, JointModel, NuisanceReport, candidates
 from selective_labels.support.jobs import Workers
@@ -190,6 +191,9 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
     """Give every fold its instrument values; bands are formed without the fold."""
     if n_bands is None and data.n_decision_makers <= MANY_DECISION_MAKERS:
         return [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
+    n_bands = N_BANDS if n_bands is None else n_bands
+    if data.panels is not None:
+        return [panel_bands(data, train, n_bands, seed) for train, _ in folds]
     return [
         leniency_bands(
             data.features[train],
@@ -200,7 +204,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
             cases=None if data.groups is None else data.groups[train],
             categorical=data.categorical,
             sample_weight=None if data.sample_weight is None else data.sample_weight[train],
-            n_bands=N_BANDS if n_bands is None else n_bands,
+            n_bands=n_bands,
             random_state=seed,
         )
         for train, _ in folds

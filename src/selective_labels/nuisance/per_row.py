@@ -1,22 +1,32 @@
 """From cross-fitted joint probabilities to bounds, row by row."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from selective_labels.identification.atoms import AnyFloor, best_floor
 from selective_labels.identification.bounds import Bounds, as_label_range, raw_bounds, repair
+from selective_labels.identification.earmarked import Earmarked, identified_set
 from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.propensity import new_propensity
 from selective_labels.nuisance.score_formulas import OVERLAP
 
+# Decision-makers who accept fewer, or pairs who differ by less, put no floor under what is not seen.
+LEAST_LENIENCY = 0.05
 # The mean noise of held-out predictions is taken over this many rows: all folds' models must predict them.
 NOISE_ROWS = 512
 
 
 def identified_bounds(
-    fit: CrossFit, X: np.ndarray, n_classes: int, label_range: Any = (0.0, 1.0), *, held_out: bool = False
+    fit: CrossFit,
+    X: np.ndarray,
+    n_classes: int,
+    label_range: Any = (0.0, 1.0),
+    *,
+    held_out: bool = False,
+    floors: Sequence[AnyFloor] = (),
 ) -> tuple[Bounds, np.ndarray]:
     """Bounds on the class probabilities of each row: shrunk across decision-makers, then the maximum.
 
@@ -32,6 +42,8 @@ def identified_bounds(
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
     held_out : bool
+    floors : sequence of Floor and Chord
+        Of assumptions besides the instrument.
 
     Returns
     -------
@@ -40,12 +52,20 @@ def identified_bounds(
     """
     lowest, highest = as_label_range(label_range, X, n_classes)
     lower, upper = np.empty((len(X), n_classes)), np.empty((len(X), n_classes))
+    limits: dict[tuple[int, ...], np.ndarray] = {}
     chunks = _held_out(fit, X, n_classes + 1) if held_out else _averaged(fit, X, n_classes + 1)
     for rows, joint, noise in chunks:
         shrunk = shrink_across_decision_makers(joint, noise)
         here = raw_bounds(shrunk, _rows_of(lowest, rows), _rows_of(highest, rows))
         lower[rows], upper[rows] = here.lower, here.upper
-    return repair(Bounds(lower, upper), lowest, highest)
+        for floor in floors:
+            kept = limits.setdefault(tuple(sorted(floor.event)), np.zeros(len(X)))
+            found = best_floor(floor, shrunk, np.tile(fit.shares, (len(rows), 1)), least=LEAST_LENIENCY)
+            kept[rows] = np.maximum(kept[rows], found)
+    if not limits:
+        return repair(Bounds(lower, upper), lowest, highest)
+    known = identified_set(repair(Bounds(lower, upper), lowest, highest)[0].lower, limits)
+    return known.repaired() if isinstance(known, Earmarked) else repair(known)
 
 
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms, n, n_outcomes), noise (n,)

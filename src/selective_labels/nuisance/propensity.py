@@ -79,6 +79,13 @@ def new_propensity(fit: CrossFit, number: int, X: np.ndarray) -> np.ndarray:
     return _anywhere(fit, number, X, fit.shares)
 
 
+def arm_chances(fit: CrossFit, number: int, X: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """Probabilities of a fold's arms at new rows; `known` are those of decision-makers, if they are."""
+    if known is None:
+        return new_propensity(fit, number, X)
+    return known @ (fit.folds[number].lookup[:, None] == np.arange(fit.n_arms))
+
+
 def _anywhere(fit: CrossFit, number: int, X: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """By the model of a fold; injected probabilities have no folds, and all models are averaged."""
     models = fit.assignment.models

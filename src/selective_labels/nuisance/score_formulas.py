@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from selective_labels.identification.point import slope, two_fold_moments
+from selective_labels.nuisance.earmarks import Earmarks
 
 # Weights are inverse probabilities; none exceeds 1 / OVERLAP.
 OVERLAP = 0.01
@@ -35,6 +36,7 @@ class Scores:
         Rows that enter by bounds although the assumption identifies a value; None: no row.
     lost : (n_samples,) array or None
         By how much the bounds of the row are wider than sharp because arms were pooled; None: not at all.
+    earmarks : Earmarks or None
     """
 
     values: np.ndarray
@@ -42,6 +44,7 @@ class Scores:
     clipped: np.ndarray
     bounded: np.ndarray | None = None
     lost: np.ndarray | None = None
+    earmarks: Earmarks | None = None
 
     @property
     def slack(self) -> np.ndarray:
@@ -111,6 +114,7 @@ class Rows:
         Rows that the models come from.
     pools : Pools or None
         Arms that bound each class; None: the best arm of each row, by `lead`.
+    classes : array of the classes' labels; None: the codes are the labels
     """
 
     first: np.ndarray
@@ -123,6 +127,7 @@ class Rows:
     n_units: float = np.inf
     n_fitted: float = np.inf
     pools: Pools | None = None
+    classes: np.ndarray | None = None
 
     @cached_property
     def joint(self) -> np.ndarray:

@@ -1,12 +1,15 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
+from selective_labels.nuisance.earmarks import Earmarks
+from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.score_formulas import (
@@ -86,8 +89,12 @@ def cross_fit_scores(
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
     n_units = np.inf if given else _n_units(data, n_fitted)
+    if data.panels is not None:  # rows of one case say the same of it
+        n_fitted = _n_units(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
+    earmarks: dict[str, Earmarks] = {}
+    n_folds = 1 if held_out else len(fit.folds)
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
@@ -102,13 +109,23 @@ def cross_fit_scores(
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
             chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
+            chunk = replace(chunk, classes=data.classes)
             for name, assumption in chosen.items():
-                _add(totals[name], here, assumption.score(chunk, overlap))
+                part = assumption.score(chunk, overlap)
+                _add(totals[name], here, part)
+                if part.earmarks is not None:
+                    kept = earmarks.setdefault(name, part.earmarks.empty(len(data)))
+                    kept.add(here, part.earmarks, 1.0 / n_folds)
     if held_out:
-        return totals
-    n_folds = len(fit.folds)
+        return {name: replace(each, earmarks=earmarks.get(name)) for name, each in totals.items()}
     return {
-        name: Scores(each.values / n_folds, each.plug_in / n_folds, each.clipped, each.bounded)
+        name: Scores(
+            each.values / n_folds,
+            each.plug_in / n_folds,
+            each.clipped,
+            each.bounded,
+            earmarks=earmarks.get(name),
+        )
         for name, each in totals.items()
     }
 
@@ -122,7 +139,7 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     twenty are arms of their own: those that cannot be told from the best for a class are pooled
     (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
     them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
-    band are lost.
+    band are lost. Where panels decide, cases count in place of rows.
 
     Examples
     --------
@@ -137,7 +154,8 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
-    n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, len(data) // ROWS_PER_BAND)
+    n_units = len(data) if data.panels is None else _n_units(data, len(data))
+    n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
 
 
@@ -189,6 +207,10 @@ def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.nda
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
     surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)
+    if data.panels is not None:
+        first, surplus = by_case(data.groups, others, surplus)
+        arm = arms_off_fold(data, np.flatnonzero(others), fit.n_arms if fit.report.banded else None)
+        return class_pools(surplus, arm[first], np.arange(fit.n_arms), fit.n_arms)
     return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
 
 

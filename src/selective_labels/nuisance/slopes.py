@@ -13,11 +13,14 @@ from selective_labels.identification.point import (
     two_fold_moments,
 )
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
-from selective_labels.nuisance.propensity import arm_propensity, new_propensity
+from selective_labels.nuisance.propensity import arm_chances, arm_propensity
 from selective_labels.nuisance.score_formulas import average_over_arms
 
 # In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
-SHRINKAGE_GRID = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+SHRINKAGE = 1e-3
+SMALL_STEP = 1e-1
+# Concentration of the first stage above which the slope's own noise is small: 200 is a t-value of 14.
+VERY_STRONG = 200.0
 # One-sided critical value, at 5 %, of the test whether the slope improves on the labeled cases' answer.
 CRITICAL = 1.645
 # Standard errors of its mean that the strength of a number must have for one more step to be safe.
@@ -71,10 +74,8 @@ def slope_moments(
     covariance, selected = np.zeros((len(X), n_classes)), np.zeros((len(X), n_classes))
     for number, fold in enumerate(fit.folds):
         for here in fit.chunks(np.arange(len(X)), n_classes + 1):
-            if assignment is None:
-                chances = new_propensity(fit, number, X[here])
-            else:
-                chances = assignment[here] @ (fold.lookup[:, None] == np.arange(fit.n_arms))
+            known = None if assignment is None else assignment[here]
+            chances = arm_chances(fit, number, X[here], known)
             moments = _moments(fit, fold, [model.joint(X[here]) for model in fold.models], codes, chances)
             covariance[here] += moments.covariance / len(fit.folds)
             selected[here] += moments.selected / len(fit.folds)
@@ -128,37 +129,40 @@ def moment_losses(
     return losses if sample_weight is None else losses * sample_weight / sample_weight.mean()
 
 
-def choose_shrinkage(
-    moments: Moments, own: OwnInstrument, sample_weight: np.ndarray | None = None
-) -> tuple[float, dict[float, float]]:
-    """Take the shrinkage with the smallest held-out moment loss, if the slope improves on the labeled cases.
+def shrinkage_if_strong(
+    moments: Moments,
+    own: OwnInstrument,
+    concentration: float = 0.0,
+    sample_weight: np.ndarray | None = None,
+    cases: np.ndarray | None = None,
+) -> float:
+    """The shrinkage of the slope, if the instrument is strong enough for one; else infinite.
 
-    Whether it does is a score test: a small step from the labeled cases' answer towards the slope (the
-    largest finite shrinkage) must lower the loss significantly. Where the instrument is weak the loss is
-    mostly noise and its minimum would be a gamble; the shrinkage is then infinite.
+    Strong enough is what passes a score test: a small step from the labeled cases' answer towards the slope
+    (the largest finite shrinkage) must lower the moment loss significantly. Where the instrument is weak the
+    loss is mostly noise. Where it is very strong no test is asked for: it would rather test whether the two
+    answers differ. The shrinkage itself is fixed: its minimum over a grid would be a gamble still.
 
     Parameters
     ----------
     moments : Moments
         Held out.
     own : OwnInstrument
+    concentration : float
+        Of the first stage (:mod:`selective_labels.tilting.first_stage`).
     sample_weight : (n_samples,) array, optional
-
-    Returns
-    -------
-    shrinkage : float
-    losses : dict
-        Mean loss of every value tried.
+    cases : (n_samples,) int array, optional
+        Rows that share a label, which the test takes as one.
     """
-    losses = {
-        shrinkage: moment_losses(point_estimate(moments, shrinkage), own, sample_weight)
-        for shrinkage in (*SHRINKAGE_GRID, np.inf)
-    }
-    means = {shrinkage: float(each.mean()) for shrinkage, each in losses.items()}
-    step = losses[SHRINKAGE_GRID[-1]] - losses[np.inf]
-    if step.mean() >= -CRITICAL * step.std() / np.sqrt(len(step)):
-        return np.inf, means
-    return min(means, key=lambda shrinkage: means[shrinkage]), means
+    if concentration >= VERY_STRONG:
+        return SHRINKAGE
+    small_step = moment_losses(point_estimate(moments, SMALL_STEP), own, sample_weight)
+    step = small_step - moment_losses(point_estimate(moments, np.inf), own, sample_weight)
+    centred = step - step.mean()
+    parts = centred if cases is None else np.bincount(cases, centred)
+    if step.mean() >= -CRITICAL * np.sqrt(np.sum(parts**2)) / len(step):
+        return np.inf
+    return SHRINKAGE
 
 
 def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:

@@ -8,8 +8,8 @@ from scipy.stats import t as student
 
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.clusters import cluster_codes
-from selective_labels.inference.ends import Evidence
 from selective_labels.inference.estimates import covariance, mean_estimate
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.stakes import Stake
 
@@ -107,7 +107,10 @@ def choose_cut_off(
     """
     weights = sample.weights
     below = (risk[None, :] < thresholds[:, None]).astype(float)
-    found = [_judge(repeat[assumption], below, stake, weights, sample) for repeat in sample.repeats]
+    found = [
+        _judge(sample.evidence(repeat, assumption), below, stake, weights, sample)
+        for repeat in sample.repeats
+    ]
     cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
     least = np.median(excess, axis=0)
     # As in the median of repeats: the error contains how folds were cut.
@@ -131,13 +134,9 @@ def _judge(
     evidence: Evidence, below: Array, stake: Stake, weights: Array, sample: ScoredSample
 ) -> tuple[Array, Array, Array]:
     """Worst costs of each cut-off c; of each pair, the lower end of cost(c) - cost(c') and its error."""
-    shape = evidence.lower.shape
     change = stake.accepted - stake.refused
-    scores = [evidence.at(np.broadcast_to(change, shape), np.full(shape[0], end)) for end in _ends(change)]
-    accepted, refused = (
-        evidence.at(np.broadcast_to(each, shape), np.full(shape[0], each.max()))
-        for each in (stake.accepted, stake.refused)
-    )
+    scores = [evidence.extreme(side * change) @ change for side in (-1.0, 1.0)]
+    accepted, refused = (evidence.extreme(each) @ each for each in (stake.accepted, stake.refused))
     cost = np.average(below * accepted + (1.0 - below) * refused, axis=1, weights=weights)
     sums = [[mean_estimate(row * score, weights) for row in below] for score in scores]
     values = np.array([[each.value for each in side] for side in sums])
@@ -151,7 +150,3 @@ def _judge(
         variances.append(np.diag(matrix)[:, None] + np.diag(matrix)[None, :] - 2.0 * matrix)
     error = np.sqrt(np.maximum(np.where(larger, *variances), 0.0))
     return cost, np.where(larger, low, high), error
-
-
-def _ends(values: Array) -> tuple[float, float]:
-    return float(values.min()), float(values.max())

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.identification.bounds import Array
+from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.earmarked import Earmarked, poured
 from selective_labels.identification.ranking import NEGLIGIBLE
-from selective_labels.inference.ends import Ends, Evidence
-from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate
+from selective_labels.inference.ends import Ratio
+from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, ratio_estimate
+from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact import count_scores
 from selective_labels.policies.courses import Course, mixed
 from selective_labels.policies.stakes import Stake
@@ -50,8 +52,8 @@ class PolicyValue:
     @classmethod
     def of(cls, stake: Stake, data: SelectiveLabels, *terms: Term) -> "PolicyValue":
         """Value of courses on the rows of data."""
-        decision = data.decision.astype(float)
-        seen = data.decision == 1
+        decision = data.row_decision.astype(float)  # each row's own, also where labels are shared
+        seen = data.row_decision == 1
         worth = np.zeros(len(data))
         worth[seen] = (stake.accepted - stake.refused)[data.y[seen]]
         return cls(terms, stake, decision, worth)
@@ -79,13 +81,13 @@ class PolicyValue:
         return None if self.stake.per_accepted else self._gain(laid), seen
 
     def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
-        total = self._gain(laid)
-        receiver = np.argmax(side * total, axis=1)
+        if evidence.shares:
+            return self._end_with_shares(evidence, weights, laid, side)
+        probabilities = evidence.extreme(side * self._gain(laid))
         value, influence, raw = 0.0, np.zeros(len(weights)), np.zeros(len(weights))
         support = 1.0
         for each in laid:
-            gain = self._coefficients(each.accept)
-            scores = evidence.at(gain, np.take_along_axis(gain, receiver[:, None], 1)[:, 0])
+            scores = np.einsum("nk,nk->n", self._coefficients(each.accept), probabilities)
             scores = scores + each.human * self.worth_seen
             part = mean_estimate(scores, weights)
             if self.stake.per_accepted:
@@ -95,16 +97,34 @@ class PolicyValue:
             value += each.sign * part.value
             influence = influence + each.sign * part.influence
             raw = raw + each.sign * scores
-        for each in laid:
-            if each.course.by_share:
-                marginal = self._marginal(evidence, laid, each, receiver, side)
-                slope = float(np.average(marginal, weights=each.near))
-                influence = influence + slope * mean_estimate(each.shortfall, weights).influence
+        influence = influence + self._of_cut_offs(evidence, weights, laid, side)
         counts = None
         if not any(each.course.by_share for each in laid) and (len(laid) == 1 or not self.stake.per_accepted):
             below = laid[0].taken if self.stake.per_accepted else np.ones(len(raw))
             counts = count_scores(raw, below, weights, signed=len(laid) > 1)
         return Estimate(value, influence, counts, support)
+
+    def _end_with_shares(
+        self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float
+    ) -> Estimate:
+        """Where means over rows are known. Probabilities sum to one: what is seen is added to every class."""
+        if self.stake.per_accepted:
+            raise UndefinedError("a rate among the accepted has no interval under a known share.", "metric")
+        seen = sum((each.sign * each.human for each in laid), np.zeros(len(weights))) * self.worth_seen
+        gain = self._gain(laid) + seen[:, None]
+        end = Ratio(gain, np.ones_like(gain), signed=True).ends(evidence, weights)[int(side > 0.0)]
+        influence = end.influence + self._of_cut_offs(evidence, weights, laid, side)
+        return Estimate(end.value, influence, outside=end.outside)
+
+    def _of_cut_offs(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Array:
+        """Influence of cut-offs that are set by a share of the cases."""
+        influence = np.zeros(len(weights))
+        for each in laid:
+            if each.course.by_share:
+                marginal = self._marginal(evidence, laid, each, side)
+                slope = float(np.average(marginal, weights=each.near))
+                influence = influence + slope * mean_estimate(each.shortfall, weights).influence
+        return influence
 
     def _coefficients(self, accept: Array) -> Array:
         """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
@@ -118,26 +138,29 @@ class PolicyValue:
             gain += each.scale * self._coefficients(accept)
         return gain
 
-    def _marginal(
-        self, evidence: Evidence, laid: "list[_Laid]", one: "_Laid", receiver: np.ndarray, side: float
-    ) -> Array:
+    def _marginal(self, evidence: Evidence, laid: "list[_Laid]", one: "_Laid", side: float) -> Array:
         """What each row adds by being below the cut-off of one term rather than above.
 
         Where rows are at the cut-off with some probability, their slack is where it is; a row that moves from
         one side to the other takes its slack where it then counts.
         """
-        bounds = evidence.bounds
-        at_cut = (one.below > 0.0) & (one.below < 1.0)
-        moved = []
+        at_cut = ((one.below > 0.0) & (one.below < 1.0))[:, None]
+        now, moved = self._gain(laid), []
         for mode in (one.course.below, one.course.above):
             gain = self._gain(laid, (one, mode[0]))
-            best = np.where(at_cut, receiver, np.argmax(side * gain, axis=1))
-            worth = np.einsum("nk,nk->n", gain, bounds.lower)
-            worth = worth + bounds.slack * np.take_along_axis(gain, best[:, None], 1)[:, 0]
+            probabilities = _farthest(evidence.bounds, side * np.where(at_cut, now, gain))
+            worth = np.einsum("nk,nk->n", gain, probabilities)
             taken = mode[0] + mode[1] * self.decision
             worth = worth + one.scale * mode[1] * self.worth_seen
             moved.append(worth - (one.scale * one.value * taken if self.stake.per_accepted else 0.0))
         return moved[0] - moved[1]
+
+
+def _farthest(bounds: Bounds, gain: Array) -> Array:
+    """Class probabilities of the model with the largest Σ_k gain_k η_k; ceilings are not looked at."""
+    if isinstance(bounds, Earmarked):
+        return bounds.extreme(gain)
+    return poured(bounds.lower, bounds.slack, gain, (), np.zeros((len(gain), 0)))
 
 
 @dataclass(eq=False)

@@ -10,10 +10,12 @@ from selective_labels.support.errors import InputError
 
 # Our own: anything defined (not merely imported) in these modules; none of them opens files or runs programs.
 OWN_MODULES = (
+    "selective_labels.assumptions.",
     "selective_labels.estimators.baselines.",
     "selective_labels.features.coding.",
     "selective_labels.identification.",
     "selective_labels.estimators.learners.",
+    "selective_labels.tilting.",
     "selective_labels.models.",
     "selective_labels.nuisance.",
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.data.panels import sharing_suggested
 from selective_labels.features.kinds import CATEGORY, kind_by_content, looks_like_dates
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import shown
@@ -80,13 +81,22 @@ class PreparedTable:
         return self.columns["y"]
 
     @property
+    def sharing_suggested(self) -> bool:
+        """Whether labels look as if they belonged to the groups."""
+        return sharing_suggested(self.data)
+
+    @property
     def recognised_by(self) -> list[pd.Series]:
         """Columns besides the features that make a row recognisable."""
         return [self.y, self.columns["decision_maker"]]
 
 
-def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES) -> PreparedTable:
+def prepare_table(
+    frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES, *, share_labels: bool = False
+) -> PreparedTable:
     """Choose and convert features, check the roles, refuse leaks.
+
+    `share_labels` is that of :meth:`selective_labels.SelectiveLabels.from_arrays`.
 
     Examples
     --------
@@ -102,13 +112,16 @@ def prepare_table(frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_F
     kept, left_out = without_ids(frame, kinds, keep={*named, *rules.also})
     X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in kept})
     columns = _role_columns(frame, roles)
-    data = _checked(X, columns, roles, [kinds[name] for name in kept])
+    if share_labels and roles.groups is None:
+        raise TableError("--share-labels needs --groups: which rows are one case.", "groups")
+    given = columns | {"kinds": [kinds[name] for name in kept], "share_labels": share_labels}
+    data = _checked(X, given, roles)
     seen = (
         "whether the label is seen (is it the --decision?)"
         if roles.decision is None
         else f"the decision {shown(roles.decision)}"
     )
-    refuse_leaks(X, data.y, data.decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
+    refuse_leaks(X, data.y, data.row_decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
     return PreparedTable(X, {name: kinds[name] for name in kept}, data, columns, roles, tuple(left_out))
 
 
@@ -170,10 +183,10 @@ def _whole(column: pd.Series) -> bool:
     return bool((np.isfinite(values) & (values == values.round())).all())
 
 
-def _checked(X: pd.DataFrame, columns: dict[str, Any], roles: Roles, kinds: Sequence[str]) -> SelectiveLabels:
+def _checked(X: pd.DataFrame, given: dict[str, Any], roles: Roles) -> SelectiveLabels:
     """Let the library check the roles, and say which columns its messages are about."""
     try:
-        return SelectiveLabels.from_arrays(X, **columns, kinds=kinds)
+        return SelectiveLabels.from_arrays(X, **given)
     except InputError as error:
         for role, column in roles.to_dict().items():
             if column is not None and error.argument == KEYWORDS.get(role, role):

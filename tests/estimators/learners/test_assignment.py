@@ -44,7 +44,8 @@ def joint(X, instrument="leniency"):
     values = values - (chance * values).sum(axis=1, keepdims=True)
     along = (chance * values * kappa).sum(axis=1) / (chance * values**2).sum(axis=1)
     kappa = kappa - along[:, None] * values
-    room = (leniency * eta.min(axis=1, keepdims=True)).min(axis=1)
+    # So that no p_kz exceeds η_k: else no instrument could have this law.
+    room = (np.minimum(leniency, 1 - leniency) * eta.min(axis=1, keepdims=True)).min(axis=1)
     kappa *= (0.9 * room / np.abs(kappa).max(axis=1))[:, None]
     labeled = leniency[:, :, None] * eta[:, None, :] + kappa[:, :, None] * np.array([1.0, -1.0])
     return np.concatenate([1 - leniency[:, :, None], labeled], axis=2)

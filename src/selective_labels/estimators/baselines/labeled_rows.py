@@ -82,6 +82,12 @@ def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray
     """Features of all rows, with one indicator column per decision-maker if wanted."""
     if not use_decision_maker:
         return data.features
+    if data.panels is not None:
+        raise InputError(
+            "use_decision_maker=True has a column for each decision-maker, and with share_labels=True panels "
+            "decide; leave one of the two out.",
+            "use_decision_maker",
+        )
     return np.hstack([data.features, data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)])
 
 

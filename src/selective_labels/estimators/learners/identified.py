@@ -1,29 +1,44 @@
 """What the data say about class probabilities, at the training rows and at new ones."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from selective_labels.assumptions import Assumption
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.columns import read_assignment
-from selective_labels.diagnostics import warn_if_not_allowed
+from selective_labels.diagnostics import instrument_refuted, warn_if_not_allowed
+from selective_labels.estimators.learners.direct import DirectFit, fit_direct
+from selective_labels.identification.atoms import AnyFloor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
+from selective_labels.identification.earmarked import Earmarked
+from selective_labels.identification.multipliers import guaranteed_gains
+from selective_labels.identification.point import project_within
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.per_row import identified_bounds
+from selective_labels.nuisance.propensity import arm_chances
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.nuisance.slopes import (
-    choose_shrinkage,
     held_out_slopes,
     one_step,
     point_estimate,
+    shrinkage_if_strong,
     slope_moments,
     stepped,
 )
+from selective_labels.support.errors import DiagnosticWarning
+from selective_labels.tilting.first_stage import first_stage
+from selective_labels.tilting.held_out import HeldOutRows
+from selective_labels.tilting.tilts import Tilted, fit_tilt
 
+# Concentration of the first stage below which tilts are not learned. Frozen before the confirmation study.
+GATE = 25.0
+GATE_CODE = "SL105"
 NO_RANGE = (0.0, 1.0)
 
 
@@ -31,19 +46,17 @@ NO_RANGE = (0.0, 1.0)
 class Slope:
     """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage.
 
-    `assignment` gives known probabilities of decision-makers at new rows, from features as users give them;
     `step` is what the one-step estimator of the ratio of a number adds to the class probabilities.
     """
 
     codes: np.ndarray | None
     shrinkage: float
-    assignment: Callable[[Any], np.ndarray] | None = None
     step: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Bounds of class probabilities, and point estimates in point mode, from a cross-fitted nuisance model.
+    """Bounds of class probabilities, and point estimates where the mode has them, from a nuisance model.
 
     Attributes
     ----------
@@ -52,35 +65,85 @@ class Identified:
     label_range : pair
     cost : (n_classes, n_classes) array or None
     slope : Slope or None
-        None in partial mode.
+        In point mode.
+    tilt : Tilted or None
+        In tilt mode.
+    direct : DirectFit or None
+        Where the instrument is too weak for the mode: its answer is that of the labeled rows.
+    concentration : float
+        Of the first stage, where the mode has one.
+    assignment : callable or None
+        Gives known probabilities of decision-makers at new rows, from features as users give them.
     class_weight : (n_classes,) array or None
         What a right prediction of each class is worth; None: all the same.
+    assumption : Assumption or None
+        What is assumed besides the instrument.
+    classes : array or None
+        Labels of the classes, which an assumption speaks of.
+    share : pair of ((n_classes,) array, float) or None
+        The event whose share is known, and its multiplier.
     """
 
     joint: CrossFit
     n_classes: int
     label_range: Any
     cost: np.ndarray | None
-    slope: Slope | None
+    slope: Slope | None = None
+    tilt: Tilted | None = None
+    direct: DirectFit | None = None
+    concentration: float = float("nan")
+    assignment: Callable[[Any], np.ndarray] | None = None
     class_weight: np.ndarray | None = None
+    assumption: Assumption | None = None
+    classes: np.ndarray | None = None
+    share: tuple[np.ndarray, float] | None = None
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether class probabilities are identified, and not bounds alone."""
+        return self.slope is not None or self.tilt is not None or self.direct is not None
 
     def bounds(self, X: np.ndarray) -> Bounds:
         """Bounds at new rows; where they crossed they are repaired."""
-        return identified_bounds(self.joint, X, self.n_classes, self.label_range)[0]
+        floors = floors_of(self.assumption, self.classes)
+        return identified_bounds(self.joint, X, self.n_classes, self.label_range, floors=floors)[0]
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
-        """Class probabilities under NUCEM at new rows, (n_samples, n_classes); point mode only.
+        """Class probabilities at new rows, (n_samples, n_classes); not in partial mode.
 
         `given` are the features as users give them, of which a known assignment is a function.
         """
-        assert self.slope is not None
+        if self.direct is not None:
+            return self.direct.probabilities(X, self.n_classes)
         known = None
-        if self.slope.assignment is not None:
+        if self.assignment is not None:
             n_makers = len(self.joint.folds[0].lookup)
             features = given.X if isinstance(given, SelectiveLabels) else given
-            known = read_assignment(self.slope.assignment, features, len(X), n_makers)
+            known = read_assignment(self.assignment, features, len(X), n_makers)
+        bounds = self.bounds(X)
+        if self.tilt is not None:
+            return self._tilted(X, known, bounds)
+        assert self.slope is not None
         moments = slope_moments(self.joint, X, self.n_classes, self.slope.codes, known)
-        return stepped(point_estimate(moments, self.slope.shrinkage), self.slope.step)
+        estimate = stepped(point_estimate(moments, self.slope.shrinkage), self.slope.step)
+        return project_within(estimate, bounds)
+
+    def _tilted(self, X: np.ndarray, known: np.ndarray | None, bounds: Bounds) -> np.ndarray:
+        """By joint probabilities and chances of arms averaged over the folds, as bounds are."""
+        assert self.tilt is not None
+        fit, found = self.joint, np.empty((len(X), self.n_classes))
+        for rows in fit.chunks(np.arange(len(X)), self.n_classes + 1):
+            labeled = np.mean([fold.joint(X[rows])[:, :, 1:] for fold in fit.folds], axis=0)
+            chances = np.mean(
+                [
+                    arm_chances(fit, n, X[rows], None if known is None else known[rows])
+                    for n in range(len(fit.folds))
+                ],
+                axis=0,
+            )
+            here = Bounds(bounds.lower[rows], bounds.upper[rows])
+            found[rows] = self.tilt.probabilities(labeled, chances, here)
+        return found
 
     def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cost of predicting each class, and what each class is worth, both (n_samples, n_classes).
@@ -88,8 +151,12 @@ class Identified:
         From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
         (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
         minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
-        right prediction is sure to bring (maximin), and the cost what is missing to the best class.
+        right prediction is sure to bring (maximin), and the cost what is missing to the best class. With a
+        known share, worth is the accuracy that the rule with its multiplier is sure to have.
         """
+        if self.share is not None and isinstance(known, Bounds):
+            worth = guaranteed_gains(known, *self.share)
+            return worth.max(axis=1, keepdims=True) - worth, worth - worth.min(axis=1, keepdims=True)
         if self.class_weight is not None:
             worth = (known.lower if isinstance(known, Bounds) else known) * self.class_weight
             return worth.max(axis=1, keepdims=True) - worth, worth
@@ -97,7 +164,7 @@ class Identified:
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:
             costs, worth = point_costs(known, self.cost), known
-        plain = self.cost is None and self._without_range
+        plain = self.cost is None and self._without_range and not isinstance(known, Earmarked)
         return costs, worth if plain else gains(costs)
 
     @property
@@ -116,12 +183,15 @@ class TrainingRows:
     crossed : (n_samples,) bool array
         Where the bounds crossed and were repaired.
     probabilities : (n_samples, n_classes) array or None
-        In point mode.
+        In point and tilt mode, unless the labeled rows alone are learned from.
+    alone : Bounds or None
+        By the instrument alone, where more is assumed.
     """
 
     bounds: Bounds
     crossed: np.ndarray
     probabilities: np.ndarray | None
+    alone: Bounds | None = None
 
     @property
     def known(self) -> Bounds | np.ndarray:
@@ -137,9 +207,9 @@ class PlugIn:
 
     def scores(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Minus the cost of every class, (n_samples, n_classes); `given` as for :class:`Identified`."""
-        partial = self.identified.slope is None
-        known = self.identified.bounds(X) if partial else self.identified.probabilities(X, given)
-        return -self.identified.costs_and_gains(known)[0]
+        identified = self.identified
+        known = identified.probabilities(X, given) if identified.has_probabilities else identified.bounds(X)
+        return -identified.costs_and_gains(known)[0]
 
 
 def identify(
@@ -151,34 +221,104 @@ def identify(
     cost: np.ndarray | None,
     fitting: FittingSettings,
     assignment: Callable[[Any], np.ndarray] | None = None,
+    assumption: Assumption | None = None,
 ) -> tuple[Identified, TrainingRows]:
-    """Cross-fit the nuisance model and, in point mode, choose the shrinkage of the slope.
+    """Cross-fit the nuisance model, and what the mode makes of it.
 
     The parameters are those of :class:`selective_labels.UCLClassifier`; `assignment` is what gives known
     probabilities of decision-makers at new rows.
     """
-    n_classes = len(data.classes)
     point = mode == "point"
-    # A maximum over decision-makers needs no probabilities of them; one over a number stays within overlap.
-    if not point and not data.numeric:
+    # A maximum over decision-makers needs no probabilities of them; one over a number is kept to its overlap.
+    if mode == "partial" and not data.numeric:
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
-    slope, probabilities = None, None
+    n_classes, floors = len(data.classes), floors_of(assumption, data.classes)
+    known = joint, data.features, n_classes, label_range
+    bounds, crossed = identified_bounds(*known, held_out=True, floors=floors)
+    # What the instrument says by itself is always kept beside.
+    alone = identified_bounds(*known, held_out=True)[0] if floors else None
+    identified = Identified(
+        joint,
+        n_classes,
+        label_range,
+        cost,
+        assignment=assignment,
+        assumption=assumption,
+        classes=None if assumption is None else data.classes,
+    )
+    probabilities = None
     if point:
-        by_leniency = instrument == "leniency"
-        codes = None if by_leniency else data.decision_makers.astype(float)
-        moments, own = held_out_slopes(joint, data, codes)
-        shrinkage, step = 0.0, None
-        if joint.in_halves and not data.decision.all():
-            warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=5)
-        injected = joint.report.chosen == "injected"  # what is given has no noise to shrink, nor an error
-        if by_leniency and not injected:
-            shrinkage, _ = choose_shrinkage(moments, own, data.sample_weight)
-        probabilities = point_estimate(moments, shrinkage)
-        if not (by_leniency or injected):
-            step = one_step(probabilities, own, data.sample_weight)
-        probabilities = stepped(probabilities, step)
-        slope = Slope(codes, shrinkage, assignment, step)
-    bounds, crossed = identified_bounds(joint, data.features, n_classes, label_range, held_out=True)
-    identified = Identified(joint.without_rows(), n_classes, label_range, cost, slope)
-    return identified, TrainingRows(bounds, crossed, probabilities)
+        identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
+    elif mode == "auto" and (refuted := instrument_refuted(data, joint)) is not None:
+        warnings.warn(refuted, stacklevel=4)
+        identified = replace(identified, direct=fit_direct(data, joint, fitting))
+    elif mode in ("tilt", "auto"):
+        identified, probabilities = _by_tilt(identified, data, bounds, fitting)
+    rows = TrainingRows(bounds, crossed, probabilities, alone)
+    return replace(identified, joint=joint.without_rows()), rows
+
+
+def floors_of(assumption: Assumption | None, classes: np.ndarray | None) -> tuple[AnyFloor, ...]:
+    """Floors that an assumption puts under what the instrument leaves open."""
+    return () if assumption is None or classes is None else assumption.floors(classes)
+
+
+def _by_slope(
+    identified: Identified, data: SelectiveLabels, instrument: str, bounds: Bounds, fitting: FittingSettings
+) -> tuple[Identified, np.ndarray | None]:
+    """Point mode: the slope where a test shows that it improves on the labeled cases' answer."""
+    joint, by_leniency = identified.joint, instrument == "leniency"
+    codes = None if by_leniency else data.decision_makers.astype(float)
+    moments, own = held_out_slopes(joint, data, codes)
+    if joint.in_halves and not data.decision.all():
+        warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=6)
+    shrinkage, step = 0.0, None
+    injected = joint.report.chosen == "injected"  # what is given has no noise to shrink, nor an error
+    if by_leniency and not injected:
+        stage = first_stage(HeldOutRows(joint, data))
+        identified = replace(identified, concentration=stage.concentration)
+        shrinkage = shrinkage_if_strong(
+            moments,
+            replace(own, deviation=stage.instrument),
+            stage.concentration,
+            data.sample_weight,
+            None if data.panels is None else data.groups,
+        )
+    if np.isinf(shrinkage):
+        direct = fit_direct(data, joint, fitting)
+        return replace(identified, slope=Slope(codes, shrinkage), direct=direct), None
+    estimate = point_estimate(moments, shrinkage)
+    if not (by_leniency or injected):
+        step = one_step(estimate, own, data.sample_weight)
+    estimate = project_within(stepped(estimate, step), bounds)
+    return replace(identified, slope=Slope(codes, shrinkage, step)), estimate
+
+
+def _by_tilt(
+    identified: Identified, data: SelectiveLabels, bounds: Bounds, fitting: FittingSettings
+) -> tuple[Identified, np.ndarray | None]:
+    """Tilt mode: tilts that the instrument supports where it is strong enough, else the direct fit."""
+    rows = HeldOutRows(identified.joint, data)
+    stage = first_stage(rows)
+    identified = replace(identified, concentration=stage.concentration)
+    if data.decision.all() or stage.concentration < GATE:
+        if not data.decision.all():
+            warn_of_closed_gate(stage.concentration)
+        return replace(identified, direct=fit_direct(data, identified.joint, fitting)), None
+    tilt = fit_tilt(rows, stage)
+    estimate = np.empty((len(data), identified.n_classes))
+    for part in rows:
+        here = Bounds(bounds.lower[part.rows], bounds.upper[part.rows])
+        estimate[part.rows] = tilt.probabilities(part.labeled, part.propensity, here)
+    return replace(identified, tilt=tilt), estimate
+
+
+def warn_of_closed_gate(concentration: float) -> None:
+    """Say that decision-makers differ too little for a tilt, and what is done instead."""
+    text = (
+        f"(tilt, gate closed): decision-makers move decisions too little to learn how the refused differ "
+        f"(concentration {concentration:.1f}, {GATE:g} needed): the classifier is fitted to the labeled rows "
+        "alone, as if the refused were like them."
+    )
+    warnings.warn(DiagnosticWarning(GATE_CODE, text), stacklevel=5)

@@ -86,7 +86,11 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
     functions = callable(problem.get("assignment")) or (
         isinstance(ends, tuple | list) and any(map(callable, ends))
     )
-    if not plain or functions or len(data) > MOST_ROWS:
+    assumed = problem.get("assumption")
+    own = assumed is not None and any(
+        not type(each).__module__.startswith("selective_labels.") for each in getattr(assumed, "parts", ())
+    )
+    if not plain or functions or own or len(data) > MOST_ROWS:
         return None
     return content_hash((data, replace(fitting, n_jobs=None), problem))
 

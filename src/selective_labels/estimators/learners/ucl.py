@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,8 @@ from selective_labels.estimators.base import (
     full_label_accuracy,
     read_features,
 )
-from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn
+from selective_labels.estimators.learners.assumed import read_assumption, read_label_range, with_share
+from selective_labels.estimators.learners.identified import NO_RANGE, Identified, PlugIn, TrainingRows
 from selective_labels.estimators.learners.linear import fit_linear
 from selective_labels.estimators.learners.neural import fit_neural
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
@@ -30,7 +30,7 @@ from selective_labels.estimators.learners.rare_classes import (
     warn_if_collapsed,
 )
 from selective_labels.estimators.learners.remembered import identify_once
-from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES, SCORE_LOSSES
+from selective_labels.estimators.learners.surrogates import check_surrogate
 from selective_labels.estimators.learners.weighted import ClassifierScore, fit_classifier
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import worst_case_costs
@@ -41,12 +41,14 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
 from selective_labels.support.seeding import draw_seeds
 
+MODES = ("partial", "point", "tilt", "auto")
+# What `mode_` says where the instrument was too weak for the mode.
+LABELED_ONLY = "labeled-only"
 
-def _in_point_mode(classifier: "UCLClassifier") -> bool:
-    if classifier.mode != "point":
-        raise AttributeError(
-            "predict_proba exists in mode='point' only; in mode='partial' use predict_bounds."
-        )
+
+def _has_probabilities(classifier: "UCLClassifier") -> bool:
+    if classifier.mode == "partial":
+        raise AttributeError("predict_proba does not exist in mode='partial': use predict_bounds.")
     return True
 
 
@@ -56,13 +58,18 @@ class UCLClassifier(SelectiveClassifier):
     min_t E[Σ_k w_k(X) 1{t(X) = k}],
 
     with w_k the worst-case regret of predicting k over everything the instrument allows (``mode="partial"``,
-    Theorem 5.3) or the regret under NUCEM (``mode="point"``, Theorem 4.4), estimated by cross-fitting.
+    Theorem 5.3), the regret under NUCEM (``mode="point"``, Theorem 4.4) or the regret under a tilt
+    (``mode="tilt"``), estimated by cross-fitting.
 
     Parameters
     ----------
-    mode : "partial" or "point"
+    mode : "partial", "point", "tilt" or "auto"
         partial assumes only that decision-makers are assigned as if at random given X and do not themselves
         act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
+        tilt assumes in place of NUCEM that among like cases the odds of a class among the refused differ
+        from those among the accepted by one factor for everybody, which the instrument then tells; it needs
+        decision-makers who differ (`concentration_` of 25 or more), and is else the classifier fitted to the
+        labeled rows. auto is tilt, and the labeled rows also where the instrument is refuted (SL401).
     estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
         Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
         at each point, without a learner.
@@ -91,6 +98,10 @@ class UCLClassifier(SelectiveClassifier):
         Where to keep what was identified, so that learners of the same data, mode and seed (another
         `estimator` or `surrogate`) need not fit the nuisance model again. None: the last eight are kept while
         the program runs, of up to 200,000 rows each, which serves a search.
+    assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
+        What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
+        are over what is left, and with a `Prevalence` the rule is the one with the largest accuracy that is
+        guaranteed. The rule under the instrument alone is learned beside it: `predict_by_instrument`.
 
     Attributes
     ----------
@@ -106,11 +117,24 @@ class UCLClassifier(SelectiveClassifier):
         The costs used; None for 0-1 costs and for "balanced".
     crossed_share_ : float
         Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
+    disagreement_ : float
+        With an `assumption`: share of training rows that the rule under the instrument alone predicts
+        otherwise; what the assumption decides.
     n_ignored_labels_ : int
         Labels given where the decision was 0; never read.
+    mode_ : str
+        What was done: the mode, "tilt" in auto mode, or "labeled-only" where the instrument is too weak for
+        the mode (or refuted, in auto mode), so that the classifier is fitted to the labeled rows alone.
+    concentration_ : float
+        Tilt and auto: squared t-value of "decision-makers move decisions"; the gate opens at 25.
+    gate_open_ : bool
+        Tilt and auto: whether tilts were learned.
+    tilt_ : TiltWeights or None
+        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,), for which among like cases the odds
+        of class k against j are e^(γ_j - γ_k) times as high among the refused; `confidence_range()`.
     shrinkage_ : float
-        Point mode: pull of the slope to the labeled cases' answer, chosen by a held-out moment; infinite if
-        the instrument is too weak to improve on that answer, which is then what point mode returns.
+        Point mode: pull of the slope to the labeled cases' answer; infinite if the instrument is too weak
+        to improve on the classifier fitted to the labeled rows, which is then what point mode is.
     one_step_ : (n_classes,) array or None
         Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
         class probabilities; None where the instrument is too weak for it, or nothing was estimated.
@@ -138,6 +162,7 @@ class UCLClassifier(SelectiveClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         memory: Any = None,
+        assumption: Any = None,
     ):
         self.mode = mode
         self.estimator = estimator
@@ -150,11 +175,13 @@ class UCLClassifier(SelectiveClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.memory = memory
+        self.assumption = assumption
 
     def _learn(self, data: SelectiveLabels) -> None:
         surrogate = self._check_parameters(data)
         data = with_instrument(data, self.instrument, nuisance=self.nuisance)
         seeds = draw_seeds(self.random_state, 2)
+        assumed = read_assumption(self.assumption, self.mode, data)
         self.decision_makers_ = data.decision_makers
         balanced = isinstance(self.cost, str)  # the one word that is allowed
         self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
@@ -163,29 +190,65 @@ class UCLClassifier(SelectiveClassifier):
             data.bare(),
             mode=self.mode,
             instrument=self.instrument,
-            label_range=self.label_range,
+            label_range=read_label_range(assumed, self.label_range),
             cost=self.cost_,
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
-            assignment=data.assignment_function if self.mode == "point" else None,
+            assignment=None if self.mode == "partial" else data.assignment_function,
+            **({} if assumed is None else {"assumption": assumed}),
         )
         if balanced:
             weights = balanced_weights(seen_shares(data))
             self._identified = replace(self._identified, class_weight=weights)
+        alone = replace(self._identified, assumption=None, classes=None)
+        self._identified = with_share(self._identified, rows, assumed, data)
         self.nuisance_report_ = self._identified.joint.report
-        if self._identified.slope is not None:
-            self.shrinkage_ = self._identified.slope.shrinkage
-            self.one_step_ = self._identified.slope.step
+        self._tell_of_mode()
+        problem = self._problem(data, rows)
+        self._scores = self._fit_score(problem, surrogate, seeds[1], self._identified)
         weight = data.weights
-        costs, gains = self._identified.costs_and_gains(rows.known)
-        problem = CostSensitiveProblem(data.features, costs, gains, weight, data.categorical)
-        self._scores = self._fit_score(problem, surrogate, seeds[1])
-        plug_in = isinstance(self._scores, PlugIn)
-        chosen = (-problem.costs if plug_in else self._scores.scores(data.features)).argmax(axis=1)
+        chosen = self._training_scores(data, problem).argmax(axis=1)
         regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and self.cost is None
         self.predicted_shares_ = warn_if_collapsed(data, chosen, worst_case, stacklevel=4)
+        self._scores_by_instrument = None
+        if assumed is not None:
+            costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
+            problem = replace(problem, costs=costs, gains=gains)
+            self._scores_by_instrument = self._fit_score(problem, surrogate, seeds[1], alone)
+            others = self._scores_by_instrument
+            plain = -costs if isinstance(others, PlugIn) else others.scores(data.features)
+            self.disagreement_ = float(np.average(plain.argmax(axis=1) != chosen, weights=weight))
+
+    def _tell_of_mode(self) -> None:
+        """Set the attributes that say what the mode did."""
+        found = self._identified
+        usual = "tilt" if self.mode == "auto" else self.mode
+        self.mode_ = LABELED_ONLY if found.direct is not None else usual
+        if found.slope is not None:
+            self.shrinkage_ = found.slope.shrinkage
+            self.one_step_ = found.slope.step
+        if self.mode in ("tilt", "auto"):
+            self.concentration_ = found.concentration
+            self.gate_open_ = found.tilt is not None
+            self.tilt_ = None if found.tilt is None else found.tilt.refused
+
+    def _problem(self, data: SelectiveLabels, rows: TrainingRows) -> CostSensitiveProblem:
+        """What the learner gets: all rows with what is identified there, or the labeled with their labels."""
+        known, kept = rows.known, slice(None)
+        if self._identified.direct is not None:
+            kept = data.y != HOLE
+            known = np.eye(len(data.classes))[data.y[kept]]
+        costs, gains = self._identified.costs_and_gains(known)
+        return CostSensitiveProblem(data.features[kept], costs, gains, data.weights[kept], data.categorical)
+
+    def _training_scores(self, data: SelectiveLabels, problem: CostSensitiveProblem) -> np.ndarray:
+        if not isinstance(self._scores, PlugIn):
+            return self._scores.scores(data.features)
+        if self._identified.direct is not None:
+            return self._scores.scores(data.features, data)
+        return -problem.costs  # held out
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
@@ -208,14 +271,28 @@ class UCLClassifier(SelectiveClassifier):
             return self.classes_[self._scores.best(read_features(self, X))]
         return self.classes_[self._checked_scores(X).argmax(axis=1)]
 
+    def predict_by_instrument(self, X: Any) -> np.ndarray:
+        """Predict by the rule that assumes the instrument alone, to be shown beside that of `assumption`."""
+        check_is_fitted(self)
+        scores = self._scores_by_instrument
+        if scores is None:
+            return self.predict(X)
+        features = read_features(self, X)
+        found = scores.scores(features, X) if isinstance(scores, PlugIn) else scores.scores(features)
+        return self.classes_[found.argmax(axis=1)]
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
         scores = self._checked_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    @available_if(_in_point_mode)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of everybody under NUCEM, (n_samples, n_classes). Point mode only."""
+        """Class probabilities of everybody, (n_samples, n_classes). Not in partial mode.
+
+        Under what the mode assumes: NUCEM (point), a tilt (tilt); where `mode_` is "labeled-only", those of
+        the labeled rows.
+        """
         check_is_fitted(self)
         return self._identified.probabilities(read_features(self, X), X)
 
@@ -249,30 +326,39 @@ class UCLClassifier(SelectiveClassifier):
                 "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy.",
                 "decision_maker",
             )
+        if data.panels is not None:
+            raise InputError(
+                "score has no place for panels that fit has not seen; use evaluate(model, data) where labels "
+                "are shared.",
+                "share_labels",
+            )
         chosen = np.searchsorted(self.classes_, predicted)
         return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
     def _check_parameters(self, data: SelectiveLabels) -> str:
         """Refuse what does not fit together; return the surrogate to use."""
-        require_choice("mode", self.mode, ("partial", "point"))
+        require_choice("mode", self.mode, MODES)
         require_choice("instrument", self.instrument, INSTRUMENTS)
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
             check_cost(self.cost, data.classes)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
-            if self.mode == "point":
-                raise InputError("decision_maker has one value only; point mode needs two or more.")
-            warnings.warn(
-                "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return _check_surrogate(self.estimator, self.surrogate, len(data.classes))
+            if self.mode in ("point", "tilt"):
+                raise InputError(f"decision_maker has one value only; {self.mode} mode needs two or more.")
+            if self.mode == "partial":
+                warnings.warn(
+                    "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        return check_surrogate(self.estimator, self.surrogate, len(data.classes))
 
-    def _fit_score(self, problem: CostSensitiveProblem, surrogate: str, seed: int) -> Any:
+    def _fit_score(
+        self, problem: CostSensitiveProblem, surrogate: str, seed: int, identified: Identified
+    ) -> Any:
         if isinstance(self.estimator, str) and self.estimator == "plug-in":
-            return PlugIn(self._identified)
+            return PlugIn(identified)
         if isinstance(self.estimator, str):
             return {"linear": fit_linear, "neural": fit_neural}[self.estimator](problem, surrogate, seed)
         if self.estimator is None:
@@ -310,29 +396,3 @@ def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier:
     ]
     lower = scores.values[np.arange(len(known)), chosen[known]]
     return float(np.average(lower, weights=coded.sample_weight))
-
-
-def _check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
-    """Refuse invalid pairs of estimator and surrogate with the valid ones; resolve "auto"."""
-    names = ("linear", "plug-in", "neural")
-    if isinstance(estimator, str) and estimator not in names:
-        raise InputError(
-            f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
-        )
-    classifier = hasattr(estimator, "fit") and is_classifier(estimator)
-    if not (estimator is None or isinstance(estimator, str) or classifier):
-        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.")
-    valid: tuple[str, ...] = ()
-    if isinstance(estimator, str) and estimator != "plug-in":
-        valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())
-    if surrogate == "auto":
-        return valid[0] if valid else "own"
-    if surrogate not in valid:
-        allowed = ", ".join(map(repr, ("auto", *valid)))
-        known = estimator is None or isinstance(estimator, str)
-        name = repr(estimator) if known else type(estimator).__name__
-        raise InputError(
-            f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
-            f"valid: {allowed}."
-        )
-    return surrogate

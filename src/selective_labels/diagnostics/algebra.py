@@ -1,0 +1,250 @@
+"""SL1001 to SL1005: whether the data contradict a combination of assumptions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+
+import numpy as np
+from scipy.special import ndtr
+
+from selective_labels.assumptions import (
+    Assumption,
+    Combination,
+    Refused,
+    RisingRisk,
+    SameRanking,
+    named,
+)
+from selective_labels.assumptions.atom import event_codes
+from selective_labels.assumptions.findings import ALGEBRA
+from selective_labels.data import SelectiveLabels
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.inequality import one_sided
+from selective_labels.diagnostics.results import (
+    OK,
+    VIOLATED,
+    WARNING,
+    Check,
+    CheckResult,
+    Finding,
+    status_of_test,
+)
+from selective_labels.identification.atoms import share_of
+from selective_labels.identification.earmarked import poured
+from selective_labels.identification.multipliers import Share
+from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
+from selective_labels.nuisance.scores import cross_fit_scores
+
+# Of leniencies, by models without the row: closer ones have no order to speak of.
+LEAST_GAP = 0.1
+# Share of rows that need a larger ratio than the one stated, by the models, above which it is worth a word.
+SOME = 0.05
+
+
+def algebra_results(
+    context: Context, data: SelectiveLabels, assumptions: Sequence[str | Assumption]
+) -> list[CheckResult]:
+    """Check combinations; others have their own checks.
+
+    Parameters
+    ----------
+    context : Context
+    data : SelectiveLabels
+        With the features as the user gave them, of which a prevalence may name a column.
+    assumptions : sequence of names and objects
+    """
+    found = []
+    for each in map(named, assumptions):
+        if isinstance(each, Combination):
+            each.check(data.classes)
+            found += [check(context) for check in _checks(each, each.shares(data))]
+    return found
+
+
+def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
+    def check(code: str, name: str, find: Callable[[Context], Finding]) -> Check:
+        return Check(code, f"{name} ({assumption.name})", ALGEBRA, find)
+
+    checks = [check("SL1001", "room", lambda context: _room(context, assumption))]
+    for share in shares:
+        checks.append(check("SL1002", "prevalence", partial(_share, assumption=assumption, share=share)))
+    if any(isinstance(each, SameRanking | RisingRisk) for each in assumption.parts):
+        checks.append(check("SL1003", "one order", partial(_order, adverse=None)))
+    for part in assumption.parts:
+        if isinstance(part, RisingRisk):
+            checks.append(check("SL1004", "rising risk", partial(_order, adverse=part.adverse)))
+        if isinstance(part, Refused) and part.at_most is not None and part.scale == "ratio":
+            checks.append(check("SL1005", "least ratio", partial(_least, assumption=assumption, part=part)))
+    return checks
+
+
+def _scores(context: Context, assumption: Combination) -> Scores:
+    return cross_fit_scores(context.fit, context.model_data, [assumption])[assumption.name]
+
+
+def _pots(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    if scores.earmarks is None:
+        nothing = np.zeros((len(scores.values), 0))
+        return nothing, nothing
+    return scores.earmarks.values, scores.earmarks.plug_in
+
+
+def _room(context: Context, assumption: Combination) -> Finding:
+    """Rows where the model leaves no room, and the score of how much is missing there."""
+    scores = _scores(context, assumption)
+    values, plug_in = _pots(scores)
+    empty = 1.0 - scores.plug_in.sum(axis=1) - plug_in.sum(axis=1) < 0.0
+    missing = empty * (values.sum(axis=1) + scores.values.sum(axis=1) - 1.0)
+    statistic, p_value = one_sided(missing)
+    status, share = status_of_test(p_value, context.level), float(empty.mean())
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"For {share:.0%} of cases no class probabilities are left, and not by chance: these assumptions "
+            "contradict the data.",
+            statistic,
+            p_value,
+            "Do not use them together.",
+        )
+    return Finding(
+        status,
+        f"By the models, no class probabilities are left for {share:.0%} of cases; noise explains it. "
+        "Nothing short of gross contradictions would show.",
+        statistic,
+        p_value,
+    )
+
+
+def _share(context: Context, assumption: Combination, share: Share) -> Finding:
+    """E[L_A] <= high and E[U_A] >= low: the better of two one-sided tests, each at half the level."""
+    scores = _scores(context, assumption)
+    events = () if scores.earmarks is None else scores.earmarks.events
+    values, _ = _pots(scores)
+    free = 1.0 - scores.values.sum(axis=1) - values.sum(axis=1)
+    rows = share.rows[context.model_rows]
+    weights = context.model_data.weights[rows]
+    found = []
+    for sign, limit in ((-1.0, share.high), (1.0, share.low)):
+        gain = np.broadcast_to(sign * share.members, scores.values.shape)
+        reach = poured(scores.values, free, gain, events, values)[rows] @ share.members
+        excess = -sign * (reach - limit) * weights / weights.mean()
+        error = np.hypot(excess.std(ddof=1) / np.sqrt(len(excess)), share.error)
+        statistic = float(excess.mean() / error) if error > 0.0 else 0.0
+        found.append((statistic, float(np.average(reach, weights=weights))))
+    statistic = max(each for each, _ in found)
+    p_value = min(2.0 * float(ndtr(-statistic)), 1.0)
+    status = status_of_test(p_value, context.level)
+    stated = f"{share.low:.3g}" if share.low == share.high else f"{share.low:.3g} to {share.high:.3g}"
+    between = f"what else is assumed leaves {found[0][1]:.3f} to {found[1][1]:.3f}"
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"The share is stated as {stated}, and {between}: not by chance.",
+            statistic,
+            p_value,
+            "One of them is wrong: the share, what is said to be adverse, or the instrument.",
+        )
+    return Finding(status, f"The share is stated as {stated}; {between}.", statistic, p_value)
+
+
+@dataclass(frozen=True)
+class _Against:
+    """Scores of what speaks against an order of leniency, row by row and class by class.
+
+    Without `event`: p_kz - p_kz' for z stricter than z'. With it: m_Az - m_Az', the share of the event among
+    those accepted, which rising risks do not allow either. z and z' are those with the largest difference by
+    a model without the row; rows with none count as zero.
+    """
+
+    event: tuple[int, ...] | None = None
+    name = "against"
+    needs_halves = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Largest difference that speaks against it."""
+        n_classes = rows.joint.shape[2] - 1
+        leniency, decided = 1.0 - rows.joint[:, :, 0], (rows.y >= 0)[:, None]
+        chance, seen = rows.joint[:, :, 1:], seen_labels(rows.y, n_classes)
+        if self.event is not None:
+            members = list(self.event)
+            total = share_of(chance[:, :, members].sum(axis=2), leniency)[:, :, None]
+            residual = decided * (seen[:, members].sum(axis=1, keepdims=True) - total)
+            chance, residual = total, residual / np.maximum(leniency, LEAST_GAP)[:, :, None]
+        else:
+            residual = seen - chance
+        values, plug_in = np.zeros((2, len(rows.y), n_classes))
+        allowed = allowed_arms(rows.propensity, overlap).T
+        for strict, lenient in permutations(range(len(chance)), 2):
+            apart = allowed[strict] & allowed[lenient] & (leniency[lenient] - leniency[strict] >= LEAST_GAP)
+            model = chance[strict] - chance[lenient]
+            width = model.shape[1]
+            better = apart[:, None] & (model > plug_in[:, :width])
+            score = model.copy()
+            for sign, arm in ((1.0, strict), (-1.0, lenient)):
+                weight = (rows.arm == arm) / np.maximum(rows.propensity[:, arm], overlap)
+                score += sign * weight[:, None] * residual[arm]
+            values[:, :width] = np.where(better, score, values[:, :width])
+            plug_in[:, :width] = np.where(better, model, plug_in[:, :width])
+        return Scores(values, plug_in, np.zeros(len(rows.y), dtype=bool))
+
+
+def _order(context: Context, adverse: object) -> Finding:
+    data = context.model_data
+    event = None if adverse is None else event_codes(adverse, data.classes)
+    scores = cross_fit_scores(context.fit, data, [_Against(event)])["against"]
+    columns = scores.values.T if event is None else scores.values.T[:1]
+    tests = [one_sided(column) for column in columns]
+    statistic, p_value = min(tests, key=lambda each: each[1])
+    p_value = min(p_value * len(tests), 1.0)  # each class is a look
+    status = status_of_test(p_value, context.level)
+    what = (
+        "a stricter decision-maker shows a class more often than a more lenient one"
+        if event is None
+        else "those whom a stricter decision-maker accepts are adverse more often"
+    )
+    if status == VIOLATED:
+        return Finding(
+            status, f"For some cases {what}, and not by chance.", statistic, p_value, "Do not assume it."
+        )
+    return Finding(status, f"It is not found that {what}.", statistic, p_value)
+
+
+@dataclass(frozen=True)
+class _LeastRatio:
+    """γ_min(x) = max_z (M_A / m_Az - λ_z) / (1 - λ_z), M_A the model's floor under the event."""
+
+    event: tuple[int, ...]
+    assumption: Combination
+    name = "least"
+    needs_halves = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """The model's ratio, in every column."""
+        known = self.assumption.score(rows, overlap)
+        floor = known.plug_in[:, list(self.event)].sum(axis=1)
+        if known.earmarks is not None:
+            for event, amount in zip(known.earmarks.events, known.earmarks.plug_in.T, strict=True):
+                floor = floor + amount * (set(event) <= set(self.event))
+        leniency = 1.0 - rows.joint[:, :, 0]
+        share = share_of(rows.joint[:, :, 1:][:, :, list(self.event)].sum(axis=2), leniency)
+        refused = np.maximum(1.0 - leniency, LEAST_GAP)
+        ratio = (floor / np.maximum(share, 1e-3) - leniency) / refused
+        ratio = np.where((leniency >= LEAST_GAP) & (leniency <= 1.0 - LEAST_GAP), ratio, 0.0).max(axis=0)
+        wide = np.repeat(ratio[:, None], rows.joint.shape[2] - 1, axis=1)
+        return Scores(wide, wide, np.zeros(len(rows.y), dtype=bool))
+
+
+def _least(context: Context, assumption: Combination, part: Refused) -> Finding:
+    data = context.model_data
+    event = event_codes(part.adverse, data.classes)
+    ratio = cross_fit_scores(context.fit, data, [_LeastRatio(event, assumption)])["least"].values[:, 0]
+    assert part.at_most is not None
+    above = float(np.mean(ratio > part.at_most + 1e-9))
+    middle, high = np.quantile(ratio, [0.5, 0.95])
+    words = (
+        f"By the models, the data need a ratio of {middle:.2f} at least for half of the cases and {high:.2f} "
+        f"for one in twenty; {part.at_most:g} is stated, which is too little for {above:.0%}."
+    )
+    advice = "State a larger ratio." if above > SOME else ""
+    return Finding(WARNING if above > SOME else OK, words, float(high), None, advice)

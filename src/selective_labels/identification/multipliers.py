@@ -1,0 +1,220 @@
+"""A known share of an event in the population: one multiplier, and rows go their own ways again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.costs import extreme_probabilities, linear_extremes
+from selective_labels.identification.functionals import normalized_weights
+from selective_labels.support.errors import UndefinedError
+
+# (n_samples, n_classes) gains -> the class probabilities, or scores of them, where the gain is largest.
+Extreme = Callable[[Array], Array]
+# So many multipliers are tried at most; more places where they matter are represented by quantiles.
+MOST_CANDIDATES = 64
+MAX_STEPS = 60
+N_MULTIPLIERS = 81
+STEP_TOLERANCE = 1e-12
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """low <= E[Σ_{k in A} η_k(X) | rows] <= high.
+
+    Attributes
+    ----------
+    members : (n_classes,) array of 0 and 1
+        The event A.
+    low, high : float
+    rows : (n_samples,) bool array
+        Whom it is about.
+    error : float
+        Standard error of `low` and `high`, from a source other than these rows.
+    """
+
+    members: Array
+    low: float
+    high: float
+    rows: np.ndarray
+    error: float = 0.0
+
+    def limit(self, multiplier: float) -> float:
+        """The end that a multiplier presses against."""
+        return self.high if multiplier > 0.0 else self.low
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """A gain, tilted by multipliers ν of shares: (gain - ν 1_A) · η + ν π has its maximum row by row.
+
+    Attributes
+    ----------
+    probabilities : (n_samples, n_classes) array
+        Where the tilted gain is largest.
+    surplus : (n_samples,) array
+        ν (π - η_A): what the multipliers add to a row.
+    multipliers : tuple of float
+        One for each share.
+    """
+
+    probabilities: Array
+    surplus: Array
+    multipliers: tuple[float, ...]
+
+
+def tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float]) -> Tilt:
+    """Tilt a gain: for any multipliers, the mean of gain · η + surplus is at least max_η E[gain · η]."""
+    tilted, limit = np.array(gain), np.zeros(len(gain))
+    for share, multiplier in zip(shares, multipliers, strict=True):
+        tilted[share.rows] -= multiplier * share.members
+        limit[share.rows] += multiplier * share.limit(multiplier)
+    found = extreme(tilted)
+    surplus = limit
+    for share, multiplier in zip(shares, multipliers, strict=True):
+        surplus[share.rows] -= multiplier * (found[share.rows] @ share.members)
+    return Tilt(found, surplus, tuple(multipliers))
+
+
+def candidates(gain: Array, share: Share) -> Array:
+    """Multipliers at which some row changes its mind: gain_k - gain_j, k in A and j not, and zero."""
+    inside = np.flatnonzero(share.members > 0.0)
+    outside = np.flatnonzero(share.members <= 0.0)
+    rows = gain[share.rows]
+    differences = (rows[:, inside, None] - rows[:, None, outside]).ravel()
+    found = np.unique(np.append(differences.round(12), 0.0))
+    if len(found) > MOST_CANDIDATES:
+        found = np.unique(np.append(np.quantile(differences, np.linspace(0.0, 1.0, MOST_CANDIDATES)), 0.0))
+    return found
+
+
+def tilts(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[Tilt]:
+    """A tilt for every number of a candidate; shares with fewer repeat their last."""
+    options = [candidates(gain, share) for share in shares]
+    most = max(map(len, options))
+    return [
+        tilt(gain, extreme, shares, [float(each[min(number, len(each) - 1)]) for each in options])
+        for number in range(most)
+    ]
+
+
+def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: Array) -> Tilt:
+    """The multipliers with the smallest mean of gain · η + surplus: there it is the maximum itself.
+
+    max_{η in S, low <= E[η_A] <= high} E[gain · η]
+        = min_ν  ν^+ high - ν^- low + E[max_{η in S(X)} (gain - ν 1_A) · η]
+
+    Shares are about different rows, so each multiplier is found by itself.
+    """
+    tried = tilts(gain, extreme, shares)
+    values = [np.einsum("nk,nk->n", gain, each.probabilities) + each.surplus for each in tried]
+    best = []
+    for number, share in enumerate(shares):
+        means = [float(weights[share.rows] @ each[share.rows]) for each in values]
+        best.append(tried[int(np.argmin(means))].multipliers[number])
+    return tilt(gain, extreme, shares, best)
+
+
+def shared_ratio_extremes(
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    bounds: Bounds,
+    shares: Sequence[Share],
+    weights: ArrayLike | None = None,
+) -> tuple[float, float]:
+    """Min and max of E[c · η] / E[g · η] over the identified set with known shares of an event.
+
+    The largest value θ solves max_η E[(c - θ g) · η] = 0 (Dinkelbach), each maximum by its multiplier. A
+    mean is the case g = 1. Sharp, but for the quantiles that stand for many multipliers.
+
+    Parameters
+    ----------
+    numerator, denominator : arrays broadcastable to (n_samples, n_classes)
+    bounds : Bounds
+    shares : sequence of Share
+        About different rows.
+    weights : (n_samples,) array, optional
+
+    Examples
+    --------
+    Accuracy of "0 for all", if class 1 has a share of .4 at most:
+
+    >>> bounds = Bounds(np.array([[0.1, 0.2]]), np.array([[0.8, 0.9]]))
+    >>> share = Share(np.array([0.0, 1.0]), 0.3, 0.4, np.array([True]))
+    >>> np.round(shared_ratio_extremes([1.0, 0.0], [1.0, 1.0], bounds, [share]), 3)
+    array([0.6, 0.7])
+    """
+    shape = bounds.lower.shape
+    above, below = (
+        np.broadcast_to(np.asarray(each, dtype=float), shape) for each in (numerator, denominator)
+    )
+    mass = normalized_weights(weights, shape[0])
+    check_shares(shares, bounds, mass)
+
+    def extreme(gain: Array) -> Array:
+        return extreme_probabilities(gain, bounds)
+
+    low, high = (_ratio_end(above, below, extreme, shares, mass, sign) for sign in (-1.0, 1.0))
+    return low, high
+
+
+def check_shares(shares: Sequence[Share], bounds: Bounds, mass: Array) -> None:
+    """Refuse shares that no class probabilities in the set have."""
+    for share in shares:
+        low, high = (
+            float(np.average((each @ share.members)[share.rows], weights=mass[share.rows]))
+            for each in (
+                extreme_probabilities(np.broadcast_to(-share.members, bounds.lower.shape), bounds),
+                extreme_probabilities(np.broadcast_to(share.members, bounds.lower.shape), bounds),
+            )
+        )
+        if low > share.high + ROUNDING or high < share.low - ROUNDING:
+            raise UndefinedError(
+                f"the share lies between {low:.4g} and {high:.4g}, which contradicts what is stated.",
+                "assumption",
+            )
+
+
+def guaranteed_gains(bounds: Bounds, members: Array, multiplier: float) -> Array:
+    """min_η (e_t - ν 1_A) · η of each prediction t, (n_samples, n_classes).
+
+    With the multiplier of a known share of A, the best class is that of the largest guaranteed accuracy of
+    all rules; ν = 0 gives the lower bounds.
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.4, 0.3]]), np.array([[0.7, 0.6]]))
+    >>> guaranteed_gains(bounds, np.array([0.0, 1.0]), -0.5).round(2)
+    array([[0.7 , 0.45]])
+    """
+    classes = np.eye(bounds.lower.shape[1])
+    return np.stack([linear_extremes(each - multiplier * members, bounds)[0] for each in classes], axis=1)
+
+
+def maximin_multiplier(bounds: Bounds, share: Share, weights: Array) -> float:
+    """ν with the largest ν^+ low - ν^- high + E[max_t min_η (e_t - ν 1_A) · η]: the best guarantee."""
+    mass = weights / weights.sum()
+    grid = np.linspace(-1.0, 1.0, N_MULTIPLIERS)
+    values = [
+        nu * (share.low if nu > 0.0 else share.high)
+        + mass @ guaranteed_gains(bounds, share.members, float(nu)).max(axis=1)
+        for nu in grid
+    ]
+    return float(grid[int(np.argmax(values))])
+
+
+def _ratio_end(
+    above: Array, below: Array, extreme: Extreme, shares: Sequence[Share], mass: Array, sign: float
+) -> float:
+    value = float(mass @ above.mean(axis=1) / (mass @ below.mean(axis=1)))
+    for _ in range(MAX_STEPS):
+        found = best_tilt(sign * (above - value * below), extreme, shares, mass)
+        top = mass @ (np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus)
+        bottom = mass @ np.einsum("nk,nk->n", below, found.probabilities)
+        previous, value = value, float(top / bottom)
+        if abs(value - previous) <= STEP_TOLERANCE:
+            break
+    return value

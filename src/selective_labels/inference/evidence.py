@@ -1,0 +1,120 @@
+"""What the data say about class probabilities, row by row, under one assumption."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from selective_labels.identification.bounds import Array, Bounds, repair
+from selective_labels.identification.earmarked import Earmarked, Event, poured
+from selective_labels.identification.multipliers import Share
+from selective_labels.identification.point import project_to_simplex
+from selective_labels.nuisance.earmarks import Earmarks
+from selective_labels.nuisance.scores import Scores
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the data say about the class probabilities η(x) = lower(x) + Σ_S pot_S(x) v_S(x) + slack(x) v(x).
+
+    v is any distribution over the classes, v_S any over those of the event S.
+
+    Attributes
+    ----------
+    lower : (n_samples, n_classes) array
+        Scores of the lower bounds; of η itself if `slack` is zero.
+    slack : (n_samples,) array
+        Scores of the slack that may go anywhere: exactly zero where a point assumption identifies η.
+    model : (n_samples, n_classes) array
+        What a model that has not seen the row says of `lower`. To choose with, not to average.
+    earmarks : Earmarks or None
+        Scores of slack that is within an event, or ceilings on classes.
+    shares : tuple of Share
+        What is known of means over the rows; of disjoint rows each.
+    population : (n_samples,) array or None
+        Weights of the rows that shares are about.
+    """
+
+    lower: Array
+    slack: Array
+    model: Array
+    earmarks: Earmarks | None = None
+    shares: tuple[Share, ...] = ()
+    population: Array | None = None
+
+    @classmethod
+    def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
+        """Scores under an assumption that bounds η, or (`point`) identifies it but in bounded rows."""
+        if not point:
+            free = scores.slack
+            if scores.earmarks is not None:
+                free = free - scores.earmarks.values.sum(axis=1)
+            return cls(scores.values, free, scores.plug_in, scores.earmarks)
+        bounded = scores.by_bounds
+        model = np.where(bounded[:, None], scores.plug_in, project_to_simplex(scores.plug_in))
+        return cls(scores.values, np.where(bounded, scores.slack, 0.0), model)
+
+    @classmethod
+    def from_labels(cls, y: np.ndarray, n_classes: int) -> "Evidence":
+        """Nothing is missing: the label itself is the score."""
+        seen = (y[:, None] == np.arange(n_classes)).astype(float)
+        return cls(seen, np.zeros(len(y)), seen)
+
+    def with_shares(self, shares: tuple[Share, ...], population: Array) -> "Evidence":
+        """The same, with known shares among rows of these weights."""
+        return replace(self, shares=shares, population=population) if shares else self
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events that slack is earmarked for."""
+        return () if self.earmarks is None else self.earmarks.events
+
+    @property
+    def pots(self) -> Array:
+        """Scores of earmarked slack, (n_samples, n_events)."""
+        return np.zeros((len(self.slack), 0)) if self.earmarks is None else self.earmarks.values
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The model's identified set, realizable and mended where it is empty."""
+        if self.earmarks is not None and self.earmarks.ceiling_plug_in is not None:
+            return repair(Bounds(self.model, self.earmarks.ceiling_plug_in))[0]
+        if self.earmarks is not None:
+            return Earmarked.of(self.model, self.events, self.earmarks.plug_in).repaired()[0]
+        room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
+        return repair(Bounds(self.model, self.model + room))[0]
+
+    def extreme(self, gain: Array) -> Array:
+        """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).
+
+        All slack goes where the gain is largest, within its event. With ceilings, classes are filled in the
+        order of their gains; in which of them the slack comes to an end is read off the model.
+        """
+        gain = np.broadcast_to(gain, self.lower.shape)
+        if self.earmarks is None or self.earmarks.ceiling is None:
+            return poured(self.lower, self.slack, gain, self.events, self.pots)
+        order = np.argsort(-gain, axis=1, kind="stable")
+        model = np.cumsum(np.take_along_axis(self.bounds.width, order, axis=1), axis=1)
+        full = model < self.bounds.slack[:, None] - ROUNDING
+        full[:, -1] = False
+        width = np.take_along_axis(self.earmarks.ceiling - self.lower, order, axis=1) * full
+        last = full.sum(axis=1)[:, None]
+        np.put_along_axis(width, last, (self.slack - width.sum(axis=1))[:, None], axis=1)
+        found = np.empty_like(self.lower)
+        np.put_along_axis(found, order, np.take_along_axis(self.lower, order, axis=1) + width, axis=1)
+        return found
+
+    def evenly(self) -> Array:
+        """Scores of class probabilities in the middle: all slack spread evenly."""
+        found = self.lower + self.slack[:, None] / self.lower.shape[1]
+        for event, amount in zip(self.events, self.pots.T, strict=True):
+            found[:, list(event)] += amount[:, None] / len(event)
+        return found
+
+    def inside(self, weights: Array | None) -> Array:
+        """1 where a row counts, 0 elsewhere, as a column."""
+        if weights is None:
+            return np.ones((len(self.slack), 1))
+        return (weights > 0.0).astype(float)[:, None]

@@ -1,0 +1,204 @@
+"""Ends where a share of the population is known: by a multiplier, and with the error of the share."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import t as student
+
+from selective_labels.identification.bounds import Array
+from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
+from selective_labels.inference.estimates import Estimate, mean_estimate, ratio_estimate
+from selective_labels.inference.evidence import Evidence
+from selective_labels.support.errors import UndefinedError
+
+MAX_STEPS = 50
+STEP_TOLERANCE = 1e-10
+NEGLIGIBLE = 1e-14
+# Multipliers whose ends differ by fewer standard errors than this cannot be told apart.
+CLOSE = 2.0
+# Among more of them neighbours are always close, and their ends are too.
+FEW_CANDIDATES = 12
+# Values of an uncertain share at which a separation is tried.
+N_VALUES = 9
+# Of an interval, to say which of two is wider.
+NORMAL = 1.96
+
+
+class ContradictedError(UndefinedError):
+    """No class probabilities agree with the data and with all that is assumed."""
+
+
+def shared_ratio_end(
+    numerator: Array, denominator: Array, evidence: Evidence, weights: Array | None, sign: float
+) -> Estimate:
+    """Lower (sign -1) or upper end of E[c · η] / E[g · η] where shares are known.
+
+    θ = (E[c · η_ν] ± E[ν (π - η_ν,A)]) / E[g · η_ν],   η_ν where ±(c - θ g) - ν 1_A is largest
+
+    Any ν gives a valid end, the best one the sharp end; it is one number for the whole sample, and optimal,
+    so that to first order the end does not move with it. Where several cannot be told apart (two standard
+    errors), the one with the widest interval is reported, with a warning; but never one
+    that is wider than without the share (ν = 0), which needs no choice.
+
+    The share is about everybody, so rows outside the subgroup at hand (weight zero) enter by what they leave
+    of it.
+    """
+    assert evidence.population is not None
+    inside, population = evidence.inside(weights), evidence.population
+    above, below = numerator * inside, denominator * inside
+    mass = population / population.sum()
+    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros(len(mass)), ()), mass, sign)
+    for _ in range(MAX_STEPS):
+        gain = sign * (above - value * below)
+        found = best_tilt(gain, evidence.extreme, evidence.shares, mass)
+        previous, value = value, _ratio(above, below, found, mass, sign)
+        if abs(value - previous) <= STEP_TOLERANCE:
+            break
+    best = _estimate(above, below, found, evidence, sign)
+    rivals = [_estimate(above, below, each, evidence, sign) for each in _close(gain, found, evidence, mass)]
+    if not rivals:
+        return best
+
+    def reach(estimate: Estimate) -> float:
+        return sign * estimate.value + NORMAL * _error(estimate)
+
+    plain = tilt(gain, evidence.extreme, evidence.shares, [0.0] * len(evidence.shares))
+    widest = min(max([best, *rivals], key=reach), _estimate(above, below, plain, evidence, sign), key=reach)
+    if widest is not best and abs(widest.value - best.value) > STEP_TOLERANCE:
+        warnings.warn(
+            "two ways to use the known share cannot be told apart: that with the wider interval is reported.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return widest
+
+
+def shared_separation_end(
+    gain: Array,
+    event: int,
+    form: tuple[float, float],
+    evidence: Evidence,
+    weights: Array | None,
+    without: tuple[float, Estimate],
+    spill: Callable[[Array, Array | None], Array],
+) -> Estimate:
+    """Lower or upper end of centre + scale · Cov(gain, η) / (π (1 - π)) where π = E[η] is known.
+
+    `without` has the sign of the end, and the end without the share, which is never made wider.
+
+    Linear in η for a given π: E[gain η] by its multiplier. Of an interval, the worst of nine values counts.
+    """
+    (share, *others), (centre, scale), (sign, plain) = evidence.shares, form, without
+    alone = np.flatnonzero(share.members).tolist()
+    everybody = weights is None or bool((weights > 0.0).all())
+    if others or (alone != [event] and len(share.members) > 2) or not share.rows.all() or not everybody:
+        raise UndefinedError(
+            "with a known share of another class, of groups, or among some of the cases only, it has no "
+            "closed form.",
+            "metric",
+        )
+    flip = alone != [event]  # of two classes, the share of the other one
+    coefficients = gain[:, None] * np.eye(len(share.members))[event]
+    found = []
+    for stated in np.unique(np.linspace(share.low, share.high, N_VALUES)):
+        point = replace(share, low=float(stated), high=float(stated))
+        prevalence = float(1.0 - stated if flip else stated)
+        spread = prevalence * (1.0 - prevalence)
+        if not spread > NEGLIGIBLE:
+            raise UndefinedError("the event, or its complement, has no probability.", "metric")
+        fixed = replace(evidence, shares=(point,))
+        joint = shared_ratio_end(coefficients, np.ones_like(coefficients), fixed, weights, sign)
+        mean = mean_estimate(gain, weights)
+        ranks = mean_estimate(spill(evidence.extreme(coefficients)[:, event], weights), weights)
+        all_ranks = mean_estimate(spill(np.ones(len(gain)), weights), weights)
+        contrast = (joint.value - mean.value * prevalence) / spread
+        influence = joint.influence + ranks.influence - prevalence * (mean.influence + all_ranks.influence)
+        # The share moves the end through its multiplier, and through the denominator.
+        moved = [each / spread for each in joint.outside] or [0.0]
+        step = (-1.0 if flip else 1.0) * share.error
+        moved[0] -= step * (mean.value + contrast * (1.0 - 2.0 * prevalence)) / spread
+        found.append(
+            Estimate(
+                centre + scale * contrast,
+                scale * influence / spread,
+                support=min(prevalence, 1.0 - prevalence),
+                outside=tuple(scale * each for each in moved),
+            )
+        )
+    worst = max(found, key=lambda each: sign * each.value)
+    return min(worst, plain, key=lambda each: sign * each.value + NORMAL * _error(each))
+
+
+def contradiction(evidence: Evidence, tail: float) -> str:
+    """Say which known share the scores contradict beyond noise; empty if none.
+
+    E[L_A] <= π <= E[U_A]: the smallest and the largest share that the rest of what is assumed allows.
+    """
+    assert evidence.population is not None
+    for share in evidence.shares:
+        weights = evidence.population * share.rows
+        for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
+            probabilities = evidence.extreme(np.broadcast_to(sign * share.members, evidence.lower.shape))
+            found = mean_estimate(probabilities @ share.members, weights)
+            error = float(np.hypot(_error(found), share.error))
+            excess = -sign * (found.value - limit)
+            if excess > student.isf(tail, max(int(np.count_nonzero(weights)), 2) - 1) * error:
+                return (
+                    f"contradicted: what else is assumed puts the share at {words} {found.value:.3f} "
+                    f"(standard error {error:.3f}), and it is stated as {limit:.3g}."
+                )
+    return ""
+
+
+def _ratio(above: Array, below: Array, found: Tilt, mass: Array, sign: float) -> float:
+    bottom = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    if not bottom > NEGLIGIBLE:
+        raise UndefinedError("its condition has no probability among these cases.", "metric")
+    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
+    return float(mass @ top) / bottom
+
+
+def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign: float) -> Estimate:
+    population = evidence.population
+    assert population is not None
+    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
+    bottom = mean_estimate(np.einsum("nk,nk->n", below, found.probabilities), population)
+    if not bottom.value > NEGLIGIBLE:
+        raise UndefinedError("its condition has no probability among these cases.", "metric")
+    ratio = ratio_estimate(mean_estimate(top, population), bottom)
+    mass = population / population.sum()
+    moved = tuple(
+        float(sign * multiplier * mass[share.rows].sum() * share.error / bottom.value)
+        for share, multiplier in zip(evidence.shares, found.multipliers, strict=True)
+    )
+    largest = float(below.max())
+    return replace(ratio, outside=moved, support=min(max(bottom.value / largest, 0.0), 1.0))
+
+
+def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
+    """Other multipliers whose end cannot be told from the best one's."""
+    base, found = _row_values(gain, best), []
+    for number, share in enumerate(evidence.shares):
+        options = candidates(gain, share)
+        if len(options) > FEW_CANDIDATES:
+            continue
+        for option in options.tolist():
+            multipliers = [*best.multipliers[:number], option, *best.multipliers[number + 1 :]]
+            if option == best.multipliers[number]:
+                continue
+            other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
+            difference = mean_estimate(_row_values(gain, other) - base, mass)
+            if difference.value <= CLOSE * _error(difference):
+                found.append(other)
+    return found
+
+
+def _row_values(gain: Array, found: Tilt) -> Array:
+    return np.asarray(np.einsum("nk,nk->n", gain, found.probabilities) + found.surplus)
+
+
+def _error(estimate: Estimate) -> float:
+    noise = np.mean(estimate.influence**2) / len(estimate.influence)
+    return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))

@@ -1,0 +1,1 @@
+"""How the refused differ, as far as the instrument tells: its strength, and the tilts that it supports."""
