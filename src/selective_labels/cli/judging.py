@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import working
 from selective_labels.cli.inputs import Source, contestant, models_among, pos_label_of, predictions_of
 from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
@@ -24,7 +25,7 @@ def judge(
     subject: SubjectOptions,
     numbers: NumberOptions,
     fitting: FittingOptions,
-    assumptions: list[str],
+    assumed: Assumed,
     by: str | None,
 ) -> View:
     """Evaluate predictions or a model."""
@@ -38,7 +39,7 @@ def judge(
             judged,
             prepared.data,
             metric=list(numbers.metric or ["accuracy"]),
-            assumption=assumptions,
+            assumption=assumed.listed(prepared.data.classes),
             by=subgroups,
             pos_label=pos_label_of(numbers.pos_label, prepared.data.classes),
             **numbers.keywords,
@@ -65,7 +66,7 @@ def set_against(
     names: tuple[str, str],
     numbers: NumberOptions,
     fitting: FittingOptions,
-    assumption: str,
+    assumed: Assumed,
 ) -> View:
     """Compare two."""
     models = models_among(names)
@@ -83,7 +84,7 @@ def set_against(
             second,
             prepared.data,
             metric=metrics[0] if metrics else None,
-            assumption=assumption,
+            assumption=assumed.listed(classes),
             pos_label=pos_label_of(numbers.pos_label, classes),
             **numbers.keywords,
             **fitting.keywords,

@@ -110,6 +110,15 @@ PosLabel = Annotated[
         metavar="CLASS",
     ),
 ]
+Assume = Annotated[
+    Names,
+    _option(
+        "What is known besides the instrument, such as informed:yes, refused:yes=..3 or "
+        "prevalence:yes=0.10..0.14. Repeatable; all of them are assumed together.",
+        MODEL,
+        metavar="KIND:CLASS",
+    ),
+]
 
 
 @dataclass(frozen=True)
