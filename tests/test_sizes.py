@@ -17,6 +17,7 @@ PUBLIC = {
     "compare",
     "diagnose",
     "evaluate",
+    "ladder",
     "quintile_contraction",
     "sensitivity_curve",
     "threshold_curve",

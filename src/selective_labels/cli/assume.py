@@ -61,7 +61,7 @@ def _prevalence(label: str, value: str, settings: list[str]) -> Assumption:
     if len(errors) > 1:
         raise ValueError
     share: Any = _filled(value) if BETWEEN in value else float(value)
-    return Prevalence(label, share, *errors)
+    return Prevalence(label, share, standard_error=errors[0] if errors else None)
 
 
 def _label_range(_: str, value: str, settings: list[str]) -> Assumption:

@@ -84,7 +84,7 @@ def set_against(
             second,
             prepared.data,
             metric=metrics[0] if metrics else None,
-            assumption=assumed.listed(classes),
+            assumption=assumed.listed(classes)[0],
             pos_label=pos_label_of(numbers.pos_label, classes),
             **numbers.keywords,
             **fitting.keywords,

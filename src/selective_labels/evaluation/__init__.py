@@ -2,8 +2,10 @@
 
 from selective_labels.evaluation.compare import compare
 from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.ladder import ladder
 from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation.rungs import Ladder
 from selective_labels.evaluation.scorer import lower_bound_scorer
 from selective_labels.evaluation.thresholds import threshold_curve
 
@@ -11,11 +13,13 @@ __all__ = [
     "Comparison",
     "Evaluation",
     "Evaluations",
+    "Ladder",
     "Metric",
     "calibration_bins",
     "compare",
     "conditional_rate",
     "evaluate",
+    "ladder",
     "lower_bound_scorer",
     "policy_value",
     "threshold_curve",
