@@ -161,3 +161,33 @@ def test_a_config_file_keeps_it(run, data):
     assert first.exit_code == 0
     again = run("evaluate", data, "--config", "kept.toml")
     assert again.stdout == first.stdout
+
+
+def test_the_ladder_climbs_in_the_order_given(run, refused, data):
+    given = ("--assume", "refused:yes=..3", "--assume", "informed:yes", "--assumption", "unconfounded")
+    command = ("ladder", data, *ROLES, *QUICK, *FEATURES, *JUDGED, *given)
+    found = document(run(*command, "--format", "json"), "ladder")
+    assert [each["adds"] for each in found["rungs"]] == [
+        "none",
+        "instrument",
+        "refused(yes, ratio at most 3)",
+        "informed(yes)",
+        "unconfounded",
+    ]
+    printed = " ".join(run(*command).stdout.split())
+    assert "those that a decision-maker refuses are yes at least as often" in printed
+    evaluated = ("evaluate", *command[1 : -len(given)], "--assumption", "none", "--format", "json")
+    (none,) = document(run(*evaluated), "evaluate")["evaluations"]
+    for end in ("lower", "upper", "ci_lower", "ci_upper"):
+        assert found["rungs"][0][end] == pytest.approx(none[end], abs=1e-12)
+    assert "one --metric" in refused(*command, "--metric", "tpr", "--metric", "fpr")
+
+
+def test_a_contradicted_rung_has_no_number_in_any_format(run, data):
+    given = ("--assume", "prevalence:yes=0.99")
+    command = ("ladder", data, *ROLES, *QUICK, *FEATURES, *JUDGED, *given)
+    last = document(run(*command, "--format", "json"), "ladder")["rungs"][-1]
+    assert last["contradicted"]
+    assert last["reason"].startswith("contradicted")
+    assert [last[each] for each in ("lower", "upper", "ci_lower", "ci_upper", "width", "saved")] == [None] * 6
+    assert "contradicted" in run(*command).stdout

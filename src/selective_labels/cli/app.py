@@ -222,6 +222,34 @@ def evaluate(
     show(judge(source, subject, numbers, fitting, assumed, by), output.format)
 
 
+@command(f"selective-labels ladder cases.csv {ROLES} --predictions guess --assume informed:yes")
+def ladder(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    table: TableOptions,
+    file: FileOptions,
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    assume: Assume = None,
+    assumption: Annotated[
+        list[Assumption] | None,
+        typer.Option(help="A last rung, which stands for itself. Repeatable.", rich_help_panel=MODEL),
+    ] = None,
+) -> None:
+    """What does each assumption buy? One number from assuming nothing to all that you believe."""
+    from selective_labels.cli.assume import Assumed
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.judging import climb
+    from selective_labels.cli.output import show
+
+    subject.require_one()
+    assumed = Assumed.read(assume, [each.value for each in assumption or ()])
+    source = Source(context, data, file, table, output)
+    show(climb(source, subject, numbers, fitting, assumed), output.format)
+
+
 @command(f"selective-labels compare cases.csv {ROLES} --a new_model --b old_model")
 def compare(
     context: typer.Context,

@@ -118,12 +118,13 @@ class Assumed:
         combined(Instrument(), *parts)
         return cls(tuple(names), tuple(texts or ()), parts)
 
+    def one_by_one(self, classes: np.ndarray) -> list[Assumption]:
+        """What --assume gives, in the order given."""
+        return [_with_classes(*each, classes) for each in zip(self.parts, self.texts, strict=True)]
+
     def together(self, classes: np.ndarray) -> Assumption | None:
         """What --assume gives, with the instrument; None if nothing was given."""
-        if not self.parts:
-            return None
-        pairs = zip(self.parts, self.texts, strict=True)
-        return combined(Instrument(), *(_with_classes(part, text, classes) for part, text in pairs))
+        return combined(Instrument(), *self.one_by_one(classes)) if self.parts else None
 
     def listed(self, classes: np.ndarray) -> list[str | Assumption]:
         """The names, and then what is assumed together."""

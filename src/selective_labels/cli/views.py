@@ -13,9 +13,10 @@ from selective_labels.cli.output import View, number, table
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
-from selective_labels.evaluation import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation import Comparison, Evaluation, Evaluations, Ladder
 from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
+from selective_labels.evaluation.rungs import HEADINGS
 from selective_labels.support.words import several, shown
 from selective_labels.tables import PreparedTable
 
@@ -208,6 +209,24 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
     said = _said([*results, *gaps])
     parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
+
+
+def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: list[str]) -> View:
+    """One rung below the other, what each adds, and which the data contradict."""
+    first = found[0].evaluation
+    rows = [{name: plain(value) for name, value in rung.to_dict().items()} for rung in found]
+    document = _document(
+        "ladder",
+        data=_data(loaded),
+        subject=subject,
+        metric=first.metric,
+        interval=first.interval,
+        confidence_level=first.confidence_level,
+        rungs=rows,
+        notes=notes,
+    )
+    rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
+    return View(document, rows, [*_data_parts(loaded.prepared), rungs, *found.sentences(), *notes])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:

@@ -166,7 +166,7 @@ class Ladder:
         return ax
 
     def __repr__(self) -> str:
-        rows = [HEADINGS, *self._rows()]
+        rows = [HEADINGS, *self.rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([self.rungs[0].evaluation.metric, *lines, *self.sentences()])
@@ -174,13 +174,14 @@ class Ladder:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
         )
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.sentences())
         title = escape(self.rungs[0].evaluation.metric)
         return f"<h4>{title}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
-    def _rows(self) -> list[tuple[str, ...]]:
+    def rows(self) -> list[tuple[str, ...]]:
+        """Cells of the printed table, under `HEADINGS`."""
         rows: list[tuple[str, ...]] = []
         for number, rung in enumerate(self.rungs, start=1):
             found = rung.evaluation
