@@ -85,6 +85,7 @@ def test_a_contradicted_rung_and_what_contains_it_have_no_number():
     text = repr(found)
     assert re.search(r"^4  \+ prevalence\(.*\) +contradicted$", text, flags=re.MULTILINE)
     assert "No value: contradicted" in text
+    assert "bounds are valid" not in text.split("\n4. ")[1], "of bounds that are not there"
     ax = found.plot()
     assert [each.get_text() for each in ax.texts] == ["contradicted"] * 2
     bottom, top = ax.get_ylim()

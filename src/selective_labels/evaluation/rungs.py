@@ -124,7 +124,9 @@ class Ladder:
         for number, each in enumerate(self.rungs, start=1):
             beyond = "" if each.beyond is None else f" (beyond {each.beyond})"
             lines.append(f"{number}. {each.adds}{beyond}: {each.sentence}")
-            lines += [f"   {note}" for note in notes_of(each.evaluation)]
+            # Where there are no bounds, there is nothing to say of how sharp they are.
+            said = notes_of(each.evaluation)[: 1 if each.contradicted else None]
+            lines += [f"   {note}" for note in said]
             if _apart(each.evaluation, first):
                 lines.append(
                     "   Its interval lies outside that of the first rung, which assumes nothing: it does not "
