@@ -50,6 +50,16 @@ KNOWS = {
         "policies",
         "support",
     },
+    "curves": {
+        "assumptions",
+        "data",
+        "evaluation",
+        "identification",
+        "inference",
+        "nuisance",
+        "policies",
+        "support",
+    },
     "literature": {
         "assumptions",
         "data",
@@ -80,6 +90,7 @@ KNOWS = {
     "cli": {
         "assessment",
         "assumptions",
+        "curves",
         "demo",
         "diagnostics",
         "estimators",

@@ -17,6 +17,7 @@ PUBLIC = {
     "compare",
     "diagnose",
     "evaluate",
+    "ladder",
     "policy_curve",
     "quintile_contraction",
     "sensitivity_curve",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
+    from selective_labels.curves import PolicyCurve, ladder, policy_curve
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
         Evaluations,
         Metric,
         Policy,
-        PolicyCurve,
         calibration_bins,
         compare,
         conditional_rate,
         evaluate,
         lower_bound_scorer,
-        policy_curve,
         policy_value,
         threshold_curve,
     )
@@ -81,6 +80,7 @@ __all__ = [
     "diagnose",
     "evaluate",
     "extrapolate",
+    "ladder",
     "load_model",
     "lower_bound_scorer",
     "plan",
@@ -113,7 +113,7 @@ _ROOM = {
     "Metric": "evaluation",
     "Plan": "planning",
     "Policy": "evaluation",
-    "PolicyCurve": "evaluation",
+    "PolicyCurve": "curves",
     "SelectedSampleClassifier": "estimators.baselines",
     "SelectiveLabels": "data",
     "TableDescription": "assessment",
@@ -126,11 +126,12 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",
     "plan": "planning",
     "plan_study": "planning",
-    "policy_curve": "evaluation",
+    "policy_curve": "curves",
     "policy_value": "evaluation",
     "quintile_contraction": "literature",
     "save_model": "saving",

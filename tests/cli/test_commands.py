@@ -257,7 +257,7 @@ def test_warnings_of_the_library_are_one_line_each(run, data, cases):
 
 
 def test_every_command_has_help_with_an_example(run):
-    for command in ("demo", "check", "fit", "predict", "evaluate", "compare", "report"):
+    for command in ("demo", "check", "fit", "predict", "evaluate", "ladder", "compare", "report"):
         result = run(command, "--help")
         assert result.exit_code == 0
         assert f"Example: selective-labels {command}" in result.stdout

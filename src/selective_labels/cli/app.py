@@ -14,6 +14,7 @@ from selective_labels.cli.interrupts import advise
 from selective_labels.cli.options import (
     DEFAULT_ASSUMPTION,
     MODEL,
+    Assume,
     Assumption,
     Data,
     Estimator,
@@ -29,6 +30,7 @@ from selective_labels.cli.options import (
     SubjectOptions,
     TableOptions,
 )
+from selective_labels.support.errors import InputError
 
 app = typer.Typer(
     name="selective-labels",
@@ -123,8 +125,10 @@ def fit(
     estimator: Annotated[
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
+    assume: Assume = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
+    from selective_labels.cli.assume import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.views import fit_view
@@ -134,13 +138,18 @@ def fit(
     from selective_labels.saving.schema import describe
 
     require_writable(model)
+    assumed = Assumed.read(assume)
+    assumed.require_learnable(mode.value)
     loaded = Source(context, data, file, table, output).load()
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
-    classifier = UCLClassifier(mode.value, learner, **fitting.keywords)
+    together = assumed.together(prepared.data.classes)
+    classifier = UCLClassifier(mode.value, learner, assumption=together, **fitting.keywords)
     with working():
         classifier.fit(prepared.data)
     options = {"mode": mode.value, "estimator": estimator.value, **fitting.keywords}
+    if assume:
+        options["assume"] = list(assume)
     roles = prepared.roles.to_dict()
     schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)
@@ -197,17 +206,48 @@ def evaluate(
         list[Assumption] | None,
         typer.Option(help="What to assume. Default: instrument. Repeatable.", rich_help_panel=MODEL),
     ] = None,
+    assume: Assume = None,
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None,
 ) -> None:
     """How good is a model on everybody? Sharp bounds with confidence intervals, and what they assume."""
+    from selective_labels.cli.assume import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.judging import judge
     from selective_labels.cli.output import show
 
     subject.require_one()
-    names = [each.value for each in assumption or [DEFAULT_ASSUMPTION]]
+    asked = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
+    assumed = Assumed.read(assume, [each.value for each in asked])
     source = Source(context, data, file, table, output)
-    show(judge(source, subject, numbers, fitting, names, by), output.format)
+    show(judge(source, subject, numbers, fitting, assumed, by), output.format)
+
+
+@command(f"selective-labels ladder cases.csv {ROLES} --predictions guess --assume informed:yes")
+def ladder(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    table: TableOptions,
+    file: FileOptions,
+    numbers: NumberOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    assume: Assume = None,
+    assumption: Annotated[
+        list[Assumption] | None,
+        typer.Option(help="A last rung, which stands for itself. Repeatable.", rich_help_panel=MODEL),
+    ] = None,
+) -> None:
+    """What does each assumption buy? One number from assuming nothing to all that you believe."""
+    from selective_labels.cli.assume import Assumed
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.judging import climb
+    from selective_labels.cli.output import show
+
+    subject.require_one()
+    assumed = Assumed.read(assume, [each.value for each in assumption or ()])
+    source = Source(context, data, file, table, output)
+    show(climb(source, subject, numbers, fitting, assumed), output.format)
 
 
 @command(f"selective-labels compare cases.csv {ROLES} --a new_model --b old_model")
@@ -222,16 +262,25 @@ def compare(
     fitting: FittingOptions,
     output: OutputOptions,
     assumption: Annotated[
-        Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)
-    ] = DEFAULT_ASSUMPTION,
+        Assumption | None,
+        typer.Option(help="What to assume. Default: instrument.", rich_help_panel=MODEL),
+    ] = None,
+    assume: Assume = None,
 ) -> None:
     """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
+    from selective_labels.cli.assume import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.judging import set_against
     from selective_labels.cli.output import show
 
+    if assumption is not None and assume:
+        raise InputError(
+            "compare takes one assumption: --assume comes with the instrument, so leave --assumption out.",
+            "assumption",
+        )
+    assumed = Assumed.read(assume, () if assume else [(assumption or DEFAULT_ASSUMPTION).value])
     source = Source(context, data, file, table, output)
-    show(set_against(source, (a, b), numbers, fitting, assumption.value), output.format)
+    show(set_against(source, (a, b), numbers, fitting, assumed), output.format)
 
 
 @command(f"selective-labels report cases.csv {ROLES} --predictions score --by region --out report.html")

@@ -1,14 +1,24 @@
 """Evaluate one model, or two against each other, on a table."""
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
+from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import Source, contestant, models_among, pos_label_of, predictions_of
+from selective_labels.cli.inputs import (
+    Loaded,
+    Source,
+    contestant,
+    models_among,
+    pos_label_of,
+    predictions_of,
+)
 from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
-from selective_labels.cli.views import compare_view, evaluate_view
+from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
+from selective_labels.curves import ladder
 from selective_labels.evaluation import Evaluations, compare, evaluate
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.support.words import shown
@@ -24,30 +34,60 @@ def judge(
     subject: SubjectOptions,
     numbers: NumberOptions,
     fitting: FittingOptions,
-    assumptions: list[str],
+    assumed: Assumed,
     by: str | None,
 ) -> View:
     """Evaluate predictions or a model."""
-    saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    loaded, judged = _load(source, subject)
     prepared = loaded.prepared
-    judged = saved if subject.predictions is None else predictions_of(loaded.frame, subject.predictions)
     subgroups = None if by is None else _subgroups(loaded.frame, by)
     with working():
         results = evaluate(
             judged,
             prepared.data,
             metric=list(numbers.metric or ["accuracy"]),
-            assumption=assumptions,
+            assumption=assumed.listed(prepared.data.classes),
             by=subgroups,
             pos_label=pos_label_of(numbers.pos_label, prepared.data.classes),
             **numbers.keywords,
             **fitting.keywords,
         )
     assert isinstance(results, Evaluations)  # a list of metrics gives several
-    kind, name = ("model", str(subject.model)) if saved is not None else ("column", str(subject.predictions))
-    notes = [] if saved is None else training_notes(saved, prepared, name)
-    return evaluate_view(loaded, {"kind": kind, "name": name}, results, notes)
+    return evaluate_view(loaded, subject.described, results, _notes(judged, subject, prepared))
+
+
+def climb(
+    source: Source, subject: SubjectOptions, numbers: NumberOptions, fitting: FittingOptions, assumed: Assumed
+) -> View:
+    """One metric of predictions or a model, from assuming nothing to all that was given."""
+    metrics = numbers.metric or ["accuracy"]
+    if len(metrics) > 1:
+        raise TableError("ladder takes one --metric.")
+    loaded, judged = _load(source, subject)
+    prepared = loaded.prepared
+    classes = prepared.data.classes
+    with working():
+        found = ladder(
+            judged,
+            prepared.data,
+            assumptions=[*assumed.one_by_one(classes), *assumed.names],
+            metric=metrics[0],
+            pos_label=pos_label_of(numbers.pos_label, classes),
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    return ladder_view(loaded, subject.described, found, _notes(judged, subject, prepared))
+
+
+def _load(source: Source, subject: SubjectOptions) -> tuple[Loaded, Any]:
+    """The table, and the model or the predictions to be judged on it."""
+    saved = None if subject.model is None else load_model(subject.model)
+    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    return loaded, (saved if saved is not None else predictions_of(loaded.frame, str(subject.predictions)))
+
+
+def _notes(judged: Any, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
+    return training_notes(judged, prepared, str(subject.model)) if isinstance(judged, SavedModel) else []
 
 
 def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
@@ -65,7 +105,7 @@ def set_against(
     names: tuple[str, str],
     numbers: NumberOptions,
     fitting: FittingOptions,
-    assumption: str,
+    assumed: Assumed,
 ) -> View:
     """Compare two."""
     models = models_among(names)
@@ -83,7 +123,7 @@ def set_against(
             second,
             prepared.data,
             metric=metrics[0] if metrics else None,
-            assumption=assumption,
+            assumption=assumed.listed(classes)[0],
             pos_label=pos_label_of(numbers.pos_label, classes),
             **numbers.keywords,
             **fitting.keywords,

@@ -110,6 +110,15 @@ PosLabel = Annotated[
         metavar="CLASS",
     ),
 ]
+Assume = Annotated[
+    Names,
+    _option(
+        "What is known besides the instrument, such as informed:yes, refused:yes=..3 or "
+        "prevalence:yes=0.10..0.14. Repeatable; all of them are assumed together.",
+        MODEL,
+        metavar="KIND:CLASS",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -235,6 +244,12 @@ class SubjectOptions:
 
     predictions: Annotated[str | None, _option("Column of predictions to judge.", metavar="COLUMN")] = None
     model: Annotated[Path | None, _option("Model file to judge.", metavar="FILE")] = None
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What is judged, for results."""
+        kind, name = ("column", self.predictions) if self.model is None else ("model", self.model)
+        return {"kind": kind, "name": str(name)}
 
     def require_one(self, at_least: int = 1) -> None:
         """Raise unless one of the two is given (or none, where none will do)."""

@@ -10,6 +10,8 @@ import pandas as pd
 from selective_labels.assessment.diagnosis import diagnosis_content
 from selective_labels.cli.inputs import Loaded
 from selective_labels.cli.output import View, number, table
+from selective_labels.curves import Ladder
+from selective_labels.curves.rungs import HEADINGS
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
@@ -108,6 +110,8 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
         "path": str(path),
         "mode": model.mode,
         "estimator": model.estimator or "boosting",
+        "assumption": None if model.assumption is None else model.assumption.name,
+        "disagreement": plain(getattr(model, "disagreement_", None)),
         "worst_case_regret": plain(model.worst_case_regret_),
         "crossed_share": plain(model.crossed_share_),
         "shrinkage": plain(getattr(model, "shrinkage_", None)),
@@ -124,14 +128,29 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     document = _document("fit", data=_data(loaded), model=facts)
     row = {name: value for name, value in facts.items() if name != "nuisance"} | {"nuisance": report.chosen}
     regret = number(model.worst_case_regret_)
+    condition = "the instrument is valid"
+    if model.assumption is not None:
+        condition += " and what is assumed besides is true"
     parts = [
         *_data_parts(loaded.prepared),
         f"Model of decision and label: {report.chosen} ({report.settings}).",
-        f"Worst-case regret: {regret}. If the instrument is valid, the rule costs about that much at most "
-        "above the best rule, whatever the unseen labels are.",
+        f"Worst-case regret: {regret}. If {condition}, the rule costs about that much at most above the best "
+        "rule, whatever the unseen labels are.",
+        *_assumed_of(model),
         f"Saved: {path}",
     ]
     return View(document, [row], parts)
+
+
+def _assumed_of(model: UCLClassifier) -> list[str]:
+    """Say what a rule was learned under, and how much of it the assumption decides."""
+    if model.assumption is None:
+        return []
+    return [
+        assumption_text(model.assumption.name, model.assumption.sentence),
+        f"The rule under the instrument alone predicts otherwise in {model.disagreement_:.0%} of the cases: "
+        "there, what is assumed decides.",
+    ]
 
 
 def predict_view(
@@ -186,10 +205,29 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
         notes=notes,
     )
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
-    assumed = map(assumption_text, dict.fromkeys(each.assumption for each in results))
+    sentences = {each.assumption: each.sample.sentence for each in results}
+    assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
     said = _said([*results, *gaps])
     parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
+
+
+def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: list[str]) -> View:
+    """One rung below the other, what each adds, and which the data contradict."""
+    first = found[0].evaluation
+    rows = [{name: plain(value) for name, value in rung.to_dict().items()} for rung in found]
+    document = _document(
+        "ladder",
+        data=_data(loaded),
+        subject=subject,
+        metric=first.metric,
+        interval=first.interval,
+        confidence_level=first.confidence_level,
+        rungs=rows,
+        notes=notes,
+    )
+    rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
+    return View(document, rows, [*_data_parts(loaded.prepared), rungs, *found.sentences(), *notes])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
@@ -203,7 +241,7 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
         *_data_parts(loaded.prepared),
         _intervals([result]),
         *_said([result]),
-        assumption_text(result.assumption),
+        assumption_text(result.assumption, result.sample.sentence),
         *result.remarks[1:],
         *notes,
         f"Verdict: {verdict}.",

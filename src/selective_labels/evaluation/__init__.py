@@ -4,8 +4,6 @@ from selective_labels.evaluation.compare import compare
 from selective_labels.evaluation.evaluate import evaluate
 from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
 from selective_labels.evaluation.policies import Policy
-from selective_labels.evaluation.policy_curve import policy_curve
-from selective_labels.evaluation.policy_results import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scorer import lower_bound_scorer
 from selective_labels.evaluation.thresholds import threshold_curve
@@ -16,13 +14,11 @@ __all__ = [
     "Evaluations",
     "Metric",
     "Policy",
-    "PolicyCurve",
     "calibration_bins",
     "compare",
     "conditional_rate",
     "evaluate",
     "lower_bound_scorer",
-    "policy_curve",
     "policy_value",
     "threshold_curve",
 ]

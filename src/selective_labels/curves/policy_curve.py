@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from selective_labels.assumptions import Assumption
+from selective_labels.curves.policy_results import PolicyCurve
 from selective_labels.data import SelectiveLabels, class_code, read_data, with_instrument
 from selective_labels.evaluation.estimated import judged
 from selective_labels.evaluation.policies import BOTH, EITHER, Policy, read_course
-from selective_labels.evaluation.policy_results import PolicyCurve
 from selective_labels.evaluation.thresholds import default_thresholds
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
