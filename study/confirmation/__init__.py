@@ -1,0 +1,1 @@
+"""Does the frozen rule of tilt mode hold on draws that nobody has looked at?"""
