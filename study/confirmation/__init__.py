@@ -1,1 +1,1 @@
-"""Does the frozen rule of tilt mode hold on draws that nobody has looked at?"""
+"""The confirmation: whether the frozen rule of tilt mode holds on draws that nobody has looked at."""

@@ -48,10 +48,10 @@ def drawn(task: Task, setup: Setup) -> tuple[Scorer, int]:
     """
     seeds = task.seeds([setup.entropy, ROOT], 3)
     if task.cell in FICO:
-        split, limits = split_rows(_loans(task, setup, seeds[0]), whole_number(seeds[1])), {}
+        scorer = Scorer(split_rows(_loans(task, setup, seeds[0]), whole_number(seeds[1])))
     else:
-        split, limits = _simulated(task, setup, seeds[0])
-    return Scorer(split, limits), whole_number(seeds[2])
+        scorer = Scorer(*_simulated(task, setup, seeds[0]))
+    return scorer, whole_number(seeds[2])
 
 
 def _loans(task: Task, setup: Setup, seed: np.random.SeedSequence) -> datasets.SelectiveSample:
