@@ -33,7 +33,7 @@ def task_of(cell, mirrored=False, repetition=0, part="main"):
     return Task("tilt", "honest", cell, mirrored, part, repetition)
 
 
-def write_results(folder, cell="fico-uc-a0.5", concentration=31.0, n_repetitions=4):
+def write_results(folder, cell="fico-uc-a0.5", concentration=31.0, n_repetitions=4, spread=0.0):
     table = TaskTable(folder / "results.csv", RESULT_COLUMNS)
     noise = np.random.default_rng(0)
     for mirrored in (False, True):
@@ -43,7 +43,7 @@ def write_results(folder, cell="fico-uc-a0.5", concentration=31.0, n_repetitions
                 {
                     "method": method,
                     "classifier": "plug-in",
-                    "accuracy": values[mirrored] + shift,
+                    "accuracy": values[mirrored] + shift + noise.normal(scale=spread) * (method == "tilt"),
                     "setting": f"concentration={concentration:.1f}" if method == "tilt" else "",
                 }
                 for method, values in ACCURACY.items()
@@ -139,6 +139,8 @@ def test_the_page_says_what_was_asked_and_what_came(tmp_path):
     assert line["draws as designed"] == 4, "the number of draws stands beside"
     other = write_results(tmp_path / "more", "not-additive-n5000")
     assert asked_table(other, gaps_closed(other)).iloc[0]["reached"] == "no", ".70 is less than .75"
+    noisy = write_results(tmp_path / "noisy", spread=0.02)
+    assert asked_table(noisy, gaps_closed(noisy)).iloc[0]["reached"].endswith(", within the error")
 
 
 def test_losses_are_named(tmp_path):
