@@ -32,8 +32,9 @@ WHAT = flowing("""
 ASKED_TABLE = flowing("""
     Share of the gap between selected and full that tilt mode closes, with standard errors over draws, beside
     what was asked of the plug-in rule in the worse direction before the draws were made. Reached: the
-    estimate is not below it; within the error, if it is nearer than two standard errors. Ceiling of bounds: what the minimax rule closes
-    with perfect knowledge of the bounds, the worse direction; a dash where the law is not known.""")
+    estimate is not below it; within the error, if it is nearer than two standard errors. Ceiling
+    of bounds: what the minimax rule closes with perfect knowledge of the bounds, the worse direction; a dash
+    where the law is not known.""")
 OTHERS_TABLE = flowing("""
     Share of the gap closed in the worse direction by every method. IPW is logistic regression or boosting;
     there is none for plug-in.""")
