@@ -51,6 +51,7 @@ def confirmation(rows: pd.DataFrame, out: Path) -> Iterator[Block]:
     gaps = in_order(gaps_closed(rows))
     yield Heading("Tilt mode on fresh draws")
     yield Paragraph(WHAT)
+    yield Paragraph(planned(rows))
     asked = asked_table(rows, gaps)
     if not asked.empty:
         yield Table(asked, ASKED_TABLE)
@@ -65,6 +66,15 @@ def confirmation(rows: pd.DataFrame, out: Path) -> Iterator[Block]:
     means = tables.means_table(rows, ["cell", "mirrored", "classifier"], "method")
     yield Table(in_order(means), MEANS_TABLE)
     yield Table(tables.gaps_table(gaps), GAPS_TABLE)
+
+
+def planned(rows: pd.DataFrame) -> str:
+    """Say how many draws there are, and that 20 (others: 5) were planned."""
+    draws = rows.groupby(["cell", "mirrored"])["repetition"].nunique()
+    asked = draws.index.get_level_values("cell").isin(list(PROMISED))
+    kinds = (("of which a share was asked", 20, draws[asked]), ("others", 5, draws[~asked]))
+    texts = [f"{name}: {plan} planned, at least {n.min()} here" for name, plan, n in kinds if len(n)]
+    return f"Draws of each cell and direction; cells {'; '.join(texts)}."
 
 
 def asked_table(rows: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
