@@ -1,11 +1,12 @@
 """All experiments, by name and protocol."""
 
 from selective_labels import InputError
+from study.confirmation.experiment import EXPERIMENTS as CONFIRMATION
 from study.engine import Experiment
 from study.honest.experiments import EXPERIMENTS as HONEST
 from study.published.experiments import EXPERIMENTS as PUBLISHED
 
-CATALOGUE = {(each.name, each.protocol): each for each in (*HONEST, *PUBLISHED)}
+CATALOGUE = {(each.name, each.protocol): each for each in (*HONEST, *CONFIRMATION, *PUBLISHED)}
 NAMES = tuple(dict.fromkeys(name for name, _ in CATALOGUE))
 PROTOCOLS = tuple(dict.fromkeys(protocol for _, protocol in CATALOGUE))
 

@@ -27,6 +27,7 @@ class ExperimentName(StrEnum):
     STRONG = "strong"
     RATE = "rate"
     ARTEFACT = "artefact"
+    TILT = "tilt"
 
 
 class Protocol(StrEnum):
@@ -86,7 +87,7 @@ def reproduce(
         int | None, typer.Option(help="Processes; -1: one for each core. Default: 1.", show_default=False)
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The HELOC table, for fico.", exists=True, metavar="FILE")
+        Path | None, typer.Option(help="The HELOC table, for fico and tilt.", exists=True, metavar="FILE")
     ] = None,
     samples: Annotated[
         int | None, typer.Option(help="Cases in each data set. Default: the study's own.", min=50)

@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +58,8 @@ class Experiment:
     mirrors : tuple of bool
     needs_data : bool
         Whether the experiment needs the HELOC table.
+    at_most : mapping of str to int
+        Cells that are repeated less often than their part says.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Experiment:
     choose: Work | None = None
     mirrors: tuple[bool, ...] = (False, True)
     needs_data: bool = False
+    at_most: Mapping[str, int] = field(default_factory=dict)
 
     def tasks(
         self,
@@ -83,23 +86,27 @@ class Experiment:
         cells, parts : names or patterns
             Empty: all.
         repetitions : int, optional
-            Default: what each part says.
+            Default: what each part says, and the cell allows.
         only : ints
             Numbers of single repetitions, counted from zero. Empty: all.
         """
         chosen = _matching("cells", self.cells, cells)
         numbers = {
-            part: only or range(self.parts[part] if repetitions is None else repetitions)
+            (part, cell): only or range(self.repetitions(part, cell) if repetitions is None else repetitions)
             for part in _matching("parts", tuple(self.parts), parts)
+            for cell in chosen
         }
         return [
             Task(self.name, self.protocol, cell, mirrored, part, repetition)
             for repetition in sorted(set().union(*numbers.values()))
-            for part in numbers
-            if repetition in numbers[part]
-            for cell in chosen
+            for part, cell in numbers
+            if repetition in numbers[part, cell]
             for mirrored in self.mirrors
         ]
+
+    def repetitions(self, part: str, cell: str) -> int:
+        """How often a part of a cell is repeated unless someone asks for another number."""
+        return min(self.parts[part], self.at_most.get(cell, self.parts[part]))
 
 
 class Workers(NamedTuple):

@@ -1,6 +1,6 @@
 """One independent piece of the study: a repetition of one part of one cell, in one direction of selection."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Task:
     part: str
     repetition: int
 
-    def seeds(self, entropy: int, n_seeds: int) -> list[np.random.SeedSequence]:
+    def seeds(self, entropy: int | Sequence[int], n_seeds: int) -> list[np.random.SeedSequence]:
         """Seeds of this repetition, from the names of the cell alone, so that it can be rerun by itself.
 
         Direction and part have no share in them: mirrored designs differ in the decisions only, and all

@@ -9,7 +9,7 @@ import pandas as pd
 
 from study.page.numbers import by_size, measured, share_closed
 
-METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "full")
+METHODS = ("selected", "ipw", "no-instrument", "partial", "point", "tilt", "full")
 PLAIN, MIRRORED, PUBLISHED = "#2b6ca3", "#d98a29", "#777777"
 # Inches.
 WIDEST, INCHES_PER_MARK = 13.0, 1.6

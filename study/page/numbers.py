@@ -11,7 +11,7 @@ from study.page.estimates import margin
 # A gap must stand out by so many standard errors to be divided by.
 DIVISIBLE = 3.0
 CONTROL = "no-instrument"
-OURS = (CONTROL, "partial", "point")
+OURS = (CONTROL, "partial", "point", "tilt")
 # Methods of one draw are compared with each other.
 DRAW = ["cell", "mirrored", "repetition"]
 DESIGN = ["cell", "mirrored", "classifier"]

@@ -40,6 +40,9 @@ METHODS = (
     nothing unseen changes both how decision-makers differ and the outcome). The released code takes ratios of
     covariances with the number of the decision-maker; the honest protocol the library's slope of labels on
     leniency, which does not depend on the numbering (correction E4)."""),
+    flowing("""
+    tilt: the same from class probabilities in which the refused differ from the accepted by one odds ratio
+    for each class, which the instrument tells."""),
     "no-instrument: partial learning with one decision-maker for everybody; the control.",
 )
 DESIGN_COLUMNS = ("experiment", "cells", "what is drawn")
@@ -68,6 +71,13 @@ DESIGNS = (
         15,000 cases, three classes, decision-makers who differ much in leniency; additive: NUCEM holds."""),
     ),
     ("rate", "additive-n500 to n32000", "The additive design at growing numbers of training cases."),
+    (
+        "tilt",
+        "fico-, paper- and strong designs",
+        flowing("""
+        The confirmation of tilt mode: the released FICO design, the strong designs with 5,000 and 15,000
+        training cases, and the synthetic design with 7,000 and one strength for outcome and decision."""),
+    ),
     (
         "sensitivity",
         "nucem or uc, y and d: .5 and .7, .7 and .5",

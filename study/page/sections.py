@@ -10,6 +10,7 @@ import pandas as pd
 from study.page import prose, tables
 from study.page.claims import CLOSE, claims_table
 from study.page.commands import commands
+from study.page.confirmation import confirmation
 from study.page.document import (
     Block,
     Code,
@@ -69,6 +70,7 @@ def all_sections(study: Study) -> Iterator[Block]:
     yield from comparison(study, "synthetic", "The synthetic experiment, honestly", 3)
     yield from comparison(study, "fico", "The FICO experiment, honestly", 3)
     yield from comparison(study, "strong", "Where the instrument is strong", 2)
+    yield from confirmation(study.honest("tilt"), study.out)
     yield from rates(study)
     yield from sensitivity(study)
     yield from method(study)

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from study.catalogue import CATALOGUE, find_experiment
+from study.confirmation import methods as confirmation
 from study.engine import reproduce, run_task
 from study.honest import classifiers, methods, sensitivity
 from study.honest.designs import draw_strong
@@ -26,6 +27,7 @@ CASES = [
     pytest.param("strong", "honest", "not-additive", HONEST),
     pytest.param("sensitivity", "honest", "nucem-y0.5-d0.7", ("partial", "point")),
     pytest.param("rate", "honest", "additive-n500", ("selected", "partial", "point")),
+    pytest.param("tilt", "honest", "fico-uc-a0.5", (*HONEST, "tilt")),
     pytest.param(
         "synthetic",
         "published",
@@ -55,6 +57,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(classifiers, "GRIDS", few)
     monkeypatch.setattr(classifiers, "N_FOLDS", 2)
     monkeypatch.setattr(methods, "NUISANCE_CANDIDATES", "logistic")
+    monkeypatch.setattr(confirmation, "NUISANCE", "logistic")
     monkeypatch.setattr(weights, "N_ITERATIONS", 12)
     monkeypatch.setattr(weights, "N_FOLDS", 2)
     monkeypatch.setattr(sensitivity, "LEVELS", (0.0, 0.5))
