@@ -172,6 +172,26 @@ def coverage(
         )
 
 
+@app.command(epilog="Example: python -m study combinations --out runs/combinations --reps 1000 --docs docs")
+@guarded
+def combinations(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the draws.", metavar="DIR")],
+    reps: Annotated[int, typer.Option(help="Draws of each law.", min=1)] = 1000,
+    docs: Annotated[
+        Path | None, typer.Option(help="Folder to write coverage-combinations.md to.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Count how often intervals under combinations of assumptions have the truth in them; a run goes on."""
+    from study.coverage.combined_run import run_combinations
+    from study.coverage.combined_table import write_combined_page
+
+    run_combinations(out, reps)
+    if docs is not None:
+        table = write_combined_page(out, docs)
+        typer.echo(f"{len(table)} cells, the least {table['coverage'].min():.3f}: coverage-combinations.md.")
+
+
 def _listed(names: list[str] | None) -> list[str]:
     return [part for name in names or [] for part in name.split(",") if part]
 
