@@ -77,7 +77,8 @@ def population_ends(law: str) -> dict[tuple[str, str], tuple[float, float, float
         known = _identified(law, assumption)
         parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
         stated = [each.value for each in parts if isinstance(each, Prevalence)] or [(0.0, 1.0)]
-        share = Share(np.eye(eta.shape[1])[-1], *stated[0], np.ones(len(X), dtype=bool))
+        low, high = stated[0]
+        share = Share(np.eye(eta.shape[1])[-1], low, high, np.ones(len(X), dtype=bool))
         for metric, (above, below) in coefficients.items():
             low, high = shared_ratio_extremes(above, below, known, [share])
             truth = float((above * eta).sum() / (below * eta).sum())

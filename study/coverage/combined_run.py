@@ -1,6 +1,7 @@
 """Run the study of combinations: laws in turn, so that all have as many draws at any time."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ from study.coverage.run import draws, path
 SEED = 20261118
 
 
-def run_combinations(out: Path, n_replications: int) -> None:
+def run_combinations(out: Path, n_replications: int, laws: Sequence[str] = ()) -> None:
     """Draw what is missing, one line for each draw; an interrupted run goes on."""
     out.mkdir(parents=True, exist_ok=True)
-    done = {law: {each["draw"] for each in draws(out, law)} for law in LAWS}
+    chosen = {law: place for place, law in enumerate(LAWS) if not laws or law in laws}
+    done = {law: {each["draw"] for each in draws(out, law)} for law in chosen}
     for number in range(n_replications):
-        for place, law in enumerate(LAWS):
+        for law, place in chosen.items():
             if number in done[law]:
                 continue
             found = draw(law, np.random.SeedSequence(SEED, spawn_key=(place, number)))

@@ -1,4 +1,4 @@
-"""Ends and intervals under the four names, to be compared with those of the commit before assumptions combined.
+"""Ends and intervals under the four names, to compare with those of before assumptions combined.
 
 ``tests/evaluation/four_names.json`` was made by this file on commit e82d5f4, the last one in which the names
 were all there was::

@@ -45,7 +45,7 @@ class FloorArms:
     def of(
         cls, floor: Floor, chance: np.ndarray, leniency: np.ndarray, propensity: np.ndarray, overlap: float
     ) -> "FloorArms":
-        """From P(Y in A, D=1 | x, z) and λ_z, (n_arms, n_samples), and chances of arms (n_samples, n_arms)."""
+        """From P(Y in A, D=1 | x, z) and λ_z by arm and row, and chances of arms by row and arm."""
         share, safe = share_of(chance, leniency), np.maximum(leniency, LEAST_LENIENCY)
         leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
         label = np.maximum(share * (1.0 - share), LEAST_VARIANCE)
@@ -60,9 +60,10 @@ class FloorArms:
 def floor_pool(arms: FloorArms, n_fitted: float) -> np.ndarray:
     """Arms that cannot be told from the one with the highest floor on average, (n_arms,) of bool.
 
-    S_z = mean of F_z - F̄ over the rows that may go to z,   pool = {z : S_z >= S_b - 1.5 se(S_z - S_b)}, b best
+    S_z = mean of F_z - F̄ over the rows that may go to z,   pool = {z : S_z >= S_b - 1.5 se(S_z - S_b)}
 
-    F̄ is the average of a row over the arms that it may go to, so that arms of different strata compare.
+    with b the best. F̄ is the average of a row over the arms that it may go to: arms of different strata
+    compare.
     """
     weight = arms.propensity * arms.allowed
     mean = (weight * arms.values).sum(axis=0) / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)

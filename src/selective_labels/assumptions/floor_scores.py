@@ -29,9 +29,9 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
     φ = F_z + 1{Z=z} / e_z · { D (Y_A - m) [1 + (1-λ) g'(m) / λ] + (m - g(m)) (D - λ) },   z off-fold
 
     E[φ | x] = F_z(x) for g constant, if e is right; for g = γm up to γ (m - m̂)(λ/λ̂ - 1); to second order
-    else. Any choice of z, and any average over z, gives a valid floor. To follow no noise, the decision-makers
-    that cannot be told from the one with the highest floor are averaged, those with less noise more; one of
-    them is singled out only where the model's floor by that one leads
+    else. Any choice of z, and any average over z, gives a valid floor. To follow no noise, decision-makers
+    that cannot be told from the one with the highest floor are averaged, those with less noise more; one is
+    singled out only where the model's floor by that one leads
     (:mod:`selective_labels.assumptions.floor_arms`).
 
     Parameters
