@@ -17,7 +17,6 @@ from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.earmarked import identified_set
 from selective_labels.identification.multipliers import Share, shared_ratio_extremes
 from selective_labels.inference.sample import score_sample
-from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import classifier
 
@@ -92,7 +91,7 @@ def draw(law: str, seed: np.random.SeedSequence) -> list[list[Any]]:
     data = read_data(sample.X, sample.y, decision_maker=sample.decision_maker)
     chosen = combinations(law)
     # Cases are dealt out by lot: no model of who decides.
-    fitting = FittingSettings("logistic", n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity=SHARES)
+    fitting = FittingSettings("logistic", n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity="shares")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
         scored = score_sample(data, [], list(chosen.values()), fitting=fitting)

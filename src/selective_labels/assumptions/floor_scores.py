@@ -13,7 +13,7 @@ from selective_labels.assumptions.floor_arms import (
 )
 from selective_labels.identification.atoms import AnyFloor, Chord, Floor, share_of
 from selective_labels.identification.earmarked import boxed, crossing, laminar
-from selective_labels.nuisance.earmarks import Earmarks
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms
 
 # Two decision-makers make a chord only where their leniencies, by a model without the row, differ by so much.

@@ -7,9 +7,9 @@ import numpy as np
 
 from selective_labels.identification.bounds import Array, Bounds, repair
 from selective_labels.identification.earmarked import Earmarked, Event, poured
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.multipliers import Share
 from selective_labels.identification.point import project_to_simplex
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.scores import Scores
 
 ROUNDING = 1e-12

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.point import slope, two_fold_moments
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.selectors import Pools, Probe
 
 # Weights are inverse probabilities; none exceeds 1 / OVERLAP.

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
 from selective_labels.nuisance.propensity import Propensity, arm_propensity
