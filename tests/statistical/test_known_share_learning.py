@@ -1,7 +1,7 @@
 """Learning with a known share on FICO's HELOC data, refused cases worse and then better than accepted ones.
 
-The rule was frozen before these seeds were drawn. The share of good loans is that of the training rows, which a
-bureau would know; no unseen label is used otherwise.
+The rule was frozen before these seeds were drawn. The share of good loans is that of the training rows, which
+a bureau would know; no unseen label is used otherwise.
 """
 
 import warnings

@@ -22,6 +22,8 @@ N_STEPS = 10
 MOST_ROWS = 40_000
 STEP_TOLERANCE = 1e-12
 ROUNDING = 1e-9
+# Rows whose mind a multiplier changes within so much are indifferent.
+INDIFFERENCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     max_{η in S, low <= E[η_A] <= high} E[gain · η]
         = min_ν  ν^+ high - ν^- low + E[max_{η in S(X)} (gain - ν 1_A) · η]
 
-    Shares are about different rows, so each multiplier is found by itself.
+    Shares are about different rows, so each multiplier is found by itself. The probabilities have the share.
     """
     tried = tilts(gain, extreme, shares)
     values = [np.einsum("nk,nk->n", gain, each.probabilities) + each.surplus for each in tried]
@@ -118,7 +120,33 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     for number, share in enumerate(shares):
         means = [float(weights[share.rows] @ each[share.rows]) for each in values]
         best.append(tried[int(np.argmin(means))].multipliers[number])
-    return tilt(gain, extreme, shares, best)
+    return _with_shares(gain, extreme, shares, best, weights)
+
+
+def _with_shares(
+    gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float], weights: Array
+) -> Tilt:
+    """The tilt in which rows that are indifferent at the best multipliers are divided so that shares hold.
+
+    Without it the maximum is the same, but E[g · η] of any other g, and so how a ratio moves, is not.
+    """
+    found = tilt(gain, extreme, shares, multipliers)
+    more, less = (
+        tilt(gain, extreme, shares, [each + step for each in multipliers]).probabilities
+        for step in (-INDIFFERENCE, INDIFFERENCE)
+    )
+    probabilities, surplus = np.array(found.probabilities), np.array(found.surplus)
+    for share, multiplier in zip(shares, multipliers, strict=True):
+        mass = weights[share.rows] / weights[share.rows].sum()
+        most, least = (float(mass @ (each[share.rows] @ share.members)) for each in (more, less))
+        if not most - least > INDIFFERENCE:
+            continue
+        wanted = share.limit(multiplier) if multiplier else np.clip(least, share.low, share.high)
+        part = float(np.clip((wanted - least) / (most - least), 0.0, 1.0))
+        probabilities[share.rows] = part * more[share.rows] + (1.0 - part) * less[share.rows]
+        room = share.limit(multiplier) - probabilities[share.rows] @ share.members
+        surplus[share.rows] = multiplier * room
+    return Tilt(probabilities, surplus, tuple(multipliers))
 
 
 def shared_ratio_extremes(
@@ -238,12 +266,10 @@ def minimax_multiplier(bounds: Bounds, share: Share, weights: Array, cost: Array
 
 
 def _rows_of(bounds: Bounds, rows: np.ndarray) -> Bounds:
-    some = {"lower": bounds.lower[rows], "upper": bounds.upper[rows]}
-    return (
-        replace(bounds, **some, amounts=bounds.pots[rows])
-        if isinstance(bounds, Earmarked)
-        else Bounds(**some)
-    )
+    lower, upper = bounds.lower[rows], bounds.upper[rows]
+    if isinstance(bounds, Earmarked):
+        return replace(bounds, lower=lower, upper=upper, amounts=bounds.pots[rows])
+    return Bounds(lower, upper)
 
 
 def _ratio_end(

@@ -63,7 +63,10 @@ def shared_ratio_end(
         if abs(value - previous) <= STEP_TOLERANCE:
             break
     best = _estimate(above, below, found, evidence, sign)
-    rivals = [_estimate(above, below, each, evidence, sign) for each in _close(gain, found, evidence, mass)]
+    slope = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    rivals = [
+        _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
+    ]
     if not rivals:
         return best
     held, widened = best_of([best, *rivals], evidence.clusters, sign)
@@ -222,13 +225,27 @@ def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign:
     if not bottom.value > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
     ratio = ratio_estimate(mean_estimate(top, population), bottom)
-    mass = population / population.sum()
-    moved = tuple(
-        float(sign * multiplier * mass[share.rows].sum() * share.error / bottom.value)
-        for share, multiplier in zip(evidence.shares, found.multipliers, strict=True)
-    )
+    moved = _moved(found, evidence, sign / bottom.value)
     largest = float(below.max())
     return replace(ratio, outside=moved, support=min(max(bottom.value / largest, 0.0), 1.0))
+
+
+def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evidence, sign: float) -> Estimate:
+    """The end by another multiplier, to first order around the best one's."""
+    beyond = mean_estimate(_row_values(gain, other), evidence.population)
+    scale = sign / slope
+    outside = _moved(other, evidence, scale)
+    return Estimate(value + scale * beyond.value, scale * beyond.influence, outside=outside)
+
+
+def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
+    """How far one standard error of each share moves the end."""
+    assert evidence.population is not None
+    mass = evidence.population / evidence.population.sum()
+    return tuple(
+        float(scale * multiplier * mass[share.rows].sum() * share.error)
+        for share, multiplier in zip(evidence.shares, found.multipliers, strict=True)
+    )
 
 
 def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
