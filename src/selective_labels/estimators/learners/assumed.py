@@ -63,6 +63,6 @@ def with_share(
     if not shares:
         return identified
     if identified.class_weight is not None:
-        raise InputError("a Prevalence does not go with class_weight; leave it out.", "class_weight")
+        raise InputError("a Prevalence does not go with cost='balanced'; leave one of them out.", "cost")
     multiplier = minimax_multiplier(rows.bounds, shares[0], data.weights, identified.cost)
     return replace(identified, share=(shares[0].members, multiplier, shares[0].limit(multiplier)))
