@@ -220,7 +220,7 @@ def test_a_training_part_of_one_group_is_refused_in_words(n_groups):
     sample = make_decision_makers(300, n_classes=2, n_decision_makers=100, random_state=0)
     groups = np.arange(300) % n_groups
     model = UCLClassifier(estimator="plug-in", nuisance="logistic", cv=2, random_state=0)
-    with pytest.raises(InputError, match=r"groups has one value only .* use finer groups"):
+    with pytest.raises(InputError, match=r"groups has one value only .*; use finer groups"):
         model.fit(sample.X, sample.y, decision_maker=sample.decision_maker, groups=groups)
 
 

@@ -115,23 +115,13 @@ def shrunken_means(
 
 
 def inner_folds(cases: np.ndarray, random_state: int | None) -> np.ndarray:
-    """Fold of each row, rows of one case together, (n_samples,); at least two folds.
-
-    Examples
-    --------
-    >>> len(set(inner_folds(np.array([2, 2, 9, 9]), 0)))
-    2
-    """
+    """Fold of each row, rows of one case together, (n_samples,)."""
+    # Few cases among codes that have gaps may all meet in one fold; without gaps, two cannot.
     for codes in (cases, np.unique(cases, return_inverse=True)[1]):
         folds = (np.random.default_rng(random_state).permutation(codes.max() + 1) % INNER_FOLDS)[codes]
         if folds.min() < folds.max():
             return folds
-        # Few cases among codes that have gaps may meet in one fold; without gaps, two cannot.
-    raise InputError.about(
-        "groups",
-        "has one value only in the training part of a fold, and leniency must be told by other cases; "
-        "use finer groups.",
-    )
+    raise InputError.about("groups", "has one value only in a training part; use finer groups.")
 
 
 def surplus_of(
