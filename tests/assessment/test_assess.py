@@ -238,7 +238,7 @@ def test_progress_is_told_by_section():
     with listening(lambda what, done, total: told.append((what, done, total))):
         sl.assess(X, y, decision_maker=makers, **QUICK)
     steps = [(done, total) for what, done, total in told if what == "assessing"]
-    assert steps == [(done, 8) for done in range(9)]
+    assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 
 def test_polars_frames_are_taken():
@@ -268,3 +268,26 @@ def test_a_mistake_of_the_user_stops_everything(options, message):
     X, y, makers = table(300)
     with pytest.raises(ValueError, match=message):
         sl.assess(X, y, decision_maker=makers, **options, **QUICK)
+
+
+def test_costs_reach_the_metrics_the_comparison_and_our_rule(two_classes):
+    X, y, makers = table()
+    matrix = [[0.0, 1.0], [8.0, 0.0]]
+    document = sl.assess(X, y, decision_maker=makers, cost=matrix, **QUICK)
+    validate(document)
+    for model in document["models"]:
+        assert "cost" in {each["metric"] for each in model["evaluations"]}
+    assert {each["metric"] for each in document["comparison"]["results"]} == {"cost"}
+    assert any("costs less" in each for each in document["summary"]["sentences"])
+    # Missing the event costs eight times as much: a rule that is learned for it flags more.
+    flagged = [
+        next(each for each in found["models"][1]["evaluations"] if each["metric"] == "fpr")["upper"]
+        for found in (two_classes, document)
+    ]
+    assert flagged[1] > flagged[0]
+
+
+def test_a_cost_of_the_wrong_shape_is_refused_before_anything_is_fitted():
+    X, y, makers = table()
+    with pytest.raises(ValueError, match=r"cost has shape \(2,\)"):
+        sl.assess(X, y, decision_maker=makers, cost=[1, 5], **QUICK)

@@ -49,6 +49,7 @@ def assess(
     by: Any = None,
     metric: Any = None,
     pos_label: Any = None,
+    cost: Any = None,
     nuisance: Any = None,
     cv: int = 5,
     n_jobs: int | None = None,
@@ -92,6 +93,9 @@ def assess(
         event; with more than two classes accuracy, and share and recognition rate of each class.
     pos_label : class label, optional
         The event, or failure. Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
+        it, and it is among the metrics.
     nuisance, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
     cv : int
@@ -136,7 +140,8 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere)
-    bench = _open_workbench(cases, columns, rule, metric, pos_label, settings, sections, assumptions)
+    stakes = _Stakes(metric, pos_label, cost)
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes)
@@ -183,12 +188,20 @@ class _UserRule:
         return given_predictions(np.asarray(values)[rows], cases, event)
 
 
+@dataclass(frozen=True)
+class _Stakes:
+    """What is asked about the rules: metrics, the event, and what mistakes cost."""
+
+    metric: Any
+    pos_label: Any
+    cost: Any
+
+
 def _open_workbench(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
-    metric: Any,
-    pos_label: Any,
+    stakes: "_Stakes",
     settings: Settings,
     store: SectionStore | None,
     assumptions: Any,
@@ -197,8 +210,8 @@ def _open_workbench(
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
-    event = class_code(pos_label, classes)
-    objects, notes = chosen_metrics(metric, classes, event)
+    event = class_code(stakes.pos_label, classes)
+    objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
     rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
     check_assumptions(rungs, cases.data)
     return Workbench(
@@ -208,6 +221,7 @@ def _open_workbench(
         columns=[column.take(rows) for column in columns],
         event=event,
         metrics=objects,
+        cost=stakes.cost,
         settings=settings,
         given=rule.contender(cases, rows, len(everybody), event),
         classifiers=rule.classifiers,
@@ -258,7 +272,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns),
+        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns, bench.cost),
         "ladder": ladder,
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,

@@ -75,6 +75,8 @@ class Workbench:
     event : int
         Code of the class that is the failure.
     metrics : list of metric objects
+    cost : matrix or None
+        C[true, predicted] over the sorted classes.
     settings : Settings
     given : Contender or None
         The user's rule, if there is one.
@@ -93,6 +95,7 @@ class Workbench:
     columns: list[Column]
     event: int
     metrics: Sequence[AnyMetric]
+    cost: Any
     settings: Settings
     given: Contender | None
     classifiers: list[Any]
@@ -164,7 +167,7 @@ class Workbench:
 
     @cached_property
     def _ours(self) -> Contender | str:
-        keywords = self.settings.keywords
+        keywords = self.settings.keywords | {"cost": self.cost}
         return self._learned(
             "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **keywords)
         )

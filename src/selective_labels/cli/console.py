@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from selective_labels.cli.interrupts import INTERRUPTED, say_interrupted
+from selective_labels.cli.interrupts import say_interrupted, status
 from selective_labels.support.errors import InputError
 
 WRONG = 1
@@ -46,7 +46,7 @@ def guarded(function: Callable[..., None]) -> Callable[..., None]:
                 function(**values)
         except KeyboardInterrupt:
             say_interrupted()
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(status()) from None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:
