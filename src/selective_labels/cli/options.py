@@ -284,6 +284,17 @@ class SubjectOptions:
 
 
 @dataclass(frozen=True)
+class PageOptions:
+    """What a report page shows."""
+
+    by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
+    metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
+    pos_label: PosLabel = None
+    title: Annotated[str, _option("Of the page.")] = "What the data can tell"
+    assume: Assume = None
+
+
+@dataclass(frozen=True)
 class OutputOptions:
     """How results are printed, and where options are kept."""
 
