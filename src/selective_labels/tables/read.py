@@ -138,6 +138,8 @@ def _one_file(path: Path) -> Path:
 def _content(path: str | Path, name: str) -> bytes:
     try:
         content = _standard_input() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except TableError:
+        raise
     except FileNotFoundError:
         raise TableError(f"There is no file {name}.") from None
     except PermissionError:
