@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assessment.acceptance import acceptance_part
+from selective_labels.assessment.answers import answers_part
 from selective_labels.assessment.cases import Cases, read_subgroups, rows_to_judge
 from selective_labels.assessment.columns import Column, feature_columns
+from selective_labels.assessment.comparators import comparators_part
 from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
@@ -17,19 +20,20 @@ from selective_labels.assessment.description import TableDescription
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
+from selective_labels.assessment.outlook import outlook_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.sensitivity import sensitivity_part
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
-from selective_labels.assessment.thresholds import thresholds_part
+from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def assess(
@@ -58,8 +62,9 @@ def assess(
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
-    The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
-    "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it.
+    The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
+    "comparison", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and "subgroups";
+    ``docs/schemas/report.schema.json`` describes it.
     A section that the data do not allow is ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
@@ -133,12 +138,12 @@ def assess(
     kinds = {column.name: column.kind for column in columns}
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
-    rule = _UserRule(predictions, model, trained_elsewhere)
+    rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     stakes = _Stakes(metric, pos_label, cost)
     bench = _open_workbench(cases, columns, rule, stakes, settings, sections)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
-    facts = table_section(bench.everybody, columns, description, notes)
+    facts = table_section(bench.everybody, columns, description, notes, bench.event)
     contents = {name: part.content for name, part in parts.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -159,6 +164,7 @@ class _UserRule:
     predictions: Any
     model: Any
     trained_elsewhere: bool
+    name: str | None
 
     def __post_init__(self) -> None:
         if self.predictions is not None and self.model is not None:
@@ -172,14 +178,15 @@ class _UserRule:
     def contender(self, cases: Cases, rows: np.ndarray, n_samples: int, event: int) -> Contender | None:
         """The rule on some rows of `n_samples`."""
         if self.model is not None:
-            return given_model(self.model, cases, event, self.trained_elsewhere)
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
         if self.predictions is None:
             return None
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
         if len(values) != n_samples:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
-        return given_predictions(np.asarray(values)[rows], cases, event)
+        name = self.name or getattr(self.predictions, "name", None)
+        return given_predictions(np.asarray(values)[rows], cases, event, None if name is None else str(name))
 
 
 @dataclass(frozen=True)
@@ -238,7 +245,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(bench.sample, bench.contenders, bench.metrics, bench.cases)
+        part = models_part(bench.sample, bench.contenders, bench.metrics)
         # How rules were learned and the sample scored is kept with the first section that shows it.
         return Part(part.content, (*part.notes, *bench.notes))
 
@@ -252,16 +259,38 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
         names = list(dict.fromkeys(["none", bench.assumption]))
-        return subgroups_part(bench.sample, bench.contenders, bench.metrics, bench.cases.by, names)
+        return subgroups_part(
+            bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
+        )
+
+    def comparators() -> Part:
+        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others")
+        return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
+
+    def team() -> Part:
+        decided = bench.ours.decided
+        return team_part(bench.sample, bench.scored, decided, bench.event, bench.assumption, bench.cost)
 
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns, bench.cost),
+        "answers": lambda: answers_part(
+            bench.sample, bench.contenders, bench.main_metric, bench.event, bench.assumption
+        ),
+        "comparison": lambda: comparison_part(
+            bench.sample, bench.yours, bench.ours, columns, bench.main_metric
+        ),
+        "outlook": lambda: outlook_part(
+            bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
+        ),
+        "acceptance": lambda: acceptance_part(
+            bench.sample, bench.contenders, bench.event, bench.assumption, bench.cost
+        ),
+        "team": team,
+        "comparators": comparators,
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,
-        "thresholds": lambda: thresholds_part(bench.sample, bench.contenders, bench.event, bench.assumption),
     }
 
 
