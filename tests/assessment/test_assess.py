@@ -7,6 +7,7 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.assessment import cases as cases_module
+from selective_labels.assumptions import Informed, Prevalence
 from selective_labels.support.progress import listening
 from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
 from tests.diagnostics import designs
@@ -16,6 +17,7 @@ SECTIONS = (
     "leniency",
     "models",
     "comparison",
+    "ladder",
     "decided",
     "sensitivity",
     "subgroups",
@@ -26,6 +28,8 @@ SECTIONS = (
     "team",
 )
 
+BELIEVED = [Informed("yes"), Prevalence("yes", (0.3, 0.7))]
+
 
 def is_missing(section):
     return isinstance(section, dict) and "missing" in section
@@ -34,7 +38,7 @@ def is_missing(section):
 @pytest.fixture(scope="module")
 def two_classes():
     X, y, makers = table()
-    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], **QUICK)
+    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], assumptions=BELIEVED, **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +214,12 @@ RULES = {"answers", "outlook", "comparators", "acceptance", "team"}
 @pytest.mark.parametrize(
     ("case", "missing"),
     [
-        (one_class, {"models", "comparison", "decided", "sensitivity", "subgroups", *RULES}),
-        (one_decision_maker, {"leniency", "subgroups"}),
-        (every_label_seen, {"sensitivity", "subgroups", "team"}),
-        (stratum_of_one, {"subgroups"}),
-        (violated, {"subgroups"}),
-        (very_few, {"subgroups"}),
+        (one_class, {"models", "comparison", "ladder", "decided", "sensitivity", "subgroups", *RULES}),
+        (one_decision_maker, {"leniency", "ladder", "subgroups"}),
+        (every_label_seen, {"ladder", "outlook", "sensitivity", "subgroups", "team"}),
+        (stratum_of_one, {"ladder", "subgroups"}),
+        (violated, {"ladder", "subgroups"}),
+        (very_few, {"ladder", "subgroups"}),
     ],
 )
 def test_what_cannot_be_computed_says_why(case, missing):
@@ -235,6 +239,7 @@ def test_what_the_library_warns_of_becomes_a_note():
 def test_an_interrupted_assessment_resumes_with_the_same_numbers(two_classes, stop_after):
     X, y, makers = table()
     arguments = {"X": X, "y": y, "decision_maker": makers, "by": X[["town", "a"]]} | QUICK
+    arguments["assumptions"] = BELIEVED
     store = Store(stop_after)
     with pytest.raises(KeyboardInterrupt):
         sl.assess(**arguments, sections=store)
@@ -287,7 +292,7 @@ def test_progress_is_told_by_section():
     with listening(lambda what, done, total: told.append((what, done, total))):
         sl.assess(X, y, decision_maker=makers, **QUICK)
     steps = [(done, total) for what, done, total in told if what == "assessing"]
-    assert steps == [(done, 8) for done in range(9)]
+    assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 
 def test_polars_frames_are_taken():

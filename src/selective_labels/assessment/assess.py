@@ -17,6 +17,7 @@ from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
 from selective_labels.assessment.description import TableDescription
+from selective_labels.assessment.ladder import NOTHING_ASSUMED, check_assumptions, ladder_part
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
@@ -28,6 +29,7 @@ from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
 from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
+from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -59,20 +61,21 @@ def assess(
     description: TableDescription | None = None,
     sections: SectionStore | None = None,
     assignment: Any = None,
+    assumptions: Any = (),
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
     The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
-    "comparison", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and "subgroups";
-    ``docs/schemas/report.schema.json`` describes it.
-    A section that the data do not allow is ``{"missing": reason}``.
+    "comparison", "ladder", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and
+    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that the data do not allow is
+    ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
     learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
-    allowed assumption serves for subgroups, thresholds and the summary: the instrument if the diagnosis
-    allows it (a model of who decides is used where it beats shares), else none. With `groups`, standard
-    errors take each group as one.
+    allowed assumption serves for the first figures, acceptance, subgroups and the summary: the instrument if
+    the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
+    standard errors take each group as one.
 
     Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
     sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
@@ -106,6 +109,9 @@ def assess(
     sections : object with ``get(name)`` and ``put(name, section)``, optional
         Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
         when anything else changes.
+    assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
+        What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
+        buys, as :func:`selective_labels.ladder` does.
 
     Returns
     -------
@@ -140,7 +146,7 @@ def assess(
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     stakes = _Stakes(metric, pos_label, cost)
-    bench = _open_workbench(cases, columns, rule, stakes, settings, sections)
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)
@@ -205,6 +211,7 @@ def _open_workbench(
     stakes: "_Stakes",
     settings: Settings,
     store: SectionStore | None,
+    assumptions: Any,
 ) -> Workbench:
     """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
@@ -212,6 +219,8 @@ def _open_workbench(
     classes = cases.data.classes
     event = class_code(stakes.pos_label, classes)
     objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
+    rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
+    check_assumptions(rungs, cases.data)
     return Workbench(
         table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
@@ -224,6 +233,7 @@ def _open_workbench(
         given=rule.contender(cases, rows, len(everybody), event),
         classifiers=rule.classifiers,
         store=store,
+        rungs=rungs,
         notes=[*notes, *_notes_about_rows(everybody, cases)],
     )
 
@@ -255,6 +265,11 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
         return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
 
+    def ladder() -> Part:
+        if not bench.rungs:
+            raise InputError(NOTHING_ASSUMED, "assumptions")
+        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.rungs)
+
     def subgroups() -> Part:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
@@ -269,7 +284,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
 
     def team() -> Part:
         decided = bench.ours.decided
-        return team_part(bench.sample, bench.scored, decided, bench.event, bench.assumption, bench.cost)
+        return team_part(bench.sample, bench.teammate, decided, bench.event, bench.assumption, bench.cost)
 
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
@@ -280,6 +295,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         "comparison": lambda: comparison_part(
             bench.sample, bench.yours, bench.ours, columns, bench.main_metric
         ),
+        "ladder": ladder,
         "outlook": lambda: outlook_part(
             bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
         ),

@@ -162,5 +162,6 @@ def _narrow(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) 
         return []
     return [
         f"The range narrows if you know more: that cases which were {words['refused']} are worse risks than "
-        f"like ones, or about how many of everybody have “{words['event']}” (selective-labels ladder)."
+        f"like ones, or about how many of everybody have “{words['event']}” (--assume; “What you know” below "
+        "shows what that buys)."
     ]

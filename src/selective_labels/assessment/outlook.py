@@ -9,6 +9,7 @@ from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.planning.plan import plan
+from selective_labels.support.errors import InputError
 
 
 def outlook_part(
@@ -16,6 +17,8 @@ def outlook_part(
 ) -> Part:
     """Predict how narrow the difference of the two gets with more cases, other people, or a lottery."""
     classes = sample.data.classes
+    if sample.data.decision.all():
+        raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
     contest = paired_contest(first.subject(classes), second.subject(classes), metric)
     result = compare_sample(sample, contest, assumption, names=(first.name, second.name))
     found = plan(result)

@@ -13,7 +13,7 @@ from selective_labels.assessment.contenders import Contender, robust_classifier,
 from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.wording import full_sentence
-from selective_labels.assumptions import known
+from selective_labels.assumptions import Assumption, known
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.named import named_metrics
@@ -84,6 +84,8 @@ class Workbench:
     classifiers : list
         Fitted classifiers of the user: the classes that they know count as classes.
     store : SectionStore or None
+    rungs : sequence of Assumption
+        What the ladder climbs; empty if nothing was assumed.
     notes : list of str
         What should be said about how the rules were learned and the sample scored.
     """
@@ -99,6 +101,7 @@ class Workbench:
     given: Contender | None
     classifiers: list[Any]
     store: SectionStore | None
+    rungs: Sequence[Assumption] = ()
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -134,7 +137,7 @@ class Workbench:
         return found or [self.yours]
 
     @property
-    def scored(self) -> Contender:
+    def teammate(self) -> Contender:
         """The rule that shares the work with people: the user's if it has a score, else ours."""
         given = self.given
         return given if given is not None and given.scores is not None else self.ours
@@ -152,9 +155,16 @@ class Workbench:
 
     @cached_property
     def sample(self) -> ScoredSample:
-        """Scores under all assumptions that the input allows."""
+        """Scores under all named assumptions that the input allows."""
+        return self.scored.under([each.name for each in known() if each.name in self.scored.assumptions])
+
+    @cached_property
+    def scored(self) -> ScoredSample:
+        """Scores under these and the rungs of the ladder, from the same models."""
+        several = self.cases.data.n_decision_makers > 1
+        named = [each for each in known() if several or not each.needs_decision_makers]
         try:
-            return self._score("all")
+            return self._score(list(dict.fromkeys([*named, *self.rungs])))
         except InputError as error:
             sample = self._score([each for each in known() if not each.needs_decision_makers])
             self.notes.append(
