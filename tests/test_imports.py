@@ -75,6 +75,7 @@ KNOWS = {
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
+        "curves",
         "data",
         "diagnostics",
         "estimators",
