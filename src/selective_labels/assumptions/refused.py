@@ -94,7 +94,7 @@ class Informed(Atom):
         """One floor, which holds for all decision-makers together too."""
         single = self.given == "decision_maker"
         event = event_codes(self.adverse, classes)
-        return (Floor(event, self.refused, self.slope, pooled=True, singled_out=single),)
+        return (Floor(event, self.refused, self.slope, singled_out=single),)
 
 
 @dataclass(frozen=True)

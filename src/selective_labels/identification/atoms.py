@@ -27,8 +27,6 @@ class Floor:
         Codes of the classes in A.
     refused, slope : callables of an array
         g and its derivative.
-    pooled : bool
-        Whether it says the same of all decision-makers taken together, so that no one need be singled out.
     singled_out : bool
         Whether it holds for each decision-maker; else only for all together.
 
@@ -44,7 +42,6 @@ class Floor:
     event: tuple[int, ...]
     refused: Function
     slope: Function
-    pooled: bool = False
     singled_out: bool = True
 
     def values(self, chance: Array, leniency: Array) -> Array:
