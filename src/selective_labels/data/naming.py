@@ -57,7 +57,7 @@ def take_apart(
 
 def refuse_odd_names(frame: Any, asked: Sequence[Any] = ()) -> None:
     """Refuse columns that have numbers or tuples for names: roles could not name them."""
-    columns = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
     for name in [*columns, *(each for each in asked if each is not None)]:
         if not isinstance(name, str):
             raise InputError(

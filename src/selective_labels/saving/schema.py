@@ -97,7 +97,8 @@ class ModelSchema:
         words = all(isinstance(each, str) for feature in features for each in feature.categories)
         if not (named and words and all(isinstance(each, dict) for each in dicts)):
             raise ValueError("a part of the schema is of another type")
-        np.array(schema.rows, dtype=np.uint64)
+        if not all(type(each) is int and 0 <= each < 2**64 for each in schema.rows):
+            raise ValueError("the schema has hashes that are none")
         return schema
 
     def example(self) -> pd.DataFrame:
