@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 
 import selective_labels as sl
 from selective_labels import InputError, SelectiveLabels
@@ -82,6 +83,7 @@ REFUSED = {
     "dicts as groups": lambda: read(groups=DICTS),
     "dicts as subgroups": lambda: sl.evaluate([1] * N, read(), by=DICTS, **QUICK),
     "subgroups of two types": lambda: sl.evaluate([1] * N, read(), by=[1, "a"] * 20, **QUICK),
+    "a sparse X": lambda: read(X=csr_array(X)),
     "a dict as X": lambda: read(X={"a": list(range(N))}),
     "a string as X": lambda: read(X="table.csv"),
     "a dict as frame": lambda: SelectiveLabels.from_frame({"a": 1}, label="y", decision_maker="z"),

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from selective_labels.features.kinds import CATEGORY, DATE, NUMBER, as_objects, kind_by_type
@@ -215,6 +216,8 @@ def as_table(X: Any) -> nw.DataFrame | None:
 
 def refuse_what_is_no_table(X: Any) -> None:
     """Refuse what has neither rows nor columns, and tables that are not computed yet."""
+    if issparse(X):
+        raise InputError.about("X", "is sparse, which is not supported; give X.toarray().")
     if isinstance(X, Mapping | str | bytes | Set):
         raise InputError.about("X", f"is a {type(X).__name__}; give a table or an array.")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
