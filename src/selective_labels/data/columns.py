@@ -206,7 +206,9 @@ def _is_minus_one(labels: pd.Series) -> np.ndarray:
 
 def _read_decisions(decision: Any, n_samples: int) -> np.ndarray:
     series = as_series(decision, "decision", n_samples)
-    valid = series.isin([0, 1]).to_numpy(dtype=bool) if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    valid = (
+        series.isin([0, 1]).to_numpy(dtype=bool) if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    )
     remedy = "code it as 1 where the label is revealed, else 0"
     refuse_rows(~valid, "decision", "is neither 0 nor 1", remedy)
     return series.astype(float).to_numpy() == 1
