@@ -17,7 +17,7 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.datasets.loans import FEATURES, N_OFFICERS, Loans, make_loans
 from selective_labels.estimators.baselines import ParcellingClassifier, SelectedSampleClassifier
 from selective_labels.estimators.learners import UCLClassifier
-from selective_labels.evaluation import Comparison, Evaluation, compare, evaluate
+from selective_labels.evaluation import Comparison, Evaluation, Evaluations, compare, evaluate
 from selective_labels.planning import Plan, plan
 from selective_labels.report import render
 from selective_labels.saving.atomic import write_whole
@@ -78,7 +78,9 @@ def tell(loans: Loans, n_train: int = N_TRAIN) -> Story:
         return float(np.where(rule.predict(test.X) == "yes", chance, 1.0 - chance).mean())
 
     seen = test.decision == 1
-    share, right = evaluate(scorecard, test, metric=["share", "accuracy"], **FITTING)
+    found = evaluate(scorecard, test, metric=["share", "accuracy"], **FITTING)
+    assert isinstance(found, Evaluations)  # two metrics were asked for
+    share, right = found
     known = [Prevalence("yes", KNOWN_SHARE), Informed("yes")]
     undecided = compare(robust, parcelled, test, **FITTING)
     return Story(

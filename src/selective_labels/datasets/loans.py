@@ -78,6 +78,8 @@ def make_loans(n_samples: int = 10_000, random_state: RandomState = 0) -> Loans:
     table["region"] = np.where(X[:, 3] > 0, "north", "south")
     table["officer"] = [f"officer {code + 1:02d}" for code in officer]
     table["approved"] = approved
-    table["defaulted"] = np.where(approved == 1, np.where(defaulted, "yes", "no"), None)
+    # The last word serves the code -1: no label was seen.
+    seen = np.where(approved == 1, defaulted.astype(int), -1)
+    table["defaulted"] = np.array(["no", "yes", None], dtype=object)[seen]
     chance = (1.0 - often) * expit(BASE + risk) + often * expit(BASE + risk + TROUBLE)
     return Loans(table, defaulted, chance)
