@@ -13,7 +13,6 @@ FILES = {
     "study/benchmark/README.md": "field",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
-    "SECURITY.md": "security",
 }
 TEXT_OF = re.compile(r"^% The text of ([\w./-]+)$", flags=re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#|/)([^)#\s]+)(#[^)]*)?\)")
