@@ -265,9 +265,19 @@ def _refuse_measurements(values: np.ndarray) -> None:
         raise InputError(str(error), "y") from None
 
 
-def _sorted_codes(series: pd.Series) -> Coded:
+def _different(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Code of each row, and the values; pandas before 3 takes a NUL for the end of a text."""
+    if series.dtype == object and any("\0" in each for each in series if isinstance(each, str)):
+        place = {value: code for code, value in enumerate(dict.fromkeys(series))}
+        values = np.empty(len(place), dtype=object)
+        values[:] = list(place)
+        return np.array([place[value] for value in series], dtype=int), values
     codes, uniques = pd.factorize(series)
-    values = np.asarray(uniques)
+    return codes, np.asarray(uniques)
+
+
+def _sorted_codes(series: pd.Series) -> Coded:
+    codes, values = _different(series)
     try:
         order = np.argsort(values, kind="stable")
     except TypeError:  # ids of several types have no order of their own

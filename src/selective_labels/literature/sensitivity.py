@@ -322,6 +322,8 @@ def _check_options(metric: str, parameter: str, limit: str, data: SelectiveLabel
     require_choice("metric", metric, METRICS)
     require_choice("parameter", parameter, PARAMETERS)
     require_choice("limit", limit, LIMITS)
+    if len(data.classes) < 2:
+        raise InputError.about("y", f"shows only one class ({data.classes.tolist()[0]!r}); two are needed.")
     if limit == "instrument" and not data.decision_makers_given:
         raise InputError(
             "decision_maker is missing: limit='instrument' needs to know who decided.", "decision_maker"
