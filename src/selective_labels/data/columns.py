@@ -63,19 +63,20 @@ def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
     >>> labels.codes, labels.classes.tolist()
     (array([ 0, -1,  1]), ['no', 'yes'])
     """
+    labels, seen, ignored = seen_labels(y, decision, n_samples)
+    codes, classes = _label_codes(labels, seen)
+    return Labels(codes, classes, seen, ignored)
+
+
+def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.ndarray, np.ndarray]:
+    """Labels as given, which of them were seen, and which were given but do not count."""
     labels = as_series(y, "y", n_samples)
     missing = labels.isna().to_numpy()
     if decision is None:
-        seen = ~(missing | _is_minus_one(labels))
-        ignored = np.zeros(n_samples, dtype=bool)
-    else:
-        seen = _read_decisions(decision, n_samples)
-        refuse_rows(
-            seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0"
-        )
-        ignored = ~seen & ~missing
-    codes, classes = _label_codes(labels, seen)
-    return Labels(codes, classes, seen, ignored)
+        return labels, ~(missing | _is_minus_one(labels)), np.zeros(n_samples, dtype=bool)
+    seen = _read_decisions(decision, n_samples)
+    refuse_rows(seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0")
+    return labels, seen, ~seen & ~missing
 
 
 def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded]:
@@ -180,10 +181,7 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
         raise InputError.about(
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
         )
-    visible = labels[seen]
-    values = np.asarray(visible.to_list()) if visible.dtype != object else visible.infer_objects().to_numpy()
-    if values.dtype.kind in "US":
-        values = values.astype(object)
+    values = label_values(labels[seen])
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("Input y contains infinity; labels must be classes.", "y")
     if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
@@ -201,11 +199,22 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
     return codes, classes
 
 
+def label_values(visible: pd.Series) -> np.ndarray:
+    """Labels that were seen, as they are compared with each other."""
+    values = np.asarray(visible.to_list()) if visible.dtype != object else visible.infer_objects().to_numpy()
+    return values.astype(object) if values.dtype.kind in "US" else values
+
+
 def _refuse_measurements(values: np.ndarray) -> None:
     try:
         check_classification_targets(values)
     except ValueError as error:
         raise InputError(str(error), "y") from None
+
+
+def sorted_values(series: pd.Series) -> np.ndarray:
+    """Different values of a column in their order; ids of several types are ordered as text."""
+    return _sorted_codes(series).values
 
 
 def _sorted_codes(series: pd.Series) -> Coded:

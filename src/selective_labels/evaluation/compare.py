@@ -304,7 +304,7 @@ def _basis(sample: ScoredSample, contest: Contest, assumption: str, rows: np.nda
     if contest.functional is not None:
         return sample.basis(contest.functional, assumption, rows, contest.limits)
     ends = [contest.ends(sample.evidence(each, assumption), sample.weights) for each in sample.repeats]
-    return Basis(sample.spread(ends, rows), contest.limits)
+    return Basis(sample.spread(ends, rows, assumption), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:

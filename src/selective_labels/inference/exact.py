@@ -64,6 +64,8 @@ def count_scores(
     >>> count_scores(np.array([1.0, 0.0, 0.5]), np.ones(3), None) is None
     True
     """
+    if above.ndim > 1:  # forms of cells
+        return None
     if weights is not None:
         given = np.asarray(weights, dtype=float)
         inside = given > 0.0

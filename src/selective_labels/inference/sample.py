@@ -118,16 +118,16 @@ class ScoredSample:
         Under the event tilt that is not two ends with errors: see :mod:`selective_labels.inference.tilted`.
         """
         if assumption in self.repeats[0]:
-            return Basis(self.spread(self.ends(functional, assumption, rows), rows), limits)
+            return Basis(self.spread(self.ends(functional, assumption, rows), rows, assumption), limits)
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
         ends = [functional.ends(each.instrument, weights) for each in self.tilted]
-        bounds = Basis(self.spread(ends, rows), limits)
+        bounds = Basis(self.spread(ends, rows, assumption), limits)
         clusters = cluster_codes(self.cluster, self.data)
         return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
-    def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
+    def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> Spread:
         """Add standard errors to ends, and take the median over repeats.
 
         Parameters
@@ -136,8 +136,42 @@ class ScoredSample:
             One pair for each repeat.
         rows : (n_samples,) bool array
             The rows that they concern: how many units these are widens standard errors.
+        assumption : str
+            Under which; influences know it already.
         """
         return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
+
+    @property
+    def size(self) -> int:
+        """Rows that masks are about."""
+        return len(self.data)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes."""
+        return self.data.classes
+
+    def n_cases(self, rows: np.ndarray) -> int:
+        """How many rows some rows are."""
+        return int(rows.sum())
+
+    def n_labeled(self, rows: np.ndarray) -> int:
+        """How many of some rows have a label."""
+        return int(self.data.decision[rows].sum())
+
+    def told_of(self, assumption: str) -> dict[str, Any]:
+        """What results say of the sample, whichever rows they are about."""
+        data = self.data
+        return {
+            "n_decision_makers": data.n_decision_makers if data.panels is None else len(data.panels.people),
+            "clipped_share": self.clipped[assumption],
+            "bounded_share": self.bounded[assumption],
+            "sharpness_lost": self.lost[assumption],
+            "refusal": self.refused.get(assumption),
+            "numeric": data.numeric,
+            "n_panels": None if data.panels is None else data.panels.n_panels,
+            "assignment": self.assignment if self.assumed(assumption).needs_decision_makers else "",
+        }
 
     def count_units(self, rows: np.ndarray) -> int:
         """How many independent units some rows are."""
@@ -172,7 +206,7 @@ def score_sample(
     """
     data = with_classes_of(data, classifiers)
     known = read_label_range(label_range, data)
-    chosen = _chosen(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    chosen = chosen_assumptions(assumption, data.decision_makers_given and data.n_decision_makers > 1)
     ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
@@ -187,7 +221,7 @@ def score_sample(
         return ScoredSample(
             data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster, objects=objects
         )
-    _check_instrument(chosen, data)
+    check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
     plain = [each for each in chosen if each != EventTilt()]
@@ -202,7 +236,7 @@ def score_sample(
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
-            assignment = _said_of_assignment(fit)
+            assignment = said_of_assignment(fit)
             if data.panels is not None:
                 assignment = f"{PANELS} {assignment}".strip()
         scores: dict[str, Scores] = {}
@@ -275,7 +309,7 @@ def _label_ranges(
     return found
 
 
-def _said_of_assignment(fit: CrossFit) -> str:
+def said_of_assignment(fit: CrossFit) -> str:
     """What results say of it; where they are not to be trusted, a warning too."""
     report = fit.report.assignment
     if report is None:
@@ -311,7 +345,7 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
     return data.with_classes(classes)
 
 
-def _chosen(
+def chosen_assumptions(
     assumption: str | Assumption | Sequence[str | Assumption], has_instrument: bool
 ) -> list[Assumption]:
     """List the assumptions asked for; "all" means all that the input allows."""
@@ -322,7 +356,7 @@ def _chosen(
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
-def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
+def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
     """Refuse or warn where decision-makers cannot serve as an instrument."""
     needing = [each for each in chosen if each.needs_decision_makers]
     if not needing:

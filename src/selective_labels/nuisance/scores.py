@@ -1,7 +1,7 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +44,54 @@ class Scorable(Protocol):
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Score rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJudge:
+    """What scores rows of one fold: models that have not seen them, and what was found beside the models.
+
+    Attributes
+    ----------
+    fold : FoldModel
+    pools : Pools or None
+    n_units, n_fitted : float
+        See :class:`selective_labels.nuisance.score_formulas.Rows`.
+    """
+
+    fold: FoldModel
+    pools: Pools | None
+    n_units: float
+    n_fitted: float
+
+    def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
+        """Some rows with all that scores need; `shares` are their probabilities of arms."""
+        pair = [model.joint(data.features[here]) for model in self.fold.models]
+        arm = self.fold.lookup[data.decision_maker_codes[here]]
+        return Rows(
+            pair[0],
+            pair[-1],
+            arm,
+            data.y[here],
+            shares,
+            0.0,
+            None,
+            self.n_units,
+            self.n_fitted,
+            self.pools,
+            data.classes,
+        )
+
+
+def fold_judges(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldJudge, ...]:
+    """What scores other rows of each fold, from the rows that the models were fitted to."""
+    if fit.report.chosen == "injected":
+        return tuple(FoldJudge(fold, None, np.inf, len(data)) for fold in fit.folds)
+    n_fitted = round(effective_number(data.weights))
+    n_units = _n_units(data, n_fitted)
+    return tuple(
+        FoldJudge(fold, _pools(fit, fold, data, fit.held_out != number), n_units, n_fitted)
+        for number, fold in enumerate(fit.folds)
+    )
 
 
 def cross_fit_scores(
@@ -102,14 +150,12 @@ def cross_fit_scores(
         leniency = None
         if not given and pools is None:
             leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
+        judge = FoldJudge(fold, pools, n_units, n_fitted)
         for here in fit.chunks(rows, n_classes + 1):
-            pair = [model.joint(data.features[here]) for model in fold.models]
-            arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
-            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
-            chunk = replace(chunk, classes=data.classes)
+            chunk = replace(judge.rows(data, here, shares), lead=lead, label_range=known)
             for name, assumption in chosen.items():
                 part = assumption.score(chunk, overlap)
                 _add(totals[name], here, part)

@@ -1,0 +1,67 @@
+"""Folds, halves and samples by hash: the same row falls to the same side wherever it stands."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.support.errors import InputError
+
+# What is drawn from one key, each by a hash of its own.
+FOLDS, SAMPLE, SPLIT = 1, 2, 3
+# Constants of SplitMix64, a bijection of 64 bits that leaves no pattern.
+STEP, FIRST, SECOND = (np.uint64(each) for each in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+def row_keys(values: Any) -> np.ndarray:
+    """64 bits for each id, by what it is and not by where it stands.
+
+    Whole numbers have the same key as integers and as floats.
+
+    Examples
+    --------
+    >>> keys = row_keys(["a", "b", "a"])
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1]), bool((row_keys([3]) == row_keys([3.0])).all())
+    (True, False, True)
+    """
+    column = pd.Series(values).reset_index(drop=True)
+    if column.isna().any():
+        raise InputError.about("case_id", f"is missing in {column.isna().sum()} rows: give every case an id.")
+    if pd.api.types.is_float_dtype(column) and (column == column.round()).all():
+        column = column.astype("int64")
+    if not pd.api.types.is_numeric_dtype(column):
+        column = column.astype(str)
+    return pd.util.hash_array(column.to_numpy())
+
+
+def uniform(keys: np.ndarray, purpose: int, seed: int = 0) -> np.ndarray:
+    """A number in [0, 1) for each key, independent between purposes and seeds.
+
+    Examples
+    --------
+    >>> drawn = uniform(row_keys(np.arange(10_000)), FOLDS)
+    >>> bool(abs(drawn.mean() - 0.5) < 0.02), bool((drawn == uniform(row_keys(np.arange(10_000)), FOLDS)).all())
+    (True, True)
+    """
+    salt = np.uint64(((seed % 2**32) * 2**8 + purpose) % 2**64)
+    with np.errstate(over="ignore"):
+        mixed = keys.astype(np.uint64) ^ _mixed(salt * STEP + STEP)
+        mixed = _mixed(mixed * STEP + STEP)
+    return (mixed >> np.uint64(11)).astype(float) / 2.0**53
+
+
+def hash_folds(keys: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
+    """Fold of each row, (n_samples,) int array.
+
+    Examples
+    --------
+    >>> np.bincount(hash_folds(row_keys(np.arange(9000)), 3), minlength=3).round(-3)
+    array([3000, 3000, 3000])
+    """
+    return (uniform(keys, FOLDS, seed) * n_folds).astype(int)
+
+
+def _mixed(value: Any) -> Any:
+    value = (value ^ (value >> np.uint64(30))) * FIRST
+    value = (value ^ (value >> np.uint64(27))) * SECOND
+    return value ^ (value >> np.uint64(31))
