@@ -17,7 +17,9 @@ KNOWS = {
     "identification": {"support"},
     "features": {"support"},
     "datasets": {"support"},
-    "data": {"features", "support"},
+    # Parts of a table in files or in a cluster, hashes of rows: frames in and out, no roles.
+    "partitions": {"support"},
+    "data": {"features", "partitions", "support"},
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
@@ -27,7 +29,16 @@ KNOWS = {
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support", "tilting"},
+    "inference": {
+        "assumptions",
+        "data",
+        "diagnostics",
+        "identification",
+        "nuisance",
+        "partitions",
+        "support",
+        "tilting",
+    },
     "estimators": {
         "assumptions",
         "data",

@@ -56,7 +56,8 @@ class FromPartitions:
         >>> import pandas as pd
         >>> from selective_labels import SelectiveLabels
         >>> folder = tempfile.TemporaryDirectory()
-        >>> frame = pd.DataFrame({"age": [30, 41, 25], "judge": ["a", "b", "a"], "failed": ["no", None, "yes"]})
+        >>> frame = pd.DataFrame({"age": [30, 41, 25], "judge": ["a", "b", "a"]})
+        >>> frame["failed"] = ["no", None, "yes"]
         >>> frame.to_parquet(f"{folder.name}/cases.parquet")
         >>> data = SelectiveLabels.from_parquet(folder.name, label="failed", decision_maker="judge")
         >>> len(data), data.classes.tolist(), data.features
@@ -89,8 +90,8 @@ class FromPartitions:
     ) -> "PartitionedLabels":
         """Name the roles of the columns of a Dask frame, whose partitions are computed one at a time.
 
-        A client that is active does the work; else the scheduler that Dask would use. Partitions must come out
-        the same whenever they are computed. Parameters as in :meth:`from_parquet`.
+        A client that is active does the work; else the scheduler that Dask would use. Partitions must come
+        out the same whenever they are computed. Parameters as in :meth:`from_parquet`.
         """
         from selective_labels.data.lazy import PartitionedLabels
         from selective_labels.data.survey import RoleColumns

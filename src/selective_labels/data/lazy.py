@@ -20,13 +20,13 @@ from selective_labels.support.words import several
 
 # Rows that models are fitted to, unless said otherwise.
 FIT_ROWS = 200_000
-# Hashes draw a number of rows up to chance: so many standard deviations more are drawn, and the surplus dropped.
+# Hashes draw a number of rows up to chance: so many standard deviations more are drawn, the surplus dropped.
 SURPLUS = 4.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartitionedLabels:
-    """Features, labels with holes, decisions, decision-makers, in partitions: the lazy form of SelectiveLabels.
+    """Features, labels with holes, decisions, decision-makers, in partitions: a lazy SelectiveLabels.
 
     Make one with :meth:`SelectiveLabels.from_parquet` or :meth:`SelectiveLabels.from_dask`. `evaluate`,
     `compare`, `threshold_curve`, `diagnose` and `fit` take it as they take rows in memory. Models are fitted
@@ -106,7 +106,7 @@ class PartitionedLabels:
         return "\n  ".join(lines)
 
     @property
-    def X(self) -> NoReturn:
+    def X(self) -> NoReturn:  # noqa: N802 (as of SelectiveLabels)
         """Refused: rows are not in memory."""
         self._refuse("X")
 
@@ -232,16 +232,39 @@ class PartitionedLabels:
         rows = self.fit_rows if n_rows is None else n_rows
         return self.in_memory(self.sample_frame(rows, as_seed(random_state) or 0))
 
+    def fitting_sample(self, random_state: Any = None) -> SelectiveLabels:
+        """The rows that models are fitted to; refused if a class of the table is not among them."""
+        data = self.sample(None, random_state)
+        self.require_all_classes(data)
+        return data
+
+    def require_all_classes(self, sample: SelectiveLabels) -> None:
+        """Refuse to fit where a sample has missed a class of the table."""
+        missed = set(self.classes.tolist()) - set(sample.classes.tolist())
+        if missed:
+            raise InputError(
+                f"fit_rows: no row of class {missed.pop()!r} is among the {len(sample):,} that models are "
+                "fitted to; raise fit_rows.",
+                "fit_rows",
+            )
+
     def in_memory(self, frame: pd.DataFrame) -> SelectiveLabels:
         """Rows of a frame as a table of their own."""
         names = self.roles.named
-        names.pop("case_id", None)
         if "decision_maker" not in names:
             raise InputError("decision_maker is missing: name the column of who decided.", "decision_maker")
-        label, maker = names.pop("label"), names.pop("decision_maker")
+        label, maker = names["label"], names["decision_maker"]
         assignment = list(self.assignment) or None
         return SelectiveLabels.from_frame(
-            frame, label, decision_maker=maker, features=list(self.features), assignment=assignment, **names
+            frame,
+            label,
+            decision_maker=maker,
+            features=list(self.features),
+            assignment=assignment,
+            decision=names.get("decision"),
+            sample_weight=names.get("sample_weight"),
+            groups=names.get("groups"),
+            strata=names.get("strata"),
         )
 
 

@@ -23,7 +23,7 @@ from selective_labels.support.seeding import as_seed
 class SelectiveLabels(FromPartitions):
     """Features, labels with holes, decisions, decision-makers: what every entry of the package takes.
 
-    Make one with :meth:`from_frame` or :meth:`from_arrays`; larger tables with :meth:`from_parquet`, `from_dask`.
+    Make one with :meth:`from_frame` or :meth:`from_arrays`; one larger than memory with :meth:`from_parquet`.
 
     Attributes
     ----------

@@ -130,9 +130,8 @@ class SurveyTask:
         n_rows = len(frame)
         given = self.roles.values(frame)
         labels, seen, ignored = columns.seen_labels(frame[self.roles.label], given["decision"], n_rows)
-        weight = np.ones(n_rows)
-        if given["sample_weight"] is not None:
-            weight = columns.read_weights(given["sample_weight"], n_rows)
+        read = columns.read_weights(given["sample_weight"], n_rows)
+        weight = np.ones(n_rows) if read is None else read
         none = np.zeros(n_rows, dtype=int)
         makers, strata = given["decision_maker"], given["strata"]
         for role in ("decision_maker", "strata", "groups"):
@@ -210,4 +209,3 @@ def _union(arrays: Sequence[np.ndarray]) -> np.ndarray:
 def _sorted(column: pd.Series) -> np.ndarray:
     """Sorted values, as a table in memory has them."""
     return columns.sorted_values(pd.Series(list(pd.unique(column)), dtype=object).infer_objects())
-

@@ -48,8 +48,8 @@ class Judged:
             return cls(given, None, name)
         what = repr(given) if np.ndim(given) == 0 else f"an array of shape {np.shape(given)}"
         raise InputError(
-            f"{name}: on data in partitions, give a fitted classifier, the name of a column of predictions, or a "
-            f"class; got {what}.",
+            f"{name}: on data in partitions, give a fitted classifier, a class, or the name of a column of "
+            f"predictions; got {what}.",
             "classifier" if name == "the classifier" else name,
         )
 
@@ -114,6 +114,20 @@ class CellKeys:
             ]
             found[RANKS] = np.column_stack([*bins, subgroup])
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class CutKeys:
+    """From rows to how many thresholds their score reaches; sent to other processes."""
+
+    judged: Judged
+    event: int
+    cuts: np.ndarray
+
+    def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, np.ndarray]:
+        """Keys of every row."""
+        score = self.judged.subject(frame, data).score(self.event)
+        return {RANKS: np.searchsorted(self.cuts, score, "right")[:, None]}
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,22 +161,20 @@ def evaluate(
     )
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
+    roles = {
+        "decision_maker": decision_maker,
+        "decision": decision,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "strata": strata,
+        "assignment": assignment,
+    }
     if isinstance(X, PartitionedLabels):
-        require_plain(y, instrument, label_range)
+        require_plain({"y": y, **roles}, instrument, label_range)
         how = X, metric, assumption, cluster, fitting, pos_label, cost, by
         results = evaluate_partitions(PartitionedSubjects([classifier], *how), interval, confidence_level)
         return results[0] if single and len(results) == 1 and one_metric else results
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    data = with_instrument(data, instrument, nuisance=nuisance)
+    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     if isinstance(classifier, Policy):
         sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
         return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)

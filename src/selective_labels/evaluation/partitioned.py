@@ -1,13 +1,13 @@
 """Evaluation of tables in partitions: the same numbers from sums over cells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code
+from selective_labels.data import class_code, refuse_doubled
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.cell_keys import LABELS, RANKS, CellKeys, CellSubject, Judged, edges_of
 from selective_labels.evaluation.metrics import AnyMetric, Auc, BalancedAccuracy, Metric
@@ -20,7 +20,7 @@ from selective_labels.inference.sample import NO_RANGE
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
-LENIENCY = "leniency"
+LENIENCY, HUMAN = "leniency", "human"
 # Metrics that cells tell: of predicted labels, and of ranks.
 OF_CELLS = (Metric, BalancedAccuracy, Auc)
 
@@ -58,6 +58,11 @@ class PartitionedSubjects:
                 "a Policy is not evaluated on data in partitions; take rows into memory with data.sample(n).",
                 names[0],
             )
+        if len(given) > 1 and isinstance(given[1], str) and given[1] == HUMAN:
+            raise InputError(
+                "b='human' is not available on data in partitions; take rows into memory (data.sample(n)).",
+                "b",
+            )
         if by is not None and not isinstance(by, str):
             raise InputError.about("by", "is an array; on data in partitions it names a column.")
         judged = tuple(Judged.read(each, lazy, name) for each, name in zip(given, names, strict=True))
@@ -88,9 +93,7 @@ class PartitionedSubjects:
         return {label: own == code for code, label in enumerate(self.subgroups.tolist())}
 
 
-def read_metrics(
-    metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None
-) -> list[AnyMetric]:
+def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
     """Metric objects of what the user asked for, of those that cells tell."""
     found: list[AnyMetric] = []
     for each in metric if isinstance(metric, list | tuple) else [metric]:
@@ -125,10 +128,9 @@ def _keys(
     return CellKeys(judged, len(ranked) < len(metrics), event, edges, by, subgroups)
 
 
-def require_plain(y: Any, instrument: str, label_range: Any) -> None:
-    """Refuse what a table in partitions has already, or what is not available on one."""
-    if y is not None:
-        raise InputError.about("y", "is given twice: the table in partitions has it; leave the argument out.")
+def require_plain(roles: Mapping[str, Any], instrument: str, label_range: Any) -> None:
+    """Refuse roles that a table in partitions has already, and what is not available on one."""
+    refuse_doubled(roles)
     for name, given, usual in (("instrument", instrument, LENIENCY), ("label_range", label_range, NO_RANGE)):
         if given != usual:
             raise InputError(

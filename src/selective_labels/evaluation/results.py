@@ -54,7 +54,7 @@ class Sample:
     sentence : str
         What is assumed, in words.
     n_fitted : int or None
-        Rows that models were fitted to, where they were a sample of a table in partitions; all rows are scored.
+        Rows that models were fitted to, where that was a sample of a table in partitions; all are scored.
     rank_error : float
         How far the ends reach out because ranks are those of bins of a score; zero for rows in memory.
     """

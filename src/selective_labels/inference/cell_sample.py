@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption, named
+from selective_labels.identification.bounds import Array
 from selective_labels.inference.cells import CellEvidence, Cells, ClusterSums
-from selective_labels.inference.ends import Functional, RankSeparation
+from selective_labels.inference.ends import FindEnds, Functional, RankSeparation
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.reported import Basis
 from selective_labels.inference.spread import FEWEST, Spread, number_of_carriers, summed_up
@@ -69,6 +70,11 @@ class CellSample:
         return self.told.classes
 
     @property
+    def weights(self) -> Array:
+        """Weight of each cell."""
+        return self.cells.weights
+
+    @property
     def assumptions(self) -> list[str]:
         """The assumptions scored."""
         return list(self.repeats[0])
@@ -83,7 +89,9 @@ class CellSample:
     def told_of(self, assumption: str) -> dict[str, Any]:
         """What results say of the sample, whichever rows they are about."""
         found = [each[assumption] for each in self.repeats]
-        clipped, bounded, lost = np.mean([each.told.sum(axis=0) / each.weights.sum() for each in found], axis=0)
+        clipped, bounded, lost = np.mean(
+            [each.told.sum(axis=0) / each.weights.sum() for each in found], axis=0
+        )
         return {
             "n_decision_makers": self.told.n_decision_makers,
             "clipped_share": float(clipped),
@@ -96,16 +104,21 @@ class CellSample:
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some cells, once for each repeat."""
+        found = self.ends_by(functional.ends, assumption, rows)
+        if isinstance(functional, RankSeparation):
+            reach = self.rank_error(assumption, rows, functional)
+            found = [_moved(pair, reach) for pair in found]
+        return found
+
+    def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Estimate ends by any function of evidence and weights."""
         found = []
         for repeat in self.repeats:
             cells = repeat[assumption]
             weights = cells.first * rows[:, None]
             if not cells.weights[rows].any():
                 raise UndefinedError("no case has a positive weight.", "sample_weight")
-            found.append(functional.ends(CellEvidence.of(cells), weights))
-        if isinstance(functional, RankSeparation):
-            reach = self.rank_error(assumption, rows, functional)
-            found = [_moved(pair, reach) for pair in found]
+            found.append(find(CellEvidence.of(cells), weights))
         return found
 
     def basis(

@@ -48,6 +48,8 @@ class Cells:
         Σ w times the model's bounds.
     told : (n_cells, 3) array
         Σ w times: clipped, by bounds, sharpness lost.
+    unit : (n_cells,) array
+        The weight of every row, where scores are labels (0 or 1) and weights equal; -1 elsewhere.
     """
 
     key: np.ndarray
@@ -59,6 +61,7 @@ class Cells:
     lower: Array
     upper: Array
     told: Array
+    unit: Array
 
     def __len__(self) -> int:
         return len(self.key)
@@ -101,13 +104,14 @@ class Cells:
         return cls(
             key=unique,
             rows=np.bincount(code, minlength=size).astype(float),
-            labeled=np.bincount(code, labeled, size),
+            labeled=np.bincount(code, labeled, size).astype(float),
             first=total(scaled),
             second=second,
             fourth=_fourth(products, scaled, code, size),
             lower=total(bounds.lower * weights[:, None]),
             upper=total(bounds.upper * weights[:, None]),
             told=total(told * weights[:, None]),
+            unit=_common(np.where(np.isin(parts, (0.0, 1.0)).all(axis=1), weights, -1.0), code, size),
         )
 
     @classmethod
@@ -119,7 +123,7 @@ class Cells:
         whole = several[0].n_parts <= MOST_PARTS
         sums = {}
         for each in fields(cls):
-            if each.name == "key":
+            if each.name in ("key", "unit"):
                 continue
             values = np.concatenate([getattr(part, each.name) for part in several])
             found = np.zeros((len(key), *values.shape[1:]))
@@ -128,7 +132,8 @@ class Cells:
             else:
                 np.add.at(found, code, values)
             sums[each.name] = found
-        return cls(key=key, **sums)
+        unit = _common(np.concatenate([part.unit for part in several]), code, len(key))
+        return cls(key=key, unit=unit, **sums)
 
     def take(self, chosen: np.ndarray) -> "Cells":
         """Keep some cells."""
@@ -172,6 +177,7 @@ class CellEvidence(Evidence):
     """What cells say about class probabilities: scores are linear forms of λ, (n_cells, n_parts) arrays."""
 
     known: Bounds | None = None
+    unit: Array | None = None
 
     @classmethod
     def of(cls, cells: Cells) -> Self:
@@ -180,7 +186,7 @@ class CellEvidence(Evidence):
         forms = np.broadcast_to(np.eye(n_parts), (n_cells, n_parts, n_parts))
         weights = np.maximum(cells.weights, np.finfo(float).tiny)[:, None]
         bounds = Bounds(cells.lower / weights, cells.upper / weights)
-        return cls(forms[:, :-1], forms[:, -1], bounds.lower, known=bounds)
+        return cls(forms[:, :-1], forms[:, -1], bounds.lower, known=bounds, unit=cells.unit)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -206,14 +212,20 @@ def _distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return unique, code.ravel()
 
 
+def _common(values: Array, code: np.ndarray, size: int) -> Array:
+    """The value that all rows of a cell have; -1 if there is none."""
+    least, most = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(least, code, values)
+    np.maximum.at(most, code, values)
+    return np.where(least == most, least, -1.0)
+
+
 def _column(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     unique, code = np.unique(key[:, 0], return_inverse=True)
     return unique[:, None], code
 
 
-def _fourth(
-    products: dict[tuple[int, int], Array], scaled: Array, code: np.ndarray, size: int
-) -> Array:
+def _fourth(products: dict[tuple[int, int], Array], scaled: Array, code: np.ndarray, size: int) -> Array:
     n_parts = scaled.shape[1]
     if n_parts > MOST_PARTS:
         largest = np.zeros((size, n_parts))

@@ -4,10 +4,11 @@ A functional of one classifier, or the difference of two, is one of three things
 are linear in the class probabilities (`Ratio`; with a constant below, a mean), a separation of an event from
 its complement (`Separation`, `RankSeparation`), or the regret (:mod:`selective_labels.inference.regret`).
 Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
-so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are linear
-forms (:mod:`selective_labels.inference.cells`): arrays of scores then have one more axis.
+so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
+linear forms (:mod:`selective_labels.inference.cells`): arrays of scores then have one more axis.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -31,6 +32,8 @@ from selective_labels.inference.exact import count_scores
 from selective_labels.inference.known_shares import shared_ratio_end, shared_separation_end
 from selective_labels.support.errors import UndefinedError
 
+# From evidence and weights to two ends.
+FindEnds = Callable[[Evidence, Array], Ends]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-12
 
@@ -87,7 +90,7 @@ class Ratio:
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
         above, below = (mean_estimate(each, weights) for each in scores)
-        counts = count_scores(*scores, weights, self.signed)
+        counts = count_scores(*scores, weights, self.signed, evidence.unit)
         support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
         return replace(ratio_estimate(above, below), counts=counts, support=support)
 
@@ -238,7 +241,8 @@ class RankSeparation(Separation):
 
     def spill(self, mass: Array, weights: Array | None) -> Array:
         """Mass at higher scores, whose ranks a row raises."""
-        above = by_row(_shares(weights, len(mass)) * mass)
+        moved = _shares(weights, len(mass)) * mass
+        above = moved if moved.ndim == 1 else moved.sum(axis=1)
         spills = [sign * _mass_below(level.max() - level, above) for sign, level in self._scores]
         return of_rows(np.sum(spills, axis=0), mass)
 

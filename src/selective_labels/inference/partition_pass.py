@@ -1,7 +1,7 @@
-"""One pass over the partitions of a table: every row scored by models that have not seen its fold, and summed.
+"""One pass over the partitions of a table: rows scored by models that have not seen their fold, and summed.
 
-The pass is a plain function of some rows (:class:`PartitionPass`): a frame in, sums of cells out. Who has another
-engine than Dask maps it over a table and adds what comes back with :meth:`PassSums.added`.
+The pass is a plain function of some rows (:class:`PartitionPass`): a frame in, sums of cells out. Who has
+another engine than Dask maps it over a table and adds what comes back with :meth:`PassSums.added`.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,7 +72,9 @@ class FittedRepeat:
         self, number: int, data: SelectiveLabels, here: np.ndarray, folds: np.ndarray
     ) -> np.ndarray:
         if data.assignment is not None:
-            return data.assignment[here] @ (self.fit.folds[number].lookup[:, None] == np.arange(self.fit.n_arms))
+            return data.assignment[here] @ (
+                self.fit.folds[number].lookup[:, None] == np.arange(self.fit.n_arms)
+            )
         cells = data.cells[here]
         return held_out_propensity(self.fit, data.features[here], cells, folds[here], self.shares[number])
 
@@ -146,7 +148,9 @@ class PartitionPass:
                     )
         return PassSums(cells, clusters if units is not None else {})
 
-    def _scored(self, data: SelectiveLabels, hashes: np.ndarray) -> list[dict[str, tuple[Evidence, np.ndarray]]]:
+    def _scored(
+        self, data: SelectiveLabels, hashes: np.ndarray
+    ) -> list[dict[str, tuple[Evidence, np.ndarray]]]:
         if not self.repeats:
             assert (data.y != HOLE).all()
             known = Evidence.from_labels(data.y, len(data.classes)), np.zeros((len(data), 3))

@@ -109,14 +109,14 @@ def prepare(
     reader = lazy.reader
     alone = lazy.in_memory(frame)
     data = with_classes_of(reader.coded(alone), list(classifiers))
-    _require_classes(alone, data)
+    lazy.require_all_classes(alone)
     reader = replace(reader, classes=data.classes, coding=alone.coding)
     chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
     for each in chosen:
         if isinstance(each, Combination) or each == EventTilt():
             raise InputError(
-                f"assumption {each.name!r} is not available on data in partitions; take rows into memory with "
-                "data.sample(n).",
+                f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
+                "with data.sample(n).",
                 "assumption",
             )
     if len(data.classes) < 2:
@@ -130,7 +130,9 @@ def prepare(
         return Prepared(lazy, frame, data, passing, replace(told, n_fitted=0))
     hashes = lazy.roles.keys(frame)
     table = survey.table()
-    repeats, refused, assignment = [], {}, ""
+    repeats: list[FittedRepeat] = []
+    refused: dict[str, str] = {}
+    assignment = ""
     for seed in seeds:
         fit = _fitted(data, hashes, chosen, fitting, seed)
         if not repeats:
@@ -155,24 +157,15 @@ def _fitted(
     seed: int,
 ) -> CrossFit:
     folds = hash_folds(hashes, int(fitting.cv), seed)
-    pairs = [(np.flatnonzero(folds != each), np.flatnonzero(folds == each)) for each in range(int(fitting.cv))]
+    pairs = [
+        (np.flatnonzero(folds != each), np.flatnonzero(folds == each)) for each in range(int(fitting.cv))
+    ]
     if any(not len(test) for _, test in pairs):
         raise InputError(f"fit_rows: a sample of {len(data)} rows leaves a fold without rows.", "fit_rows")
     in_halves = any(each.needs_halves for each in chosen)
     return replace(fitting, cv=pairs).cross_fit(
         data, seed=seed, in_halves=in_halves, n_bands=selector_bands(data)
     )
-
-
-def _require_classes(alone: SelectiveLabels, data: SelectiveLabels) -> None:
-    """Refuse to fit where the sample has missed a class of the table."""
-    missed = [label for label in data.classes.tolist() if label not in set(alone.classes.tolist())]
-    if missed:
-        raise InputError(
-            f"fit_rows: no row of class {missed[0]!r} is among the {len(alone):,} that models are fitted to; "
-            "raise fit_rows.",
-            "fit_rows",
-        )
 
 
 def _shares(table: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
@@ -184,5 +177,3 @@ def _shares(table: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
 
 def _no_keys(frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, np.ndarray]:
     return {}
-
-

@@ -12,7 +12,7 @@ from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
-from selective_labels.inference.ends import Functional
+from selective_labels.inference.ends import FindEnds, Functional
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError, contradiction
@@ -98,11 +98,15 @@ class ScoredSample:
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
+        return self.ends_by(functional.ends, assumption, rows)
+
+    def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Estimate ends by any function of evidence and weights."""
         self.require_possible(assumption)
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
-        return [functional.ends(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
+        return [find(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
 
     def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
         """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""

@@ -39,7 +39,7 @@ class ParquetPart:
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Its rows, a bounded number at a time."""
-        import pyarrow.parquet as pq
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         start = self.start
         with pq.ParquetFile(self.path) as file:
@@ -116,8 +116,8 @@ class ParquetSource:
             for column in columns:
                 if column not in schema.names:
                     raise InputError(
-                        f"{path} has no column {column!r}, which {self.paths[0]} has; all files must have the "
-                        "same columns.",
+                        f"{path} has no column {column!r}, which {self.paths[0]} has; all files must have "
+                        "the same columns.",
                         "path",
                     )
                 here, first = schema.field(column).type, self._schema.field(column).type
@@ -200,7 +200,8 @@ def require_columns(wanted: Sequence[tuple[str, str]], columns: Sequence[str]) -
     for role, column in wanted:
         if column not in columns:
             raise InputError(
-                f"{role}={column!r} is not a column of the table; there are {several(list(columns), 8)}.", role
+                f"{role}={column!r} is not a column of the table; there are {several(list(columns), 8)}.",
+                role,
             )
 
 
