@@ -86,6 +86,7 @@ KNOWS = {
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
+        "curves",
         "data",
         "diagnostics",
         "estimators",

@@ -7,6 +7,7 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.assessment import cases as cases_module
+from selective_labels.assumptions import Informed, Prevalence
 from selective_labels.support.progress import listening
 from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
 from tests.diagnostics import designs
@@ -16,11 +17,14 @@ SECTIONS = (
     "leniency",
     "models",
     "comparison",
+    "ladder",
     "decided",
     "sensitivity",
     "subgroups",
     "thresholds",
 )
+
+BELIEVED = [Informed("yes"), Prevalence("yes", (0.3, 0.7))]
 
 
 def is_missing(section):
@@ -30,7 +34,7 @@ def is_missing(section):
 @pytest.fixture(scope="module")
 def two_classes():
     X, y, makers = table()
-    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], **QUICK)
+    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], assumptions=BELIEVED, **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -156,12 +160,12 @@ def very_few():
 @pytest.mark.parametrize(
     ("case", "missing"),
     [
-        (one_class, {"models", "comparison", "decided", "sensitivity", "subgroups", "thresholds"}),
-        (one_decision_maker, {"leniency", "subgroups"}),
-        (every_label_seen, {"sensitivity", "subgroups"}),
-        (stratum_of_one, {"subgroups"}),
-        (violated, {"subgroups"}),
-        (very_few, {"subgroups"}),
+        (one_class, {"models", "comparison", "ladder", "decided", "sensitivity", "subgroups", "thresholds"}),
+        (one_decision_maker, {"leniency", "ladder", "subgroups"}),
+        (every_label_seen, {"ladder", "sensitivity", "subgroups"}),
+        (stratum_of_one, {"ladder", "subgroups"}),
+        (violated, {"ladder", "subgroups"}),
+        (very_few, {"ladder", "subgroups"}),
     ],
 )
 def test_what_cannot_be_computed_says_why(case, missing):
@@ -181,6 +185,7 @@ def test_what_the_library_warns_of_becomes_a_note():
 def test_an_interrupted_assessment_resumes_with_the_same_numbers(two_classes, stop_after):
     X, y, makers = table()
     arguments = {"X": X, "y": y, "decision_maker": makers, "by": X[["town", "a"]]} | QUICK
+    arguments["assumptions"] = BELIEVED
     store = Store(stop_after)
     with pytest.raises(KeyboardInterrupt):
         sl.assess(**arguments, sections=store)
@@ -233,7 +238,7 @@ def test_progress_is_told_by_section():
     with listening(lambda what, done, total: told.append((what, done, total))):
         sl.assess(X, y, decision_maker=makers, **QUICK)
     steps = [(done, total) for what, done, total in told if what == "assessing"]
-    assert steps == [(done, 8) for done in range(9)]
+    assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 
 def test_polars_frames_are_taken():
@@ -263,3 +268,26 @@ def test_a_mistake_of_the_user_stops_everything(options, message):
     X, y, makers = table(300)
     with pytest.raises(ValueError, match=message):
         sl.assess(X, y, decision_maker=makers, **options, **QUICK)
+
+
+def test_costs_reach_the_metrics_the_comparison_and_our_rule(two_classes):
+    X, y, makers = table()
+    matrix = [[0.0, 1.0], [8.0, 0.0]]
+    document = sl.assess(X, y, decision_maker=makers, cost=matrix, **QUICK)
+    validate(document)
+    for model in document["models"]:
+        assert "cost" in {each["metric"] for each in model["evaluations"]}
+    assert {each["metric"] for each in document["comparison"]["results"]} == {"cost"}
+    assert any("costs less" in each for each in document["summary"]["sentences"])
+    # Missing the event costs eight times as much: a rule that is learned for it flags more.
+    flagged = [
+        next(each for each in found["models"][1]["evaluations"] if each["metric"] == "fpr")["upper"]
+        for found in (two_classes, document)
+    ]
+    assert flagged[1] > flagged[0]
+
+
+def test_a_cost_of_the_wrong_shape_is_refused_before_anything_is_fitted():
+    X, y, makers = table()
+    with pytest.raises(ValueError, match=r"cost has shape \(2,\)"):
+        sl.assess(X, y, decision_maker=makers, cost=[1, 5], **QUICK)

@@ -22,6 +22,7 @@ def document(n_makers=40, classes=("paid", "defaulted"), name=""):
         "leniency": leniency(n_makers, classes[-1], name),
         "models": [model("yours", f"Your model{name}", 0.62), model("ours", "Robust classifier", 0.66)],
         "comparison": comparison(name),
+        "ladder": ladder(),
         "decided": {
             "share": 0.431,
             "description": "A case is decided if only one class can be best there.",
@@ -226,6 +227,32 @@ def by_feature(name, n_features=8):
         }
         for place in range(n_features)
     ]
+
+
+def ladder():
+    """Three rungs, the last of them contradicted, for accuracy and the share of the event."""
+    names = ("none", "instrument", "instrument & informed(defaulted)")
+    adds = ("none", "instrument", "informed(defaulted)")
+    rungs = []
+    for place, (name, added) in enumerate(zip(names, adds, strict=True)):
+        contradicted = place == 2
+        ends = dict.fromkeys(interval(0.0)) if contradicted else interval(0.6, 0.2 - 0.1 * place)
+        rungs.append(
+            {
+                "title": f"+ {added}" if contradicted else name,
+                "assumption": name,
+                "adds": added,
+                "beyond": names[place - 1] if place else None,
+                **ends,
+                "width": None if contradicted else ends["upper"] - ends["lower"],
+                "saved": 0.2 if place == 1 else None,
+                "contradicted": contradicted,
+                "reason": "floors leave no room." if contradicted else None,
+                "sentence": f"what {added} says.",
+            }
+        )
+    shared = {"confidence_level": 0.95, "limits": [0.0, 1.0], "takeaway": "Narrower.", "rungs": rungs}
+    return {"model": "yours", "ladders": [{"metric": each, **shared} for each in ("accuracy", "share")]}
 
 
 def sensitivity():

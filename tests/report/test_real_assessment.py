@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from selective_labels.assessment import assess
+from selective_labels.assumptions import Informed
 from selective_labels.datasets import make_decision_makers
 from selective_labels.report import render
 from tests.report.page import parse
@@ -19,6 +20,7 @@ def assessed():
         sample.y,
         decision_maker=sample.decision_maker,
         by=np.where(features["age"] > 0, "old", "young"),
+        assumptions=[Informed(1)],
         nuisance="logistic",
         cv=2,
         random_state=0,

@@ -23,6 +23,7 @@ SECTIONS = (
     "leniency",
     "models",
     "comparison",
+    "ladder",
     "decided",
     "sensitivity",
     "subgroups",

@@ -14,6 +14,7 @@ from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
 from selective_labels.assessment.description import TableDescription
+from selective_labels.assessment.ladder import NOTHING_ASSUMED, check_assumptions, ladder_part
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
@@ -24,6 +25,7 @@ from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
 from selective_labels.assessment.thresholds import thresholds_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
+from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -47,6 +49,7 @@ def assess(
     by: Any = None,
     metric: Any = None,
     pos_label: Any = None,
+    cost: Any = None,
     nuisance: Any = None,
     cv: int = 5,
     n_jobs: int | None = None,
@@ -54,12 +57,13 @@ def assess(
     description: TableDescription | None = None,
     sections: SectionStore | None = None,
     assignment: Any = None,
+    assumptions: Any = (),
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
     The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
-    "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it.
-    A section that the data do not allow is ``{"missing": reason}``.
+    "ladder", "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json``
+    describes it. A section that the data do not allow is ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
@@ -89,6 +93,9 @@ def assess(
         event; with more than two classes accuracy, and share and recognition rate of each class.
     pos_label : class label, optional
         The event, or failure. Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
+        it, and it is among the metrics.
     nuisance, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
     cv : int
@@ -97,6 +104,9 @@ def assess(
     sections : object with ``get(name)`` and ``put(name, section)``, optional
         Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
         when anything else changes.
+    assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
+        What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
+        buys, as :func:`selective_labels.ladder` does.
 
     Returns
     -------
@@ -130,7 +140,8 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere)
-    bench = _open_workbench(cases, columns, rule, metric, pos_label, settings, sections)
+    stakes = _Stakes(metric, pos_label, cost)
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes)
@@ -177,21 +188,32 @@ class _UserRule:
         return given_predictions(np.asarray(values)[rows], cases, event)
 
 
+@dataclass(frozen=True)
+class _Stakes:
+    """What is asked about the rules: metrics, the event, and what mistakes cost."""
+
+    metric: Any
+    pos_label: Any
+    cost: Any
+
+
 def _open_workbench(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
-    metric: Any,
-    pos_label: Any,
+    stakes: "_Stakes",
     settings: Settings,
     store: SectionStore | None,
+    assumptions: Any,
 ) -> Workbench:
     """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
-    event = class_code(pos_label, classes)
-    objects, notes = chosen_metrics(metric, classes, event)
+    event = class_code(stakes.pos_label, classes)
+    objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
+    rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
+    check_assumptions(rungs, cases.data)
     return Workbench(
         table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
@@ -199,10 +221,12 @@ def _open_workbench(
         columns=[column.take(rows) for column in columns],
         event=event,
         metrics=objects,
+        cost=stakes.cost,
         settings=settings,
         given=rule.contender(cases, rows, len(everybody), event),
         classifiers=rule.classifiers,
         store=store,
+        rungs=rungs,
         notes=[*notes, *_notes_about_rows(everybody, cases)],
     )
 
@@ -234,6 +258,11 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
         return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
 
+    def ladder() -> Part:
+        if not bench.rungs:
+            raise InputError(NOTHING_ASSUMED, "assumptions")
+        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.rungs)
+
     def subgroups() -> Part:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
@@ -243,7 +272,8 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns),
+        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns, bench.cost),
+        "ladder": ladder,
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,

@@ -1,5 +1,7 @@
 """The two rules against each other: which is right more often, and where they differ."""
 
+from typing import Any
+
 import numpy as np
 
 from selective_labels.assessment.by_feature import share_by_feature
@@ -11,11 +13,13 @@ from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import ScoredSample
 
 
-def comparison_part(sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column]) -> Part:
-    """Bound accuracy(yours) - accuracy(ours) under every assumption."""
+def comparison_part(
+    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], cost: Any = None
+) -> Part:
+    """Bound accuracy(yours) - accuracy(ours) under every assumption; with a cost matrix, cost."""
     classes = sample.data.classes
-    accuracy = named_metrics("accuracy", classes)[0]
-    contest = paired_contest(yours.subject(classes), ours.subject(classes), accuracy)
+    metric = named_metrics("accuracy" if cost is None else "cost", classes, cost=cost)[0]
+    contest = paired_contest(yours.subject(classes), ours.subject(classes), metric)
     names = yours.name, ours.name
     results = [compare_sample(sample, contest, each, names=names) for each in sample.assumptions]
     differ = yours.codes != ours.codes

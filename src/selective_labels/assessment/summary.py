@@ -9,6 +9,7 @@ from selective_labels.assessment.wording import (
     MEANINGS,
     UNDER,
     capital,
+    cost_range,
     is_empty,
     missing,
     percent,
@@ -164,6 +165,9 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
     under = capital(UNDER[basis.given])
     differ = f"The two differ on {percent(comparison['disagreement'])} of the cases."
     lower, upper = result["ci_lower"], result["ci_upper"]
+    money = result["metric"] == "cost"
+    is_better = "costs less" if money else "is right more often"
+    spoken = cost_range if money else points_range
     if is_empty(result):
         return [
             f"{under}, no value is left for the difference between “{result['a']}” and “{result['b']}”: the "
@@ -171,18 +175,20 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
         ]
     reason = missing(result)
     if reason is not None:
-        return [f"Which of “{result['a']}” and “{result['b']}” is right more often cannot be said: {reason}"]
+        return [f"Which of “{result['a']}” and “{result['b']}” {is_better} cannot be said: {reason}"]
     if result["verdict"] == "undecided":
         return [
-            f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” is right more often: "
-            f"the first minus the second is between {points_range(lower, upper)}, chance included. That "
+            f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” {is_better}: "
+            f"the first minus the second is between {spoken(lower, upper)}, chance included. That "
             f"does not make them equal. {differ}"
         ]
     first, second = result["a"], result["b"]
     if result["verdict"] == "b":
-        first, second, lower, upper = second, first, -upper, -lower
+        first, second = second, first
+    if upper < 0.0:
+        lower, upper = -upper, -lower
     return [
-        f"{under}, “{first}” is right more often than “{second}”, by between {points_range(lower, upper)}, "
+        f"{under}, “{first}” {is_better} than “{second}”, by between {spoken(lower, upper)}, "
         f"chance included. {differ}"
     ]
 

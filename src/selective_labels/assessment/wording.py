@@ -60,6 +60,17 @@ def points_range(low: float, high: float) -> str:
     return f"{100 * low:+.1f} and {100 * high:+.1f} percentage points"
 
 
+def cost_range(low: float, high: float) -> str:
+    """Two differences of mean costs as a range, with signs.
+
+    Examples
+    --------
+    >>> cost_range(-0.03, 0.0514)
+    '-0.03 and +0.0514 a case'
+    """
+    return f"{low:+.3g} and {high:+.3g} a case"
+
+
 def is_empty(result: dict[str, Any]) -> bool:
     """Whether no value is left because the ends cross: the assumption does not fit the data."""
     return bool(result["crossed"]) and result["lower"] is None

@@ -13,7 +13,7 @@ from selective_labels.assessment.contenders import Contender, robust_classifier,
 from selective_labels.assessment.diagnosis import Basis, basis_of, diagnosis_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.wording import full_sentence
-from selective_labels.assumptions import known
+from selective_labels.assumptions import Assumption, known
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample, score_sample
@@ -75,12 +75,16 @@ class Workbench:
     event : int
         Code of the class that is the failure.
     metrics : list of metric objects
+    cost : matrix or None
+        C[true, predicted] over the sorted classes.
     settings : Settings
     given : Contender or None
         The user's rule, if there is one.
     classifiers : list
         Fitted classifiers of the user: the classes that they know count as classes.
     store : SectionStore or None
+    rungs : sequence of Assumption
+        What the ladder climbs; empty if nothing was assumed.
     notes : list of str
         What should be said about how the rules were learned and the sample scored.
     """
@@ -91,10 +95,12 @@ class Workbench:
     columns: list[Column]
     event: int
     metrics: Sequence[AnyMetric]
+    cost: Any
     settings: Settings
     given: Contender | None
     classifiers: list[Any]
     store: SectionStore | None
+    rungs: Sequence[Assumption] = ()
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -131,9 +137,16 @@ class Workbench:
 
     @cached_property
     def sample(self) -> ScoredSample:
-        """Scores under all assumptions that the input allows."""
+        """Scores under all named assumptions that the input allows."""
+        return self.scored.under([each.name for each in known() if each.name in self.scored.assumptions])
+
+    @cached_property
+    def scored(self) -> ScoredSample:
+        """Scores under these and the rungs of the ladder, from the same models."""
+        several = self.cases.data.n_decision_makers > 1
+        named = [each for each in known() if several or not each.needs_decision_makers]
         try:
-            return self._score("all")
+            return self._score(list(dict.fromkeys([*named, *self.rungs])))
         except InputError as error:
             sample = self._score([each for each in known() if not each.needs_decision_makers])
             self.notes.append(
@@ -154,7 +167,7 @@ class Workbench:
 
     @cached_property
     def _ours(self) -> Contender | str:
-        keywords = self.settings.keywords
+        keywords = self.settings.keywords | {"cost": self.cost}
         return self._learned(
             "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **keywords)
         )

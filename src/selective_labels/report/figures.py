@@ -71,8 +71,8 @@ def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Fig
     chart = interval_chart(
         [_row(entry) for entry in entries],
         title,
-        _scale(results),
-        _tick_text(results[0]),
+        scale_of(results),
+        tick_text(results[0]),
         zero=is_difference(results[0]),
     )
     headings = ("Assumption", "Whose", "Identified", f"{100 * results[0]['confidence_level']:g}% interval")
@@ -114,14 +114,15 @@ def _table_row(entry: Entry) -> tuple[str, ...]:
     return title, cut(entry.label), identified(entry.result), confidence(entry.result)
 
 
-def _scale(results: Sequence[Result]) -> Scale:
+def scale_of(results: Sequence[Result]) -> Scale:
     """Shares run from 0 to 1, so that charts can be compared; others over what there is, and zero."""
     if is_share(results[0]) and not is_difference(results[0]):
         return Scale(0.0, 1.0)
     return round_scale([0.0, *(result[end] for result in results for end in ENDS)])
 
 
-def _tick_text(result: Result) -> Callable[[float], str]:
+def tick_text(result: Result) -> Callable[[float], str]:
+    """How ticks of a metric are written: percentages of shares, points of their differences."""
     if not is_share(result):
         return number
     return _points_tick if is_difference(result) else percent_tick

@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from selective_labels.report import numbers, sections, wording
+from selective_labels.report import ladder_figures, numbers, sections, wording
 from selective_labels.report.embedding import embeddable_json
 from selective_labels.support.errors import InputError
 
@@ -23,6 +23,7 @@ FUNCTIONS = (
     sections.refuted,
     sections.metric_figures,
     sections.comparison_figure,
+    ladder_figures.ladder_figures,
     sections.feature_figures,
     sections.leniency_figures,
     sections.sensitivity_figure,
