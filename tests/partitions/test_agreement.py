@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels, compare, evaluate, threshold_curve
 from selective_labels.evaluation import cell_keys
+from selective_labels.inference import cells
 from tests.partitions.tables import FEATURES, folds_of, from_folder, in_memory, make_table, numbers, write
 
 QUICK = {"nuisance": "logistic", "random_state": 0}
@@ -51,15 +52,18 @@ def test_evaluate(case, by, tmp_path):
         pairs += [*zip(wanted.gaps, found.gaps, strict=True)]
     for one, other in pairs:
         assert (one.metric, one.assumption, one.subgroup) == (other.metric, other.assumption, other.subgroup)
-        expected = numbers(one)
-        if n_classes > 4:  # fourth powers are bounded: the interval is a little wider, never narrower
-            assert other.ci_lower <= one.ci_lower + 1e-12
-            assert other.ci_upper >= one.ci_upper - 1e-12
-            assert_allclose(other.ci_lower, one.ci_lower, atol=0.01)
-            expected = np.delete(expected, [2, 3, 4, 5, 10])
-            assert_allclose(np.delete(numbers(other), [2, 3, 4, 5, 10]), expected, **CLOSE)
-        else:
-            assert_allclose(numbers(other), expected, **CLOSE)
+        assert_allclose(numbers(other), numbers(one), **CLOSE)
+
+
+def test_with_very_many_classes_intervals_are_wider_and_never_narrower(tmp_path, monkeypatch):
+    frame = make_table(1200)
+    monkeypatch.setattr(cells, "MOST_PARTS", 2)  # sums of fourth powers are bounded, not kept
+    wanted = evaluate(frame["guess"].to_numpy(), in_memory(frame), cv=folds_of(np.arange(1200)), **QUICK)
+    found = evaluate("guess", from_folder(write(frame, tmp_path)), **QUICK)
+    assert_allclose([found.lower, found.upper], [wanted.lower, wanted.upper], **CLOSE)
+    assert found.ci_lower <= wanted.ci_lower
+    assert found.ci_upper >= wanted.ci_upper
+    assert found.sample.n_effective < wanted.sample.n_effective
 
 
 @pytest.mark.parametrize("by", [None, "region"])
@@ -179,9 +183,9 @@ def test_a_sample_fits_and_all_rows_are_scored(tmp_path):
     assert abs(found.sample.n_fitted - 800) < 20
     assert "fitted to 800 of the cases; all are scored" in str(found)
     whole = evaluate("guess", from_folder(tmp_path), **QUICK)
-    # Errors of both are below .02: four of them.
-    assert_allclose([found.lower, found.upper], [whole.lower, whole.upper], atol=0.08)
-    assert whole.standard_errors[0] < 0.02
+    # Errors of both are below .025: four of them.
+    assert_allclose([found.lower, found.upper], [whole.lower, whole.upper], atol=0.1)
+    assert max(*found.standard_errors, *whole.standard_errors) < 0.025
 
 
 def test_the_number_and_order_of_partitions_do_not_matter(tmp_path):

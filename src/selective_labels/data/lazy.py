@@ -12,7 +12,7 @@ from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.data.survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
 from selective_labels.partitions.engine import over_parts
-from selective_labels.partitions.hashing import SAMPLE, SPLIT, uniform
+from selective_labels.partitions.hashing import LEVELS, SAMPLE, SPLIT, uniform
 from selective_labels.partitions.sources import Source, require_columns
 from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import as_seed
@@ -145,13 +145,17 @@ class PartitionedLabels:
     def survey(self, others: Sequence[str] = ()) -> Survey:
         """Counts of the table, by one look at the columns of roles; remembered."""
         wanted = tuple(others)
-        require_columns([("by", each) for each in wanted], self.source.columns)
+        self.require_columns("by", wanted)
         if wanted not in self._surveys:
             columns = list(dict.fromkeys([*self.roles.columns, *wanted]))
             task = SurveyTask(self.roles, wanted)
             found = self.over_rows(columns, task, combined_survey, "counting")
             self._surveys[wanted] = finished(found)
         return self._surveys[wanted]
+
+    def require_columns(self, role: str, wanted: Sequence[str]) -> None:
+        """Raise if a column with this role does not exist."""
+        require_columns([(role, each) for each in wanted], self.source.columns)
 
     def over_rows(self, columns: Sequence[str], task: Any, combine: Any, what: str = "") -> Any:
         """Combine what a plain function says of all rows; see :func:`partitions.engine.over_parts`."""
@@ -181,7 +185,7 @@ class PartitionedLabels:
                 "rows: a table in partitions has no row numbers; give a share or a number of rows.", "rows"
             )
         share = self._share(rows, "rows")
-        return self._part(SPLIT, as_seed(random_state) or 0, 0.0, share)
+        return self._part(as_seed(random_state) or 0, 0.0, share)
 
     def split(
         self, test_size: float | int = 0.5, random_state: Any = None
@@ -197,7 +201,7 @@ class PartitionedLabels:
         """
         share = self._share(test_size, "test_size")
         seed = as_seed(random_state) or 0
-        return self._part(SPLIT, seed, share, 1.0), self._part(SPLIT, seed, 0.0, share)
+        return self._part(seed, share, 1.0), self._part(seed, 0.0, share)
 
     def _share(self, size: float | int, argument: str) -> float:
         share = size / len(self) if isinstance(size, int | np.integer) else float(size)
@@ -205,7 +209,9 @@ class PartitionedLabels:
             raise InputError(f"{argument}={size!r} must leave rows on both sides.", argument)
         return share
 
-    def _part(self, purpose: int, seed: int, low: float, high: float) -> "PartitionedLabels":
+    def _part(self, seed: int, low: float, high: float) -> "PartitionedLabels":
+        # A part of a part is drawn anew, also with the same seed.
+        purpose = SPLIT + LEVELS * len(self.roles.kept)
         kept = (*self.roles.kept, (purpose, seed, low, high))
         return replace(self, roles=replace(self.roles, kept=kept), _surveys={})
 

@@ -47,8 +47,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : SelectiveLabels, array of numbers, or table of numbers, text, categories and dates
-            A SelectiveLabels has labels and roles in it: nothing else is given beside it; of one in partitions,
-            `fit_rows` of its rows are learned from, by hash. Missing values are
+            A SelectiveLabels has labels and roles in it: nothing else is given beside it; of one in
+            partitions, `fit_rows` of its rows are learned from, by hash. Missing values are
             allowed. Categories are encoded by each model, from the rows that it is fitted on; callables of X
             (`nuisance`, `label_range`) get an array with their codes, in order of first appearance.
         y : (n_samples,) labels of any type, with holes
@@ -158,8 +158,8 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
     The estimator remembers how categories are coded, and :func:`read_features` codes other tables alike.
-    Without decision-makers, all rows belong to one. Of a table in partitions a sample is learned from: its rows
-    are counted in `n_fitted_`, those of the table in `n_rows_`.
+    Without decision-makers, all rows belong to one. Of a table in partitions a sample is learned from: its
+    rows are counted in `n_fitted_`, those of the table in `n_rows_`.
 
     Returns
     -------

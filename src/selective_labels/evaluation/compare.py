@@ -14,7 +14,7 @@ from selective_labels.evaluation.design import coefficients_of, design_of, worth
 from selective_labels.evaluation.estimated import Scored, estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.partitioned import PartitionedSubjects, require_plain
+from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
 from selective_labels.evaluation.policies import Policy, read_course, risk_of
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
@@ -136,7 +136,7 @@ def compare(
     if isinstance(X, PartitionedLabels):
         require_plain({"y": y, **roles}, instrument, label_range)
         how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost
-        return compare_partitions(PartitionedSubjects([a, b], *how), interval, confidence_level, (a, b))
+        return compare_partitions(RowsPass([a, b], *how).run(), interval, confidence_level, (a, b))
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     policies = isinstance(a, Policy) or isinstance(b, Policy)
     judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]

@@ -15,7 +15,7 @@ from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.partitioned import PartitionedSubjects, require_plain
+from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
 from selective_labels.evaluation.policies import Policy, read_course
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
@@ -172,7 +172,7 @@ def evaluate(
     if isinstance(X, PartitionedLabels):
         require_plain({"y": y, **roles}, instrument, label_range)
         how = X, metric, assumption, cluster, fitting, pos_label, cost, by
-        results = evaluate_partitions(PartitionedSubjects([classifier], *how), interval, confidence_level)
+        results = evaluate_partitions(RowsPass([classifier], *how).run(), interval, confidence_level)
         return results[0] if single and len(results) == 1 and one_metric else results
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     if isinstance(classifier, Policy):

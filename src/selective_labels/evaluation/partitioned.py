@@ -1,6 +1,7 @@
 """Evaluation of tables in partitions: the same numbers from sums over cells."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.policies import Policy
 from selective_labels.evaluation.subject import UNNAMED
 from selective_labels.inference.cell_sample import CellSample
+from selective_labels.inference.partition_pass import PartitionPass, PassSums
 from selective_labels.inference.partitioned import Prepared, prepare
 from selective_labels.inference.sample import NO_RANGE
 from selective_labels.nuisance.settings import FittingSettings
@@ -25,13 +27,16 @@ LENIENCY, HUMAN = "leniency", "human"
 OF_CELLS = (Metric, BalancedAccuracy, Auc)
 
 
-class PartitionedSubjects:
-    """What is judged on a table in partitions, after one pass over it.
+class RowsPass:
+    """A question about a table in partitions, as a plain function of some of its rows.
+
+    Models are fitted when it is made. Then its `function` is mapped over the rows by whichever engine there
+    is, and :func:`selective_labels.evaluation.evaluate_partitions` makes results of what comes back.
 
     Parameters
     ----------
     given : sequence
-        One, or two that are compared.
+        What is judged: one, or two that are compared.
     lazy : PartitionedLabels
     metrics : metric or sequence of metrics, as users give them
     assumption, cluster, fitting
@@ -65,25 +70,64 @@ class PartitionedSubjects:
             )
         if by is not None and not isinstance(by, str):
             raise InputError.about("by", "is an array; on data in partitions it names a column.")
+        if by is not None:
+            lazy.require_columns("by", [by])
         judged = tuple(Judged.read(each, lazy, name) for each, name in zip(given, names, strict=True))
         others = [each for each in (*(one.column for one in judged), by) if each is not None]
         prepared = prepare(lazy, [each.given for each in judged], assumption, cluster, fitting, others)
-        classes = prepared.data.classes
-        self.metrics = read_metrics(metrics, classes, pos_label, cost)
+        self.metrics = read_metrics(metrics, prepared.data.classes, pos_label, cost)
         self.subgroups = None if by is None else lazy.survey([by]).values[by]
-        keys = _keys(judged, prepared, self.metrics, by, self.subgroups)
-        ties = {RANKS: tuple(range(len(judged)))}
-        self._samples = prepared.samples(keys, keys.columns, ties)
-        self._classes = classes
+        self._keys = _keys(judged, prepared, self.metrics, by, self.subgroups)
+        self._prepared, self._n_judged = prepared, len(judged)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that it reads."""
+        return self._prepared.columns(self._keys.columns)
+
+    @property
+    def function(self) -> PartitionPass:
+        """From a frame of rows to sums, which `added` adds; small enough to be sent to every worker."""
+        return self._prepared.with_keys(self._keys)
+
+    def run(self) -> "PartitionedSubjects":
+        """Pass over all partitions."""
+        return self.subjects(self._prepared.run(self._keys, self._keys.columns))
+
+    def subjects(self, *parts: PassSums) -> "PartitionedSubjects":
+        """Make cells of what all rows left, in any order of the parts."""
+        sums = PassSums.added(parts)
+        ties = {RANKS: tuple(range(self._n_judged))}
+        samples = self._prepared.samples(sums, ties)
+        return PartitionedSubjects(samples, self.metrics, self._prepared.data.classes, self.subgroups)
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedSubjects:
+    """What is judged on a table in partitions, after one pass over it.
+
+    Attributes
+    ----------
+    samples : dict of CellSample
+        By table of cells.
+    metrics : list of metrics
+    classes : array
+    subgroups : array or None
+    """
+
+    samples: Mapping[str, CellSample]
+    metrics: Sequence[AnyMetric]
+    classes: np.ndarray
+    subgroups: np.ndarray | None
 
     def sample(self, metric: AnyMetric) -> CellSample:
         """Cells that a metric is computed from."""
-        return self._samples[RANKS if isinstance(metric, Auc) else LABELS]
+        return self.samples[RANKS if isinstance(metric, Auc) else LABELS]
 
     def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
         """One of what is judged, on these cells."""
         key = self.sample(metric).cells.key
-        return CellSubject(key[:, place], self._classes, isinstance(metric, Auc))
+        return CellSubject(key[:, place], self.classes, isinstance(metric, Auc))
 
     def cells(self, metric: AnyMetric) -> dict[Any, np.ndarray] | None:
         """Masks of the cells of each subgroup; None without subgroups."""
@@ -137,3 +181,36 @@ def require_plain(roles: Mapping[str, Any], instrument: str, label_range: Any) -
                 f"{name}= is not available on data in partitions; take rows into memory with data.sample(n).",
                 name,
             )
+
+
+def partition_pass(
+    classifier: Any,
+    data: PartitionedLabels,
+    *,
+    metric: Any = "accuracy",
+    assumption: str | Assumption | Sequence[str | Assumption] = "instrument",
+    by: str | None = None,
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    cluster: str | None = None,
+    **fitting: Any,
+) -> RowsPass:
+    """`evaluate` on a table in partitions, for who has another engine than Dask: fit now, map later.
+
+    Parameters
+    ----------
+    classifier, metric, assumption, by, pos_label, cost, cluster
+        As for :func:`selective_labels.evaluate`.
+    data : PartitionedLabels
+        With a `case_id` or `groups`, unless frames are indexed by row numbers: hashes of these are folds.
+    fitting
+        nuisance, propensity, cv, n_repeats, n_jobs, random_state.
+
+    Returns
+    -------
+    RowsPass
+        ``function(frame)`` for every frame with the columns of ``columns``; then
+        ``evaluate_partitions(rows_pass.subjects(*parts))``.
+    """
+    settings = FittingSettings.read(fitting.pop("nuisance", None), **fitting)
+    return RowsPass([classifier], data, metric, assumption, cluster, settings, pos_label, cost, by)

@@ -204,7 +204,8 @@ def _threshold_curve_of_partitions(
         cuts = default_thresholds(scores, weights=prepared.data.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    sample = prepared.samples(CutKeys(judged, event, cuts), columns)[RANKS]
+    sums = prepared.run(CutKeys(judged, event, cuts), columns)
+    sample = prepared.samples(sums, {})[RANKS]
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")
     between = np.append(-np.inf, cuts)[sample.cells.key[:, 0]]

@@ -25,7 +25,7 @@ from selective_labels.support.errors import InputError
 
 # Up to this many parts (classes, and the slack) sums of fourth powers are kept whole; with more they are
 # bounded by the largest scores, which makes intervals a little wider, never narrower.
-MOST_PARTS = 5
+MOST_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """From a table in partitions to cells that are scored: a survey, a sample that fits the models, one pass."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,31 +50,33 @@ class Prepared:
     passing: PartitionPass
     told: Told
 
-    def samples(
-        self, keys: Keys, columns: Sequence[str] = (), ties: dict[str, tuple[int, ...]] | None = None
-    ) -> dict[str, CellSample]:
-        """Pass over all partitions, and return the scored cells of every table of cells.
+    def with_keys(self, keys: Keys) -> PartitionPass:
+        """The plain function of some rows, by the cells that a question asks for."""
+        return replace(self.passing, keys=keys)
 
-        Parameters
-        ----------
-        keys : callable
-            From rows to keys of cells, by the name of a table of cells.
-        columns : sequence of str
-            What `keys` reads besides.
-        ties : dict of tuples of int
-            By table of cells, which keys are bins of a score.
+    def columns(self, others: Sequence[str]) -> list[str]:
+        """What that function reads."""
+        return list(dict.fromkeys([*self.passing.reader.columns, *others]))
+
+    def run(self, keys: Keys, others: Sequence[str]) -> PassSums:
+        """Pass over all partitions; `keys` reads the columns `others` besides."""
+        passing, columns = self.with_keys(keys), self.columns(others)
+        found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
+        return found
+
+    def samples(self, sums: PassSums, ties: Mapping[str, tuple[int, ...]]) -> dict[str, CellSample]:
+        """Make scored cells of what a pass left, by the name of a table of cells.
+
+        `ties` says, by table of cells, which keys are bins of a score.
         """
-        passing = replace(self.passing, keys=keys)
-        wanted = list(dict.fromkeys([*passing.reader.columns, *columns]))
-        sums = self.lazy.over_rows(wanted, passing, PassSums.added, "scoring partitions")
-        objects = {each.name: each for each in passing.assumptions}
+        objects = {each.name: each for each in self.passing.assumptions}
         return {
             name: CellSample(
                 repeats,
                 self.told,
                 objects,
-                (ties or {}).get(name, ()),
-                passing.cluster,
+                ties.get(name, ()),
+                self.passing.cluster,
                 sums.clusters.get(name, []),
             )
             for name, repeats in sums.cells.items()

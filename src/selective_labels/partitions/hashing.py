@@ -9,6 +9,8 @@ from selective_labels.support.errors import InputError
 
 # What is drawn from one key, each by a hash of its own.
 FOLDS, SAMPLE, SPLIT = 1, 2, 3
+# Parts of parts of rows: purposes of each level are so far apart.
+LEVELS = 8
 # Constants of SplitMix64, a bijection of 64 bits that leaves no pattern.
 STEP, FIRST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)
