@@ -35,6 +35,7 @@ def partitions_of(name: str) -> ParquetSource | None:
 
 def shown_rows(source: ParquetSource) -> pd.DataFrame:
     """Some rows of all columns, from parts at equal distances, to find roles and kinds by."""
+    source.check(source.columns)
     step = max(1, len(source.parts) // SHOWN_PARTS)
     parts = source.parts[::step][:SHOWN_PARTS]
     each = max(1, SHOWN_ROWS // len(parts))
