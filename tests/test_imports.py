@@ -95,6 +95,8 @@ KNOWS = {
         "inference",
         "literature",
         "nuisance",
+        "planning",
+        "policies",
         "support",
     },
     "report": {"assumptions", "support"},

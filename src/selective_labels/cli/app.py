@@ -172,7 +172,7 @@ def predict(
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
-    from selective_labels.cli.inputs import read_source
+    from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
     from selective_labels.cli.partition_predictions import write_partitions
     from selective_labels.cli.partitioned import partitions_of
@@ -200,9 +200,8 @@ def predict(
     if out != STANDARD_OUTPUT:
         require_writable(out)
     # Ids stay as they are written, and so do categories.
-    frame = read_source(
-        data, file, [*kept, *(name for name, kind in saved.schema.kinds.items() if kind == "category")]
-    )
+    categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
+    frame = open_source(data, file).read([*kept, *categories])
     X = saved.schema.read(frame)
     predictions = prediction_table(saved, X, frame, kept)
     write_predictions(predictions, out)

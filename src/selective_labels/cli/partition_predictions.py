@@ -69,8 +69,8 @@ def _one_file(
     path: str, parts: Sequence[ParquetPart], out: Path, saved: SavedModel, keep: list[str], digest: str
 ) -> tuple[Predicted, bool] | None:
     """What was predicted, and whether it was there already; None for a file without rows."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     state = os.stat(path)
     made_from = f"{digest}:{state.st_size}:{state.st_mtime_ns}:{','.join(keep)}".encode()

@@ -39,7 +39,7 @@ class ParquetPart:
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Its rows, a bounded number at a time."""
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq
 
         start = self.start
         with pq.ParquetFile(self.path) as file:
