@@ -12,8 +12,8 @@ from selective_labels import SelectiveLabels, evaluate
 from selective_labels.partitions.engine import active_client
 from tests.partitions.tables import FEATURES, NAMED, from_folder, make_table, numbers, write
 
-dask = pytest.importorskip("dask", reason="optional dependency: dask")
-distributed = pytest.importorskip("distributed", reason="optional dependency: distributed")
+dask = pytest.importorskip("dask", reason="optional: dask")
+distributed = pytest.importorskip("distributed", reason="optional: distributed")
 import dask.dataframe as dd  # noqa: E402
 
 QUICK = {"nuisance": "logistic", "random_state": 0, "metric": ["accuracy", "tpr", "fpr"]}

@@ -35,7 +35,7 @@ def test_a_loop_over_frames_in_any_order(folder):
 
 
 def test_duckdb(folder):
-    duckdb = pytest.importorskip("duckdb", reason="optional dependency: duckdb")
+    duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)
     columns = ", ".join(f'"{name}"' for name in question.columns)
@@ -45,7 +45,7 @@ def test_duckdb(folder):
 
 
 def test_spark(folder):
-    sql = pytest.importorskip("pyspark.sql", reason="optional dependency: pyspark")
+    sql = pytest.importorskip("pyspark.sql", reason="optional: pyspark")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)
 
