@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels import SelectiveLabels, compare, evaluate, threshold_curve
+from selective_labels import InputError, SelectiveLabels, compare, evaluate, threshold_curve
 from selective_labels.evaluation import cell_keys
 from selective_labels.inference import cells
 from tests.partitions.tables import FEATURES, folds_of, from_folder, in_memory, make_table, numbers, write
@@ -200,3 +200,31 @@ def test_the_number_and_order_of_partitions_do_not_matter(tmp_path):
         )
     # Models meet the rows in another order, so that their solver stops elsewhere within its tolerance.
     assert_allclose(results[1], results[0], rtol=1e-4)
+
+
+def test_kept_scores_serve_other_questions_without_a_model(tmp_path, monkeypatch):
+    frame, scores = make_table(900), tmp_path / "scores"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    write(frame, folder)
+    wanted = evaluate("guess", from_folder(folder), metric=["tpr", "fpr"], by="region", **QUICK)
+    kept = from_folder(folder, keep_scores=scores)
+    evaluate("guess", kept, **QUICK)
+    n_files = len(list(scores.glob("*.parquet")))
+    assert n_files == 3
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a model was fitted")
+
+    monkeypatch.setattr("selective_labels.nuisance.settings.cross_fit", refuse)
+    found = evaluate("guess", kept, metric=["tpr", "fpr"], by="region", **QUICK)
+    for one, other in zip([*wanted, *wanted.gaps], [*found, *found.gaps], strict=True):
+        assert_allclose(numbers(other), numbers(one), **CLOSE)
+    assert len(threshold_curve("score", kept, thresholds=[0.0], **QUICK)) == 1
+    with pytest.raises(InputError, match="made otherwise; give another folder"):
+        evaluate("guess", kept, cv=3, **QUICK)
+    with pytest.raises(InputError, match="only with a random_state"):
+        evaluate("guess", kept, nuisance="logistic")
+    next(scores.glob("*.parquet")).unlink()
+    with pytest.raises(InputError, match="is missing or of other rows"):
+        evaluate("guess", kept, **QUICK)

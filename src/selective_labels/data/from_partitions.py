@@ -26,6 +26,7 @@ class FromPartitions:
         assignment: Sequence[str] | None = None,
         fit_rows: int | None = None,
         n_jobs: int | None = None,
+        keep_scores: Any = None,
     ) -> "PartitionedLabels":
         """Name the roles of the columns of Parquet files, which are read a part at a time.
 
@@ -44,6 +45,9 @@ class FromPartitions:
             Rows that models are fitted to, a sample by hash; default 200,000. Bounds and intervals use all.
         n_jobs : int, optional
             Processes that read partitions, unless a Dask client is active. Default: the cores there are.
+        keep_scores : str or Path, optional
+            Folder where `evaluate`, `compare` and `threshold_curve` keep the scores of all rows as Parquet,
+            and find them again: with the same settings, another metric, subgroup or cut-off fits no model.
 
         Returns
         -------
@@ -70,7 +74,7 @@ class FromPartitions:
 
         roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
         source = ParquetSource.find(path)
-        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs)
+        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs, keep_scores)
 
     @classmethod
     def from_dask(
@@ -87,6 +91,7 @@ class FromPartitions:
         case_id: str | None = None,
         assignment: Sequence[str] | None = None,
         fit_rows: int | None = None,
+        keep_scores: Any = None,
     ) -> "PartitionedLabels":
         """Name the roles of the columns of a Dask frame, whose partitions are computed one at a time.
 
@@ -98,4 +103,5 @@ class FromPartitions:
         from selective_labels.partitions.sources import DaskSource
 
         roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
-        return PartitionedLabels.of(DaskSource(frame), roles, features, assignment, fit_rows, None)
+        source = DaskSource(frame)
+        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, None, keep_scores)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +44,8 @@ class PartitionedLabels:
         Rows that models are fitted to.
     n_jobs : int or None
         Processes that read partitions, if no Dask client is active.
+    keep_scores : str, Path or None
+        Folder where scores of all rows are kept, and found again.
     """
 
     source: Source
@@ -51,6 +54,7 @@ class PartitionedLabels:
     assignment: tuple[str, ...] = ()
     fit_rows: int = FIT_ROWS
     n_jobs: int | None = None
+    keep_scores: str | Path | None = None
     _surveys: dict[tuple[str, ...], Survey] = field(default_factory=dict)
 
     @classmethod
@@ -62,6 +66,7 @@ class PartitionedLabels:
         assignment: Sequence[str] | None,
         fit_rows: int | None,
         n_jobs: int | None,
+        keep_scores: str | Path | None = None,
     ) -> "PartitionedLabels":
         """Check names and schema; nothing is read but the files' own descriptions."""
         wanted = [*roles.named.items(), *(("features", each) for each in features or ())]
@@ -82,7 +87,7 @@ class PartitionedLabels:
         rows = FIT_ROWS if fit_rows is None else fit_rows
         if rows < 1:
             raise InputError(f"fit_rows={rows} must be one or more.", "fit_rows")
-        lazy = cls(source, roles, tuple(chosen), tuple(assignment or ()), rows, n_jobs)
+        lazy = cls(source, roles, tuple(chosen), tuple(assignment or ()), rows, n_jobs, keep_scores)
         source.check(lazy.columns)
         return lazy
 

@@ -17,6 +17,7 @@ from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.inference.cells import Cells, ClusterSums
 from selective_labels.inference.clusters import DECISION_MAKER
 from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.kept_scores import KeptScores
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.propensity import held_out_propensity
 from selective_labels.nuisance.score_formulas import OVERLAP, Scores
@@ -110,10 +111,13 @@ class PartitionPass:
     ----------
     reader : PartitionReader
     repeats : tuple of FittedRepeat
-        Empty if every label is seen: labels are scores then.
+        Empty if every label is seen (labels are scores then), or if scores were kept.
     assumptions : tuple of Assumption
     keys : callable
     cluster : "groups", "decision_maker" or None
+    kept : KeptScores or None
+        Where scores are kept; if there are no models, where they are read from.
+    n_repeats : int
     """
 
     reader: PartitionReader
@@ -121,6 +125,8 @@ class PartitionPass:
     assumptions: tuple[Assumption, ...]
     keys: Keys
     cluster: str | None = None
+    kept: KeptScores | None = None
+    n_repeats: int = 0
 
     def __call__(self, frame: pd.DataFrame) -> PassSums | None:
         """Score and sum."""
@@ -132,7 +138,7 @@ class PartitionPass:
         cells: dict[str, list[dict[str, Cells]]] = {name: [] for name in tables}
         clusters: dict[str, list[dict[str, ClusterSums]]] = {name: [] for name in tables}
         units = self._units(data, hashes)
-        for scored in self._scored(data, hashes):
+        for scored in self._scored(frame, data, hashes):
             for name, key in tables.items():
                 found = {
                     each: Cells.of_rows(key, evidence, data.decision, data.weights, told)
@@ -149,15 +155,15 @@ class PartitionPass:
         return PassSums(cells, clusters if units is not None else {})
 
     def _scored(
-        self, data: SelectiveLabels, hashes: np.ndarray
+        self, frame: pd.DataFrame, data: SelectiveLabels, hashes: np.ndarray
     ) -> list[dict[str, tuple[Evidence, np.ndarray]]]:
-        if not self.repeats:
+        if not self.n_repeats:
             assert (data.y != HOLE).all()
             known = Evidence.from_labels(data.y, len(data.classes)), np.zeros((len(data), 3))
             return [{each.name: known for each in self.assumptions}]
         found = []
-        for repeat in self.repeats:
-            scores = repeat.scores(data, hashes, self.assumptions)
+        for number in range(self.n_repeats):
+            scores = self._scores(number, frame, data, hashes)
             found.append(
                 {
                     each.name: (
@@ -168,6 +174,18 @@ class PartitionPass:
                 }
             )
         return found
+
+    def _scores(
+        self, number: int, frame: pd.DataFrame, data: SelectiveLabels, hashes: np.ndarray
+    ) -> dict[str, Scores]:
+        if not self.repeats:
+            assert self.kept is not None
+            names = [each.name for each in self.assumptions]
+            return self.kept.read(frame, number, names, len(data.classes))
+        scores = self.repeats[number].scores(data, hashes, self.assumptions)
+        if self.kept is not None:
+            self.kept.write(frame, number, scores)
+        return scores
 
     def _units(self, data: SelectiveLabels, hashes: np.ndarray) -> np.ndarray | None:
         if self.cluster is None:

@@ -14,6 +14,7 @@ from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.inference.cell_sample import CellSample, Told
 from selective_labels.inference.clusters import choose_clusters
+from selective_labels.inference.kept_scores import KeptScores
 from selective_labels.inference.partition_pass import FittedRepeat, Keys, PartitionPass, PassSums
 from selective_labels.inference.sample import (
     check_instrument,
@@ -62,6 +63,8 @@ class Prepared:
         """Pass over all partitions; `keys` reads the columns `others` besides."""
         passing, columns = self.with_keys(keys), self.columns(others)
         found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
+        if passing.kept is not None and passing.repeats:
+            passing.kept.finish({"assignment": self.told.assignment, "refused": dict(self.told.refused)})
         return found
 
     def samples(self, sums: PassSums, ties: Mapping[str, tuple[int, ...]]) -> dict[str, CellSample]:
@@ -130,6 +133,10 @@ def prepare(
     passing = PartitionPass(reader, (), tuple(chosen), _no_keys, choose_clusters(cluster, data))
     if survey.n_labeled == survey.n_rows:
         return Prepared(lazy, frame, data, passing, replace(told, n_fitted=0))
+    kept = KeptScores.of(lazy, data.classes, chosen, fitting)
+    passing = replace(passing, kept=kept, n_repeats=len(seeds))
+    if kept is not None and (known := kept.told) is not None:
+        return Prepared(lazy, frame, data, passing, replace(told, **known))
     hashes = lazy.roles.keys(frame)
     table = survey.table()
     repeats: list[FittedRepeat] = []

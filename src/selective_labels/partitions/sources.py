@@ -1,5 +1,6 @@
 """Where the parts of a table come from: files of Parquet, or a Dask frame."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,6 +133,11 @@ class ParquetSource:
     def _schema(self) -> Any:
         return _file(self.paths[0]).schema_arrow
 
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """Names, sizes and times of the files."""
+        states = [(path, os.stat(path)) for path in self.paths]
+        return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
+
     def describe(self) -> str:
         """Say what it is."""
         n_files = len(self.paths)
@@ -170,6 +176,10 @@ class DaskSource:
 
     def check(self, columns: Sequence[str]) -> None:
         """Dask has one schema; partitions that break it are refused as they are met."""
+
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """Numbers of rows: what is in them is for the user to keep the same."""
+        return [("partition", number, int(n_rows)) for number, n_rows in enumerate(self.lengths)]
 
     def describe(self) -> str:
         """Say what it is."""
