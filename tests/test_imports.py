@@ -35,10 +35,11 @@ KNOWS = {
         "diagnostics",
         "identification",
         "nuisance",
-        "partitions",
         "support",
         "tilting",
     },
+    # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
+    "passes": {"assumptions", "data", "diagnostics", "inference", "nuisance", "partitions", "support"},
     "estimators": {
         "assumptions",
         "data",
@@ -58,6 +59,7 @@ KNOWS = {
         "identification",
         "inference",
         "nuisance",
+        "passes",
         "policies",
         "support",
     },

@@ -16,10 +16,10 @@ from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.policies import Policy
 from selective_labels.evaluation.subject import UNNAMED
 from selective_labels.inference.cell_sample import CellSample
-from selective_labels.inference.partition_pass import PartitionPass, PassSums
-from selective_labels.inference.partitioned import Prepared, prepare
 from selective_labels.inference.sample import NO_RANGE
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.partition_pass import PartitionPass, PassSums
+from selective_labels.passes.partitioned import Prepared, prepare
 from selective_labels.support.errors import InputError
 
 LENIENCY, HUMAN = "leniency", "human"

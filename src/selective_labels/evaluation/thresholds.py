@@ -22,9 +22,10 @@ from selective_labels.evaluation.partitioned import require_plain
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import UNNAMED, ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.partitioned import prepare
+from selective_labels.inference.cell_sample import CellSample
 from selective_labels.inference.sample import NO_RANGE, score_sample
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.partitioned import prepare
 from selective_labels.support.errors import InputError
 
 ACCEPTANCE = "acceptance"
@@ -230,7 +231,7 @@ def threshold_curve_of_sample(
         cuts = default_thresholds(scores, weights=sample.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    classes = sample.classes
+    classes = sample.told.classes if isinstance(sample, CellSample) else sample.data.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
     rest = 1 if event == 0 else 0
     rows = []

@@ -65,11 +65,6 @@ class CellSample:
         return len(self.cells)
 
     @property
-    def classes(self) -> np.ndarray:
-        """Sorted classes."""
-        return self.told.classes
-
-    @property
     def weights(self) -> Array:
         """Weight of each cell."""
         return self.cells.weights

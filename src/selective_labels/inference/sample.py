@@ -145,7 +145,6 @@ class ScoredSample:
         rows : (n_samples,) bool array
             The rows that they concern: how many units these are widens standard errors.
         assumption : str
-            Under which; influences know it already.
         """
         return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
 
@@ -153,11 +152,6 @@ class ScoredSample:
     def size(self) -> int:
         """Rows that masks are about."""
         return len(self.data)
-
-    @property
-    def classes(self) -> np.ndarray:
-        """Sorted classes."""
-        return self.data.classes
 
     def n_cases(self, rows: np.ndarray) -> int:
         """How many rows some rows are."""

@@ -69,8 +69,7 @@ def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_ou
     if not held_out:  # strata of another table are not those of the models
         overall = cell_shares(np.zeros_like(arm), arm, data.weights, 1, fit.n_arms)[0]
         return lambda rows: _anywhere(fit, number, data.features[rows], overall)
-    own = fit.assignment.held_out
-    return lambda rows: held_out_propensity(fit, data.features[rows], cells[rows], own[rows], shares)
+    return lambda rows: _held_out(fit, data, shares, rows)
 
 
 def new_propensity(fit: CrossFit, number: int, X: np.ndarray) -> np.ndarray:
@@ -94,27 +93,12 @@ def _anywhere(fit: CrossFit, number: int, X: np.ndarray, shares: np.ndarray) -> 
     return np.mean([model.anywhere(X, shares) for model in chosen], axis=0)
 
 
-def held_out_propensity(
-    fit: CrossFit, X: np.ndarray, cells: np.ndarray, own: np.ndarray, shares: np.ndarray
-) -> np.ndarray:
-    """Probabilities of arms by the model that has not seen each row, or shares where there is no model.
-
-    Parameters
-    ----------
-    fit : CrossFit
-    X : (n_samples, n_features) array
-    cells : (n_samples,) int array
-        Strata.
-    own : (n_samples,) int array
-        Fold of each row.
-    shares : (n_cells, n_arms) array
-        Of all rows.
-    """
-    models = fit.assignment.models
-    if not models:
-        return shares[cells]
-    chances = np.empty((len(X), fit.n_arms))
+def _held_out(fit: CrossFit, data: SelectiveLabels, shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """By the model that has not seen each row."""
+    chances = np.empty((len(rows), fit.n_arms))
+    own = fit.assignment.held_out[rows]
     for number in np.unique(own):
         here = np.flatnonzero(own == number)
-        chances[here] = models[number].at(X[here], cells[here], shares)
+        model = fit.assignment.models[number]
+        chances[here] = model.at(data.features[rows[here]], data.cells[rows[here]], shares)
     return chances

@@ -1,7 +1,7 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -46,54 +46,6 @@ class Scorable(Protocol):
         """Score rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoldJudge:
-    """What scores rows of one fold: models that have not seen them, and what was found beside the models.
-
-    Attributes
-    ----------
-    fold : FoldModel
-    pools : Pools or None
-    n_units, n_fitted : float
-        See :class:`selective_labels.nuisance.score_formulas.Rows`.
-    """
-
-    fold: FoldModel
-    pools: Pools | None
-    n_units: float
-    n_fitted: float
-
-    def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
-        """Some rows with all that scores need; `shares` are their probabilities of arms."""
-        pair = [model.joint(data.features[here]) for model in self.fold.models]
-        arm = self.fold.lookup[data.decision_maker_codes[here]]
-        return Rows(
-            pair[0],
-            pair[-1],
-            arm,
-            data.y[here],
-            shares,
-            0.0,
-            None,
-            self.n_units,
-            self.n_fitted,
-            self.pools,
-            data.classes,
-        )
-
-
-def fold_judges(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldJudge, ...]:
-    """What scores other rows of each fold, from the rows that the models were fitted to."""
-    if fit.report.chosen == "injected":
-        return tuple(FoldJudge(fold, None, np.inf, len(data)) for fold in fit.folds)
-    n_fitted = round(effective_number(data.weights))
-    n_units = _n_units(data, n_fitted)
-    return tuple(
-        FoldJudge(fold, _pools(fit, fold, data, fit.held_out != number), n_units, n_fitted)
-        for number, fold in enumerate(fit.folds)
-    )
-
-
 def cross_fit_scores(
     fit: CrossFit,
     data: SelectiveLabels,
@@ -136,9 +88,9 @@ def cross_fit_scores(
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
-    n_units = np.inf if given else _n_units(data, n_fitted)
+    n_units = np.inf if given else n_independent(data, n_fitted)
     if data.panels is not None:  # rows of one case say the same of it
-        n_fitted = _n_units(data, n_fitted)
+        n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     earmarks: dict[str, Earmarks] = {}
@@ -146,16 +98,18 @@ def cross_fit_scores(
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
-        pools = _pools(fit, fold, data, fit.held_out != number) if pooled else None
+        pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
         leniency = None
         if not given and pools is None:
             leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
-        judge = FoldJudge(fold, pools, n_units, n_fitted)
         for here in fit.chunks(rows, n_classes + 1):
+            pair = [model.joint(data.features[here]) for model in fold.models]
+            arm = fold.lookup[data.decision_maker_codes[here]]
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
-            chunk = replace(judge.rows(data, here, shares), lead=lead, label_range=known)
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
+            chunk = replace(chunk, classes=data.classes)
             for name, assumption in chosen.items():
                 part = assumption.score(chunk, overlap)
                 _add(totals[name], here, part)
@@ -200,7 +154,7 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
-    n_units = len(data) if data.panels is None else _n_units(data, len(data))
+    n_units = len(data) if data.panels is None else n_independent(data, len(data))
     n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
 
@@ -248,7 +202,7 @@ def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
     total.sharpness_lost[rows] += part.sharpness_lost
 
 
-def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
+def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
     """Which arms bound which class, by the rows that the fold's models were fitted to."""
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
@@ -260,7 +214,7 @@ def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.nda
     return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
 
 
-def _n_units(data: SelectiveLabels, n_fitted: int) -> int:
+def n_independent(data: SelectiveLabels, n_fitted: int) -> int:
     """Repeated rows of one case tell less than as many cases: of groups, each counts once."""
     if data.groups is None:
         return n_fitted

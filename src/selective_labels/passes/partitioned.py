@@ -14,8 +14,6 @@ from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.inference.cell_sample import CellSample, Told
 from selective_labels.inference.clusters import choose_clusters
-from selective_labels.inference.kept_scores import KeptScores
-from selective_labels.inference.partition_pass import FittedRepeat, Keys, PartitionPass, PassSums
 from selective_labels.inference.sample import (
     check_instrument,
     chosen_assumptions,
@@ -23,9 +21,12 @@ from selective_labels.inference.sample import (
     with_classes_of,
 )
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.scores import fold_judges, selector_bands
+from selective_labels.nuisance.scores import selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.partitions.hashing import hash_folds
+from selective_labels.passes.judges import fold_judges
+from selective_labels.passes.kept_scores import KeptScores
+from selective_labels.passes.partition_pass import FittedRepeat, Keys, PartitionPass, PassSums
 from selective_labels.support.errors import InputError
 
 

@@ -17,12 +17,11 @@ from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.inference.cells import Cells, ClusterSums
 from selective_labels.inference.clusters import DECISION_MAKER
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.kept_scores import KeptScores
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.propensity import held_out_propensity
 from selective_labels.nuisance.score_formulas import OVERLAP, Scores
-from selective_labels.nuisance.scores import FoldJudge
 from selective_labels.partitions.hashing import hash_folds
+from selective_labels.passes.judges import FoldJudge, held_out_propensity
+from selective_labels.passes.kept_scores import KeptScores
 
 # From rows as a frame, and as data, to keys of cells by the name of a table of cells.
 Keys = Callable[[pd.DataFrame, SelectiveLabels], dict[str, np.ndarray]]
