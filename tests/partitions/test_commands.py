@@ -61,6 +61,13 @@ def test_compare_check_and_fit_and_predict_that_resumes(folder, tmp_path):
     assert (out / names[1]).exists()
 
 
+def test_report_says_that_it_is_of_a_sample(folder, tmp_path):
+    out = tmp_path / "report.html"
+    asked = ["--predictions", "guess", "--fit-rows", 400, "--metric", "accuracy", "--out", out]
+    run("report", folder, *ROLES, *QUICK, *asked)
+    assert "400 of its 900 cases, drawn by hash" in out.read_text()
+
+
 def test_what_is_read_in_parts(folder, tmp_path, monkeypatch):
     assert partitions_of(str(folder)).n_rows == 900
     assert partitions_of(str(folder / "part-00.parquet")) is None
