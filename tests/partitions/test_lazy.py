@@ -94,6 +94,25 @@ def test_hashes_are_even_and_independent():
     assert_array_equal(row_keys(["a", "b"]), row_keys(pd.Series(["a", "b"], dtype="category")))
 
 
+def test_ids_are_hashed_by_value_whatever_stands_beside_them():
+    mixed = row_keys([3.0, 3.5])
+    assert mixed[0] == row_keys([3])[0]
+    assert mixed[0] != mixed[1]
+    assert row_keys(pd.Series([3], dtype="Int64"))[0] == mixed[0]
+
+
+def test_a_part_may_have_no_weight_but_not_the_table(folder):
+    frame = make_table(900)
+    frame.loc[:299, "weight"] = 0.0
+    write(frame, folder)
+    found = evaluate("guess", from_folder(folder, "sample_weight"), **QUICK)
+    wanted = evaluate("guess", from_folder(folder, "sample_weight").split(0.5)[0], **QUICK)
+    assert_allclose(found.lower, wanted.lower, atol=0.15)  # four errors of .035
+    write(frame.assign(weight=0.0), folder)
+    with pytest.raises(InputError, match="sample_weight is zero everywhere"):
+        evaluate("guess", from_folder(folder, "sample_weight"), **QUICK)
+
+
 def test_a_learner_and_the_checks_take_it(folder):
     data = from_folder(folder, fit_rows=500)
     model = UCLClassifier(estimator="linear", nuisance="logistic", random_state=0).fit(data)

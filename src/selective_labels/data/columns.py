@@ -95,15 +95,15 @@ def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
     return _sorted_codes(series)
 
 
-def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
-    """Sample weights, not negative."""
+def read_weights(sample_weight: Any, n_samples: int, *, part: bool = False) -> np.ndarray | None:
+    """Sample weights, not negative; of a part of a table they may all be zero."""
     if sample_weight is None:
         return None
     series = as_series(sample_weight, "sample_weight", n_samples)
     weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float)
     wrong = ~np.isfinite(weight) | (weight < 0)
     refuse_rows(wrong, "sample_weight", "is negative or not a number", "mend it")
-    if not weight.any():
+    if not (part or weight.any()):
         raise InputError.about("sample_weight", "is zero everywhere.")
     return weight
 

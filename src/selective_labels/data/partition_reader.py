@@ -65,7 +65,7 @@ class PartitionReader:
         y[seen] = _codes(columns.label_values(labels[seen]), self.classes, "y")
         makers = np.zeros(n_rows, dtype=int) if self.roles.decision_maker is None else given["decision_maker"]
         strata, groups = given["strata"], given["groups"]
-        weight = columns.read_weights(given["sample_weight"], n_rows)
+        weight = columns.read_weights(given["sample_weight"], n_rows, part=True)
         X = frame[list(self.features)]
         known = frame[list(self.assignment)].to_numpy() if self.assignment else None
         return SelectiveLabels(

@@ -130,7 +130,7 @@ class SurveyTask:
         n_rows = len(frame)
         given = self.roles.values(frame)
         labels, seen, ignored = columns.seen_labels(frame[self.roles.label], given["decision"], n_rows)
-        read = columns.read_weights(given["sample_weight"], n_rows)
+        read = columns.read_weights(given["sample_weight"], n_rows, part=True)
         weight = np.ones(n_rows) if read is None else read
         none = np.zeros(n_rows, dtype=int)
         makers, strata = given["decision_maker"], given["strata"]
@@ -179,6 +179,8 @@ def finished(survey: Survey | None) -> Survey:
         raise InputError.about(
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
         )
+    if not survey.weight > 0.0:
+        raise InputError.about("sample_weight", "is zero everywhere.")
     labels = pd.Series(list(survey.classes), dtype=object)
     read = columns.read_label_column(labels, np.ones(len(labels), dtype=int), len(labels))
     values = {name: _sorted(pd.Series(each)) for name, each in survey.values.items()}

@@ -30,11 +30,14 @@ def row_keys(values: Any) -> np.ndarray:
     column = pd.Series(values).reset_index(drop=True)
     if column.isna().any():
         raise InputError.about("case_id", f"is missing in {column.isna().sum()} rows: give every case an id.")
-    if pd.api.types.is_float_dtype(column) and (column == column.round()).all():
-        column = column.astype("int64")
-    if not pd.api.types.is_numeric_dtype(column):
-        column = column.astype(str)
-    return pd.util.hash_array(column.to_numpy())
+    if pd.api.types.is_float_dtype(column):
+        numbers = column.to_numpy(dtype=float)
+        whole = (numbers == np.round(numbers)) & (np.abs(numbers) < 2.0**53)
+        as_integers = np.where(whole, numbers, 0.0).astype("int64")
+        return np.where(whole, pd.util.hash_array(as_integers), pd.util.hash_array(numbers))
+    if pd.api.types.is_integer_dtype(column):
+        return pd.util.hash_array(column.to_numpy(dtype="int64"))
+    return pd.util.hash_array(column.astype(str).to_numpy())
 
 
 def uniform(keys: np.ndarray, purpose: int, seed: int = 0) -> np.ndarray:
