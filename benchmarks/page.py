@@ -64,7 +64,7 @@ def _rate_text(rate: Rate) -> str:
     return (
         f"One pass scores {rate.rows_per_second:,.0f} rows per second and core (two classes, 20 features, "
         f"{rate.n_decision_makers:,} decision-makers, accuracy, rates and AUC): 10⁹ rows take "
-        f"{rate.hours(1e9, 32):.1f} hours on 32 cores, and the models what they take on the sample."
+        f"{rate.minutes(1e9, 32):.1f} minutes on 32 cores, and the models what they take on the sample."
     )
 
 

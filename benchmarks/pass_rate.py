@@ -23,9 +23,9 @@ class Rate:
         """Of one core."""
         return self.n_rows / self.processor
 
-    def hours(self, n_rows: float, n_cores: int) -> float:
+    def minutes(self, n_rows: float, n_cores: int) -> float:
         """What so many rows take on so many cores, models aside."""
-        return n_rows / self.rows_per_second / n_cores / 3600.0
+        return n_rows / self.rows_per_second / n_cores / 60.0
 
     def __str__(self) -> str:
         return (
