@@ -122,7 +122,7 @@ class Source:
         else:
             lazy = self._lazy(parts, prepared)
             if not lazily:
-                frame = lazy.sample_frame(lazy.fit_rows)
+                frame = lazy.sample_frame(lazy.fit_rows, others=parts.columns)
                 rules = replace(rules, features=[*prepared.kinds], also=[*prepared.kinds])
                 prepared = prepare_table(frame, roles, rules)
                 lazy.require_all_classes(prepared.data)
