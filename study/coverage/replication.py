@@ -29,7 +29,9 @@ def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float,
     """Intervals of one draw, by call, metric and assumption."""
     design = DESIGNS[name]
     cases = design.draw(design.n_samples, np.random.default_rng(seed))
-    fitting = FittingSettings(design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]))
+    fitting = FittingSettings(
+        design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity=design.propensity
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
         return {key: (each.ci_lower, each.ci_upper) for key, each in _intervals(design, cases, fitting)}
@@ -44,6 +46,8 @@ def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterat
     metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
     for each in evaluate_sample(sample, rule, metrics):
         yield ("evaluate", each.metric, each.assumption), each
+    if design.calls == ("evaluate",):
+        return
     accuracy = metrics[:1]
     parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
     for each in parts:
@@ -70,6 +74,8 @@ def truths(name: str) -> dict[tuple[str, str], float]:
     cost = _cost(design.n_classes)
     found: Any = sl.evaluate(guess, *given, metric=design.metrics, cost=cost, **weight)
     values = {("evaluate", each.metric): each.lower for each in found}
+    if design.calls == ("evaluate",):
+        return values
     parts: Any = sl.evaluate(guess, *given, metric="accuracy", by=cases.X[:, 0] > 0.0, **weight)
     values |= {("by", f"accuracy, {each.subgroup}"): each.lower for each in parts}
     values["by", "gap of accuracy"] = parts.gaps[0].lower
