@@ -1,5 +1,6 @@
 """The choice of a model on few rows: who falls out, who is given more rows, and what is kept."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -114,6 +115,20 @@ def test_settings_are_compared_within_a_family(fitter):
     assert choice.candidate.settings == "loss 0.3"
     assert list(choice.models) == [0]
     assert not choice.behind
+
+
+@pytest.mark.parametrize(
+    ("plain", "costly", "chosen", "fitted"),
+    [(0.6, 0.2, "good", 0), (0.28, 0.2, "costly", 5), (0.28, 0.4, "plain", 1)],
+    ids=["its family is behind: never tried", "better: taken", "worse: left"],
+)
+def test_costly_settings_are_tried_of_families_that_are_still_running(fitter, plain, costly, chosen, fitted):
+    options, counts = pretend(good=lambda n: 0.3, plain=lambda n: plain, costly=lambda n: costly)
+    options[1:] = [replace(options[1], family="slow"), replace(options[2], family="slow", later=True)]
+    choice = run(fitter, options)
+    found = {id(each.factory): name for name, each in zip(counts, options, strict=True)}
+    assert found[id(choice.candidate.factory)] == chosen
+    assert len(counts["costly"]) in ((fitted, 1) if fitted else (0,))
 
 
 def test_groups_count_as_one(fitter):

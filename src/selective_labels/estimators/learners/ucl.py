@@ -76,9 +76,10 @@ class UCLClassifier(SelectiveClassifier):
     surrogate : str
         For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy", and for two classes
         also "logistic", "hinge", "exponential". Others have their own loss.
-    nuisance : None, "logistic", "quadratic", "boosting", scikit-learn classifier, or callable
-        Model of decision and label given features and decision-maker. None compares the three by held-out
-        log-loss. A callable X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
+    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
+        Model of decision and label given features and decision-maker: linear, with squares and products,
+        cubic in two indices, trees. None compares the four by held-out log-loss. A callable
+        X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
     instrument : "leniency" or "numeric"
         "numeric": `decision_maker` is a number that means something (a distance, a time, a rate). Twenty
         quantiles stand for it, models are smooth in it, bounds are maxima over the quantiles, and point mode
