@@ -75,6 +75,7 @@ KNOWS = {
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
+        "curves",
         "data",
         "diagnostics",
         "estimators",
@@ -83,6 +84,8 @@ KNOWS = {
         "inference",
         "literature",
         "nuisance",
+        "planning",
+        "policies",
         "support",
     },
     "report": {"assumptions", "support"},

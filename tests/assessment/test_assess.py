@@ -7,6 +7,7 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.assessment import cases as cases_module
+from selective_labels.assumptions import Informed, Prevalence
 from selective_labels.support.progress import listening
 from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
 from tests.diagnostics import designs
@@ -16,11 +17,18 @@ SECTIONS = (
     "leniency",
     "models",
     "comparison",
+    "ladder",
     "decided",
     "sensitivity",
     "subgroups",
-    "thresholds",
+    "answers",
+    "outlook",
+    "comparators",
+    "acceptance",
+    "team",
 )
+
+BELIEVED = [Informed("yes"), Prevalence("yes", (0.3, 0.7))]
 
 
 def is_missing(section):
@@ -30,7 +38,7 @@ def is_missing(section):
 @pytest.fixture(scope="module")
 def two_classes():
     X, y, makers = table()
-    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], **QUICK)
+    return sl.assess(X, y, decision_maker=makers, by=X[["town", "a"]], assumptions=BELIEVED, **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +80,7 @@ def test_every_metric_stands_under_every_assumption(two_classes):
 def test_three_classes_have_shares_and_rates_of_each(three_classes):
     names = {each["metric"] for each in three_classes["models"][0]["evaluations"]}
     assert {"accuracy", "share of 'low'", "P(predicted 'normal' | true 'normal')"} <= names
-    assert three_classes["thresholds"]["models"][0]["pos_label"] == "normal"
+    assert three_classes["data"]["words"]["event"] == "normal"
 
 
 def test_subgroups_are_compared_with_the_largest(two_classes):
@@ -107,21 +115,67 @@ def test_given_predictions_are_judged_as_evaluate_judges_them():
     )
     assert [each["lower"] for each in found["evaluations"]] == [each.lower for each in expected]
     seen = y.notna()
-    assert found["labeled_accuracy"] == pytest.approx(np.mean(labels[seen] == y[seen]))
-    assert [each["key"] for each in document["thresholds"]["models"]] == ["ours"], "labels have no threshold"
+    assert found["labeled"]["accuracy"] == pytest.approx(np.mean(labels[seen] == y[seen]))
+    assert [each["key"] for each in document["acceptance"]["models"]] == ["ours"], "labels have no order"
 
 
-def test_the_threshold_starts_at_the_rules_own(two_classes):
-    """At its start the slider shows what the table of metrics says of the rule."""
-    for model, curve in zip(two_classes["models"], two_classes["thresholds"]["models"], strict=True):
-        start = curve["points"][curve["start"]]
-        for metric in ("accuracy", "tpr", "fpr"):
-            own = next(
-                each
-                for each in model["evaluations"]
-                if (each["metric"], each["assumption"]) == (metric, curve["assumption"])
-            )
-            assert start[metric]["lower"] == pytest.approx(own["lower"], abs=1e-12)
+def test_the_first_figures_are_those_of_the_library(two_classes):
+    """The event among the labeled cases is a plain share, and among everybody what `evaluate` says."""
+    _, y, _ = table()
+    event = two_classes["answers"]["event"]
+    assert event["labeled"] == pytest.approx(np.mean(y[y.notna()] == "yes"))
+    for rule, model in zip(two_classes["answers"]["rules"], two_classes["models"], strict=True):
+        same = next(
+            each
+            for each in model["evaluations"]
+            if (each["metric"], each["assumption"]) == ("accuracy", rule["result"]["assumption"])
+        )
+        assert rule["result"] == same
+        assert rule["labeled"] == model["labeled"]["accuracy"]
+
+
+def test_the_explorer_holds_the_people_at_their_own_rate(two_classes):
+    """What people accepted, and how much of it failed, is seen: plain shares."""
+    _, y, _ = table()
+    part = two_classes["acceptance"]
+    assert part["present"] == pytest.approx(y.notna().mean())
+    assert part["human"]["failure_rate"]["lower"] == pytest.approx(np.mean(y[y.notna()] == "yes"))
+    for model in part["models"]:
+        start = model["points"][model["start"]]
+        assert start["rate"] == pytest.approx(part["present"])
+        ends = start["failures"]
+        assert ends["lower"] / start["rate"] == pytest.approx(start["failure_rate"]["lower"], abs=1e-9)
+
+
+def test_the_comparators_stand_beside_the_rules(two_classes):
+    rows = two_classes["comparators"]["rows"]
+    assert [each["key"] for each in rows] == ["other"] * 6 + ["yours", "ours"]
+    assert all(each["assumes"] and each["claims"] is not None for each in rows[:6])
+    assert rows[-1]["against_ours"] is None
+    # The paired difference lies within what the two intervals of their own allow.
+    ours = rows[-1]["value"]
+    for each in rows[:-1]:
+        assert each["against_ours"]["lower"] >= each["value"]["lower"] - ours["upper"] - 1e-9
+        assert each["against_ours"]["upper"] <= each["value"]["upper"] - ours["lower"] + 1e-9
+
+
+def test_a_team_is_judged_against_the_people(two_classes):
+    ways = {each["way"]: each for each in two_classes["team"]["ways"]}
+    assert ways["human"]["difference"] is None
+    accepted = {name: way["values"]["acceptance"]["lower"] for name, way in ways.items()}
+    assert accepted["both"] <= accepted["human"] <= accepted["either"]
+    assert accepted["score"] == pytest.approx(accepted["human"])
+    # What both accept is seen, so its rate is a value and not a range.
+    both = ways["both"]["values"]["failure_rate"]
+    assert both["lower"] == pytest.approx(both["upper"])
+
+
+def test_the_outlook_plans_what_the_comparison_left_open(two_classes):
+    outlook = two_classes["outlook"]
+    same = {each["assumption"]: each for each in two_classes["comparison"]["results"]}
+    assert outlook["ci_lower"] == pytest.approx(same[outlook["assumption"]]["ci_lower"])
+    widths = {each["way"]: each["interval"] for each in outlook["ways"]}
+    assert widths["2 times the cases"] < widths["as it is"]
 
 
 def one_class():
@@ -153,15 +207,19 @@ def very_few():
     return {"X": X, "y": y, "decision_maker": makers}
 
 
+# Sections about the rules, which need two classes.
+RULES = {"answers", "outlook", "comparators", "acceptance", "team"}
+
+
 @pytest.mark.parametrize(
     ("case", "missing"),
     [
-        (one_class, {"models", "comparison", "decided", "sensitivity", "subgroups", "thresholds"}),
-        (one_decision_maker, {"leniency", "subgroups"}),
-        (every_label_seen, {"sensitivity", "subgroups"}),
-        (stratum_of_one, {"subgroups"}),
-        (violated, {"subgroups"}),
-        (very_few, {"subgroups"}),
+        (one_class, {"models", "comparison", "ladder", "decided", "sensitivity", "subgroups", *RULES}),
+        (one_decision_maker, {"leniency", "ladder", "subgroups"}),
+        (every_label_seen, {"ladder", "outlook", "sensitivity", "subgroups", "team"}),
+        (stratum_of_one, {"ladder", "subgroups"}),
+        (violated, {"ladder", "subgroups"}),
+        (very_few, {"ladder", "subgroups"}),
     ],
 )
 def test_what_cannot_be_computed_says_why(case, missing):
@@ -181,6 +239,7 @@ def test_what_the_library_warns_of_becomes_a_note():
 def test_an_interrupted_assessment_resumes_with_the_same_numbers(two_classes, stop_after):
     X, y, makers = table()
     arguments = {"X": X, "y": y, "decision_maker": makers, "by": X[["town", "a"]]} | QUICK
+    arguments["assumptions"] = BELIEVED
     store = Store(stop_after)
     with pytest.raises(KeyboardInterrupt):
         sl.assess(**arguments, sections=store)
@@ -233,7 +292,7 @@ def test_progress_is_told_by_section():
     with listening(lambda what, done, total: told.append((what, done, total))):
         sl.assess(X, y, decision_maker=makers, **QUICK)
     steps = [(done, total) for what, done, total in told if what == "assessing"]
-    assert steps == [(done, 8) for done in range(9)]
+    assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 
 def test_polars_frames_are_taken():
@@ -263,3 +322,26 @@ def test_a_mistake_of_the_user_stops_everything(options, message):
     X, y, makers = table(300)
     with pytest.raises(ValueError, match=message):
         sl.assess(X, y, decision_maker=makers, **options, **QUICK)
+
+
+def test_costs_reach_the_metrics_the_comparison_and_our_rule(two_classes):
+    X, y, makers = table()
+    matrix = [[0.0, 1.0], [8.0, 0.0]]
+    document = sl.assess(X, y, decision_maker=makers, cost=matrix, **QUICK)
+    validate(document)
+    for model in document["models"]:
+        assert "cost" in {each["metric"] for each in model["evaluations"]}
+    assert {each["metric"] for each in document["comparison"]["results"]} == {"cost"}
+    assert any("costs less" in each for each in document["summary"]["sentences"])
+    # Missing the event costs eight times as much: a rule that is learned for it flags more.
+    flagged = [
+        next(each for each in found["models"][1]["evaluations"] if each["metric"] == "fpr")["upper"]
+        for found in (two_classes, document)
+    ]
+    assert flagged[1] > flagged[0]
+
+
+def test_a_cost_of_the_wrong_shape_is_refused_before_anything_is_fitted():
+    X, y, makers = table()
+    with pytest.raises(ValueError, match=r"cost has shape \(2,\)"):
+        sl.assess(X, y, decision_maker=makers, cost=[1, 5], **QUICK)

@@ -191,3 +191,18 @@ def test_a_contradicted_rung_has_no_number_in_any_format(run, data):
     assert last["reason"].startswith("contradicted")
     assert [last[each] for each in ("lower", "upper", "ci_lower", "ci_upper", "width", "saved")] == [None] * 6
     assert "contradicted" in run(*command).stdout
+
+
+def test_the_report_climbs_what_is_assumed(run, refused, data):
+    command = ("report", data, *ROLES, *QUICK, *FEATURES, *JUDGED, "--out", "r.html")
+    given = ("--assume", "informed:yes", "--assume", "prevalence:yes=0.99")
+    found = document(run(*command, *given, "--format", "json"), "report")["ladder"]
+    rungs = found["ladders"][0]["rungs"]
+    assert [each["title"] for each in rungs] == [
+        "none",
+        "instrument",
+        "+ informed(yes)",
+        "+ prevalence(yes, 0.99)",
+    ]
+    assert rungs[-1]["contradicted"]
+    assert "'maybe' is not a class" in refused(*command, "--assume", "informed:maybe")

@@ -102,6 +102,70 @@ def test_an_interrupt_ends_it_in_two_seconds(start, large, tmp_path, name, to_gr
     assert living(process.pid) == [], "no worker goes on"
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="optional: reads /proc")
+@pytest.mark.parametrize("signal_sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_is_heard(start, large, tmp_path, signal_sent):
+    """Broke: SIGTERM ended it without a word, and temporary files stayed."""
+    process = start(*COMMAND, "fit", large, *ROLES, "--exclude", "guess,score", "--model", "out")
+    wait_until_busy(process, 3.0)
+    began = time.monotonic()
+    process.send_signal(signal_sent)
+    process.send_signal(signal_sent)  # a second one does not disturb the end
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < SECONDS_TO_END + LOADED
+    assert process.returncode == 128 + signal_sent
+    assert "Ended. Nothing was written" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+BUSY = """
+import sys, time
+import joblib, typer
+from selective_labels.cli import main
+from selective_labels.cli.console import guarded
+
+app = typer.Typer()
+
+@app.command()
+@guarded
+def busy() -> None:
+    joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(time.sleep)(60) for _ in range(2))
+
+sys.argv = ["busy"]
+sys.modules["busy"] = sys.modules["__main__"]
+main("busy", "busy")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="optional: reads /proc")
+@pytest.mark.parametrize("signal_sent", [signal.SIGTERM, signal.SIGINT])
+def test_worker_processes_end_with_it(start, signal_sent):
+    """Broke: workers outlived SIGTERM until their task was done, which took minutes."""
+    process = start(sys.executable, "-c", BUSY)
+    for _ in range(300):
+        if len(living(process.pid)) >= 3:  # itself and two workers
+            break
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    time.sleep(1.0)
+    process.send_signal(signal_sent)
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + signal_sent
+    time.sleep(1.0)
+    assert living(process.pid) == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    """As nohup and background jobs of shells wish."""
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from selective_labels.cli.interrupts import watch; watch()\n"
+        "assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 STUCK = """
 import ctypes, sys
 from selective_labels.cli import app, main

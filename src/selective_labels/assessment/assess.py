@@ -8,28 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assessment.acceptance import acceptance_part
+from selective_labels.assessment.answers import answers_part
 from selective_labels.assessment.cases import Cases, read_subgroups, rows_to_judge
 from selective_labels.assessment.columns import Column, feature_columns
+from selective_labels.assessment.comparators import comparators_part
 from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
 from selective_labels.assessment.description import TableDescription
+from selective_labels.assessment.ladder import NOTHING_ASSUMED, check_assumptions, ladder_part
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
+from selective_labels.assessment.outlook import outlook_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.sensitivity import sensitivity_part
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
-from selective_labels.assessment.thresholds import thresholds_part
+from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
+from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def assess(
@@ -47,6 +53,7 @@ def assess(
     by: Any = None,
     metric: Any = None,
     pos_label: Any = None,
+    cost: Any = None,
     nuisance: Any = None,
     cv: int = 5,
     n_jobs: int | None = None,
@@ -54,19 +61,21 @@ def assess(
     description: TableDescription | None = None,
     sections: SectionStore | None = None,
     assignment: Any = None,
+    assumptions: Any = (),
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
-    The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
-    "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json`` describes it.
-    A section that the data do not allow is ``{"missing": reason}``.
+    The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
+    "comparison", "ladder", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and
+    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that the data do not allow is
+    ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
     learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
-    allowed assumption serves for subgroups, thresholds and the summary: the instrument if the diagnosis
-    allows it (a model of who decides is used where it beats shares), else none. With `groups`, standard
-    errors take each group as one.
+    allowed assumption serves for the first figures, acceptance, subgroups and the summary: the instrument if
+    the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
+    standard errors take each group as one.
 
     Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
     sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
@@ -89,6 +98,9 @@ def assess(
         event; with more than two classes accuracy, and share and recognition rate of each class.
     pos_label : class label, optional
         The event, or failure. Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
+        it, and it is among the metrics.
     nuisance, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
     cv : int
@@ -97,6 +109,9 @@ def assess(
     sections : object with ``get(name)`` and ``put(name, section)``, optional
         Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
         when anything else changes.
+    assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
+        What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
+        buys, as :func:`selective_labels.ladder` does.
 
     Returns
     -------
@@ -129,11 +144,12 @@ def assess(
     kinds = {column.name: column.kind for column in columns}
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
-    rule = _UserRule(predictions, model, trained_elsewhere)
-    bench = _open_workbench(cases, columns, rule, metric, pos_label, settings, sections)
+    rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
+    stakes = _Stakes(metric, pos_label, cost)
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
-    facts = table_section(bench.everybody, columns, description, notes)
+    facts = table_section(bench.everybody, columns, description, notes, bench.event)
     contents = {name: part.content for name, part in parts.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -154,6 +170,7 @@ class _UserRule:
     predictions: Any
     model: Any
     trained_elsewhere: bool
+    name: str | None
 
     def __post_init__(self) -> None:
         if self.predictions is not None and self.model is not None:
@@ -167,31 +184,43 @@ class _UserRule:
     def contender(self, cases: Cases, rows: np.ndarray, n_samples: int, event: int) -> Contender | None:
         """The rule on some rows of `n_samples`."""
         if self.model is not None:
-            return given_model(self.model, cases, event, self.trained_elsewhere)
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
         if self.predictions is None:
             return None
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
         if len(values) != n_samples:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
-        return given_predictions(np.asarray(values)[rows], cases, event)
+        name = self.name or getattr(self.predictions, "name", None)
+        return given_predictions(np.asarray(values)[rows], cases, event, None if name is None else str(name))
+
+
+@dataclass(frozen=True)
+class _Stakes:
+    """What is asked about the rules: metrics, the event, and what mistakes cost."""
+
+    metric: Any
+    pos_label: Any
+    cost: Any
 
 
 def _open_workbench(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
-    metric: Any,
-    pos_label: Any,
+    stakes: "_Stakes",
     settings: Settings,
     store: SectionStore | None,
+    assumptions: Any,
 ) -> Workbench:
     """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
-    event = class_code(pos_label, classes)
-    objects, notes = chosen_metrics(metric, classes, event)
+    event = class_code(stakes.pos_label, classes)
+    objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
+    rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
+    check_assumptions(rungs, cases.data)
     return Workbench(
         table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
@@ -199,10 +228,12 @@ def _open_workbench(
         columns=[column.take(rows) for column in columns],
         event=event,
         metrics=objects,
+        cost=stakes.cost,
         settings=settings,
         given=rule.contender(cases, rows, len(everybody), event),
         classifiers=rule.classifiers,
         store=store,
+        rungs=rungs,
         notes=[*notes, *_notes_about_rows(everybody, cases)],
     )
 
@@ -224,7 +255,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(bench.sample, bench.contenders, bench.metrics, bench.cases)
+        part = models_part(bench.sample, bench.contenders, bench.metrics)
         # How rules were learned and the sample scored is kept with the first section that shows it.
         return Part(part.content, (*part.notes, *bench.notes))
 
@@ -234,20 +265,48 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
         return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
 
+    def ladder() -> Part:
+        if not bench.rungs:
+            raise InputError(NOTHING_ASSUMED, "assumptions")
+        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.rungs)
+
     def subgroups() -> Part:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
         names = list(dict.fromkeys(["none", bench.assumption]))
-        return subgroups_part(bench.sample, bench.contenders, bench.metrics, bench.cases.by, names)
+        return subgroups_part(
+            bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
+        )
+
+    def comparators() -> Part:
+        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others")
+        return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
+
+    def team() -> Part:
+        decided = bench.ours.decided
+        return team_part(bench.sample, bench.teammate, decided, bench.event, bench.assumption, bench.cost)
 
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns),
+        "answers": lambda: answers_part(
+            bench.sample, bench.contenders, bench.main_metric, bench.event, bench.assumption
+        ),
+        "comparison": lambda: comparison_part(
+            bench.sample, bench.yours, bench.ours, columns, bench.main_metric
+        ),
+        "ladder": ladder,
+        "outlook": lambda: outlook_part(
+            bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
+        ),
+        "acceptance": lambda: acceptance_part(
+            bench.sample, bench.contenders, bench.event, bench.assumption, bench.cost
+        ),
+        "team": team,
+        "comparators": comparators,
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,
-        "thresholds": lambda: thresholds_part(bench.sample, bench.contenders, bench.event, bench.assumption),
     }
 
 

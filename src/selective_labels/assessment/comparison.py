@@ -7,15 +7,16 @@ from selective_labels.assessment.columns import Column
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.compare import compare_sample, paired_contest
-from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample
 
 
-def comparison_part(sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column]) -> Part:
-    """Bound accuracy(yours) - accuracy(ours) under every assumption."""
+def comparison_part(
+    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], metric: AnyMetric
+) -> Part:
+    """Bound metric(yours) - metric(ours) under every assumption."""
     classes = sample.data.classes
-    accuracy = named_metrics("accuracy", classes)[0]
-    contest = paired_contest(yours.subject(classes), ours.subject(classes), accuracy)
+    contest = paired_contest(yours.subject(classes), ours.subject(classes), metric)
     names = yours.name, ours.name
     results = [compare_sample(sample, contest, each, names=names) for each in sample.assumptions]
     differ = yours.codes != ours.codes

@@ -10,7 +10,7 @@ UNDER = {
     "all seen": "with every outcome seen",
 }
 MEANINGS = {
-    "strata": "The as-if-by-lot assumption: cases reach decision-makers as if by lot (within strata, if "
+    "strata": "The as-if-by-lot assumption: cases reach {makers} as if by lot (within strata, if "
     "there are any), and who decides does not change the outcome.",
     "features": "The as-if-by-lot-among-like-cases assumption: everything that settles who gets which case "
     "is among the features, and who decides does not change the outcome. The data can neither confirm nor "
@@ -58,6 +58,17 @@ def points_range(low: float, high: float) -> str:
     ('-3.0 and +5.1 percentage points', '-0.1 and +0.1 percentage points')
     """
     return f"{100 * low:+.1f} and {100 * high:+.1f} percentage points"
+
+
+def cost_range(low: float, high: float) -> str:
+    """Two differences of mean costs as a range, with signs.
+
+    Examples
+    --------
+    >>> cost_range(-0.03, 0.0514)
+    '-0.03 and +0.0514 a case'
+    """
+    return f"{low:+.3g} and {high:+.3g} a case"
 
 
 def is_empty(result: dict[str, Any]) -> bool:

@@ -26,7 +26,7 @@ from selective_labels.cli.options import (
     Names,
     NumberOptions,
     OutputOptions,
-    PosLabel,
+    PageOptions,
     SubjectOptions,
     TableOptions,
 )
@@ -167,7 +167,7 @@ def predict(
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
-    from selective_labels.cli.inputs import read_source
+    from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
     from selective_labels.cli.predictions import STANDARD_OUTPUT, prediction_table, write_predictions
     from selective_labels.cli.views import predict_view
@@ -179,9 +179,8 @@ def predict(
     saved = load_model(model)
     kept = keep or []
     # Ids stay as they are written, and so do categories.
-    frame = read_source(
-        data, file, [*kept, *(name for name, kind in saved.schema.kinds.items() if kind == "category")]
-    )
+    categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
+    frame = open_source(data, file).read([*kept, *categories])
     X = saved.schema.read(frame)
     predictions = prediction_table(saved, X, frame, kept)
     write_predictions(predictions, out)
@@ -293,12 +292,10 @@ def report(
     file: FileOptions,
     fitting: FittingOptions,
     output: OutputOptions,
-    by: Annotated[Names, typer.Option(help="Column of subgroups. Repeatable.", metavar="COLUMN")] = None,
-    metric: Annotated[Names, typer.Option(help="Metrics to show. Repeatable.", rich_help_panel=MODEL)] = None,
-    pos_label: PosLabel = None,
-    title: Annotated[str, typer.Option(help="Of the page.")] = "What the data can tell",
+    shown: PageOptions,
 ) -> None:
     """One page that explains itself: what the data can tell, how good the model is, who is affected."""
+    from selective_labels.cli.assume import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.reporting import Page, write_report
@@ -306,5 +303,5 @@ def report(
     subject.require_one(at_least=0)
     typed = shlex.join(["selective-labels", "report", *context.meta["arguments"]])
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
-    page = Page(out, title, typed, by or [], metric, pos_label)
+    page = Page(out, typed, shown, Assumed.read(shown.assume))
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)

@@ -1,5 +1,6 @@
-"""Ctrl-C ends the process within two seconds, whatever it is doing, and leaves nothing half-written."""
+"""Ctrl-C, and a request to end, end the process within two seconds and leave nothing half-written."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -7,13 +8,17 @@ import socket
 import sys
 import threading
 import time
+from types import FrameType
 
-INTERRUPTED = 130
+# Ctrl-C; what ends services and jobs of a cluster; a terminal that was closed.
+SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Ended.", signal.SIGHUP: "Ended."}
+STATUSES = tuple(128 + number for number in SIGNALS)
 # So long may the main thread take to end by itself, which it cannot inside a long call of compiled code.
 GRACE_SECONDS = 1.0
 
 _advice = ["Nothing was written; run the same command again to start over."]
 _said = threading.Event()
+_received: list[int] = []
 # Kept open as long as the process lives.
 _sockets: list[socket.socket] = []
 
@@ -23,16 +28,23 @@ def advise(sentence: str) -> None:
     _advice[0] = sentence
 
 
+def status() -> int:
+    """What the process ends with: 128 and the number of the signal, as shells say it."""
+    return 128 + (_received[0] if _received else signal.SIGINT)
+
+
 def say_interrupted() -> None:
     """Say once that the work was interrupted and how to resume."""
     if not _said.is_set():
         _said.set()
+        word = SIGNALS[signal.Signals(status() - 128)]
         # Written at once: buffers may be locked by a thread that does not come back.
-        os.write(2, f"\nInterrupted. {_advice[0]}\n".encode())
+        with contextlib.suppress(OSError):  # of a terminal that is gone
+            os.write(2, f"\n{word} {_advice[0]}\n".encode())
 
 
 def watch() -> None:
-    """Start a thread that ends the process one second after an interrupt, if it has not ended by itself.
+    """Start a thread that ends the process one second after a signal, if it has not ended by itself.
 
     The signal's byte reaches the thread through a socket even while the main thread is in compiled code,
     where Python's own handler has to wait.
@@ -41,10 +53,14 @@ def watch() -> None:
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     _sockets.append(writer)
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup, and shells' background jobs, ignore some
+            signal.signal(number, _interrupt)
 
     def wait() -> None:
-        while signal.SIGINT not in reader.recv(64):
+        while not (received := [each for each in reader.recv(64) if each in SIGNALS]):
             pass
+        _received.extend(received)
         time.sleep(GRACE_SECONDS)
         say_interrupted()
         leave()
@@ -52,7 +68,7 @@ def watch() -> None:
     threading.Thread(target=wait, name="interrupts", daemon=True).start()
 
 
-def leave(status: int = INTERRUPTED) -> None:
+def leave() -> None:
     """End at once: remove temporary files, end worker processes, run no other clean-up, which might wait."""
     # An import could wait for the thread that does not come back; unloaded, it has written nothing.
     atomic = sys.modules.get("selective_labels.saving.atomic")
@@ -60,4 +76,11 @@ def leave(status: int = INTERRUPTED) -> None:
         atomic.discard_unfinished()
     for child in multiprocessing.active_children():
         child.kill()
-    os._exit(status)
+    os._exit(status())
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    first = not _received
+    _received.append(number)
+    if first:  # a second signal does not disturb the end; the thread sees to it that there is one
+        raise KeyboardInterrupt

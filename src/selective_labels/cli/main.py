@@ -4,11 +4,11 @@ import os
 import sys
 from importlib import import_module
 
-from selective_labels.cli.interrupts import INTERRUPTED, leave, say_interrupted, watch
+from selective_labels.cli.interrupts import STATUSES, leave, say_interrupted, status, watch
 
 
 def main(module: str = "selective_labels.cli.app", name: str = "selective-labels") -> None:
-    """Run a command line; Ctrl-C ends it within two seconds.
+    """Run a command line; Ctrl-C and a request to end (SIGTERM) end it within two seconds.
 
     Parameters
     ----------
@@ -20,14 +20,14 @@ def main(module: str = "selective_labels.cli.app", name: str = "selective-labels
     watch()
     # Worker processes, and the one that cleans up after them, have nothing to say to users.
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    status: int | str | None = 0
+    end: int | str | None = 0
     try:
         import_module(module).app(prog_name=name)
     except KeyboardInterrupt:
-        status = INTERRUPTED
-    except SystemExit as end:
-        status = end.code
-    if status == INTERRUPTED:
+        end = status()
+    except SystemExit as raised:
+        end = raised.code
+    if end in STATUSES:
         say_interrupted()
         leave()
-    sys.exit(status)
+    sys.exit(end)

@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from selective_labels.assessment import TableDescription, assess
+from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import say, working
 from selective_labels.cli.inputs import Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
-from selective_labels.cli.options import FittingOptions, SubjectOptions
+from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.views import report_view
 from selective_labels.report import render
@@ -26,11 +27,9 @@ class Page:
     """What a report is to show, and where."""
 
     out: Path
-    title: str
     typed: str
-    by: list[str]
-    metric: list[str] | None
-    pos_label: str | None
+    shown: PageOptions
+    assumed: Assumed
 
 
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
@@ -39,14 +38,15 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions])
     prepared = loaded.prepared
-    columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.by)}
+    columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
     settings: dict[str, Any] = {
         **fitting.keywords,
-        "metric": page.metric,
-        "pos_label": pos_label_of(page.pos_label, prepared.data.classes),
+        "metric": page.shown.metric,
+        "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
+        "assumptions": page.assumed.one_by_one(prepared.data.classes),
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))
     if store.names:
@@ -81,7 +81,7 @@ def _fingerprint(
 def _description(source: str, prepared: PreparedTable, page: Page) -> TableDescription:
     return TableDescription(
         source="standard input" if source == "-" else Path(source).name,
-        title=page.title,
+        title=page.shown.title,
         command=page.typed,
         roles=prepared.roles.to_dict(),
         features=tuple(prepared.kinds.items()),

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,10 @@ class ScoredSample:
     def assumptions(self) -> list[str]:
         """The assumptions scored."""
         return list(self.clipped)
+
+    def under(self, assumptions: Sequence[str]) -> "ScoredSample":
+        """The same rows, with some of the assumptions."""
+        return replace(self, clipped={name: self.clipped[name] for name in assumptions})
 
     @property
     def weights(self) -> Array:

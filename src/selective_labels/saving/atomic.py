@@ -1,12 +1,20 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from selective_labels.support.errors import InputError
+
+# Pipes and character devices (a terminal, the null device) are written into and stay what they are.
+WRITTEN_INTO = (stat.S_IFIFO, stat.S_IFCHR)
+REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a disk", stat.S_IFSOCK: "a socket"}
+# No room: on the disk, in the quota, below the limit of a file's size.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # Temporary files of this process, so that an interrupt can remove them.
 _unfinished: set[Path] = set()
@@ -23,17 +31,33 @@ def require_writable(path: str | Path) -> None:
     selective_labels.support.errors.InputError: no/such/folder/report.html cannot be written: ...
     """
     path = Path(path)
-    folder = path.parent
+    target = _target(path)
+    folder = target.parent
     if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise InputError(f"{path} cannot be written: {folder} is not a folder.", "path")
+        raise _unwritable(path, f"{folder} is not a folder")
     if not os.path.isdir(folder):
-        raise InputError(f"{path} cannot be written: there is no folder {folder}.", "path")
-    if os.path.isdir(path):
-        raise InputError(f"{path} cannot be written: it is a folder.", "path")
+        raise _unwritable(path, f"there is no folder {folder}")
+    kind = _kind(target)
+    if kind in REFUSED:
+        raise _unwritable(path, f"it is {REFUSED[kind]}")
+    # What is no file is written into; a file is replaced, for which the folder must be writable.
+    needed, rights = (target, os.W_OK) if kind in WRITTEN_INTO else (folder, os.W_OK | os.X_OK)
     # Access is asked with the rights in effect, which a privileged process may have given up.
     effective = os.access in os.supports_effective_ids
-    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
-        raise InputError(f"{path} cannot be written: permission denied in {folder}.", "path")
+    if not os.access(needed, rights, effective_ids=effective):
+        where = "" if kind in WRITTEN_INTO else f" in {folder}"
+        raise _unwritable(path, f"permission denied{where}")
+
+
+def is_replaced(path: str | Path) -> bool:
+    """Whether what is written takes the place of a file, rather than flow into a pipe or a device.
+
+    Examples
+    --------
+    >>> is_replaced("report.html"), is_replaced(os.devnull)
+    (True, False)
+    """
+    return _kind(_target(Path(path))) not in WRITTEN_INTO
 
 
 @contextlib.contextmanager
@@ -48,20 +72,29 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['a.txt']
     """
-    path = Path(path)
     require_writable(path)
     # A link is followed, so that what it points to is replaced and not the link.
-    target = path.resolve() if path.is_symlink() else path
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".unfinished", dir=target.parent)
+    target = _target(Path(path))
+    into = _kind(target) in WRITTEN_INTO
+    folder = Path(tempfile.gettempdir()) if into else target.parent
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".unfinished", dir=folder)
     os.close(handle)
     draft = Path(name)
     _unfinished.add(draft)
     try:
         yield draft
+        if into:
+            _write_into(target, draft.read_bytes())
+            return
         draft.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         draft.replace(target)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        words = f"{os.strerror(error.errno).lower()}, and nothing was changed"
+        raise _unwritable(Path(path), words) from None
     finally:
         draft.unlink(missing_ok=True)
         _unfinished.discard(draft)
@@ -77,6 +110,44 @@ def discard_unfinished() -> None:
     """Remove the temporary files of this process; for a process about to end without unwinding."""
     for draft in list(_unfinished):
         draft.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """Where links lead; to a pipe that has no name of its own (/dev/stdout), only the link does."""
+    if not os.path.islink(path):  # unlike Path.is_symlink, says no where it may not look
+        return path
+    try:
+        return path if _kind(path) in WRITTEN_INTO else path.resolve()
+    except (OSError, RuntimeError):  # RuntimeError before Python 3.13
+        raise _unwritable(path, "its links lead round in a circle") from None
+
+
+def _kind(target: Path) -> int | None:
+    try:
+        return stat.S_IFMT(target.stat().st_mode)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unwritable(target, (error.strerror or str(error)).lower()) from None
+    except ValueError:  # a NUL among the letters
+        raise _unwritable(target, "no file can have this name") from None
+
+
+def _write_into(target: Path, content: bytes) -> None:
+    """Write into a pipe or a device, which stays what it is."""
+    try:
+        # A pipe that nobody reads would keep the process waiting for ever.
+        handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        words = "nobody reads from this pipe" if error.errno == errno.ENXIO else os.strerror(error.errno or 0)
+        raise _unwritable(target, words) from None
+    os.set_blocking(handle, True)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(content)
+
+
+def _unwritable(path: Path, reason: str) -> InputError:
+    return InputError(f"{path} cannot be written: {reason}.", "path")
 
 
 def _umask() -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from selective_labels.saving.atomic import write_whole
+from selective_labels.saving.atomic import is_replaced, write_whole
 
 
 class SectionStore:
@@ -18,7 +18,7 @@ class SectionStore:
     Parameters
     ----------
     report : Path
-        The page that is being made.
+        The page that is being made. Beside a pipe or a device nothing is kept.
     fingerprint : str
         Of everything that the sections depend on.
 
@@ -35,6 +35,7 @@ class SectionStore:
     def __init__(self, report: Path, fingerprint: str):
         self.path = report.with_name(f".{report.name}.partial.json")
         self.fingerprint = fingerprint
+        self._keeps = is_replaced(report)
         self._sections: dict[str, dict[str, Any]] = self._read()
 
     @property
@@ -50,11 +51,13 @@ class SectionStore:
         """Keep a finished section."""
         self._sections[name] = section
         kept = {"fingerprint": self.fingerprint, "sections": self._sections}
-        write_whole(self.path, json.dumps(kept, allow_nan=False))
+        if self._keeps:
+            write_whole(self.path, json.dumps(kept, allow_nan=False))
 
     def remove(self) -> None:
         """Forget everything: the report is whole."""
-        self.path.unlink(missing_ok=True)
+        if self._keeps:
+            self.path.unlink(missing_ok=True)
 
     def _read(self) -> dict[str, dict[str, Any]]:
         # What cannot be read is made again: nothing is lost but time.
