@@ -42,7 +42,7 @@ table = pd.DataFrame({"as it is": accuracies(False), "turned round": accuracies(
 print(table.round(3).to_string())
 
 # %%
-# *labeled only* is what people do; *all labels* is what nobody can do. A mode is worth its assumption where it
-# gains in both directions: a gain in one alone is luck.
+# *labeled only* is what people do; *all labels* is what nobody can do. A mode is worth its assumption where
+# it gains in both directions: a gain in one alone is luck.
 table.plot.barh(xlabel="accuracy on new cases", xlim=(table.min().min() - 0.01, table.max().max() + 0.005))
 plt.tight_layout()

@@ -41,7 +41,8 @@ HIDDEN = {
 @pytest.mark.filterwarnings("ignore::UserWarning")  # weak instruments and closed gates are what is measured
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_auto_is_not_below_the_labeled_rows_by_more_than_a_point(hidden):
-    found = pd.DataFrame(accuracies(pd.read_csv(RATERS), hidden))
+    table = pd.read_csv(RATERS)
+    found = pd.DataFrame([accuracies(table, hidden, *half) for half in halves(table)])
     gain = found["auto"] - found["labeled only"]
     error = gain.std(ddof=1) / np.sqrt(len(gain))
     print(f"hidden: {hidden}; auto - labeled only {gain.mean():+.4f} (s.e. {error:.4f})")
@@ -49,33 +50,29 @@ def test_auto_is_not_below_the_labeled_rows_by_more_than_a_point(hidden):
     assert gain.mean() >= -0.01
 
 
-def accuracies(table, hidden, n_splits=N_SPLITS):
-    """Accuracy on the test half of each split by case, of `auto`, of the labeled rows alone, of the oracle."""
+def halves(table, n_splits=N_SPLITS):
+    """Training and test rows; a case is in one of the two with all its raters."""
+    splits = GroupShuffleSplit(n_splits, test_size=0.5, random_state=0)
+    return list(splits.split(table, groups=table["case_id"]))
+
+
+def accuracies(table, hidden, train, test):
+    """Accuracy on the test half, of `auto`, of the labeled rows alone, and of the learner with all labels."""
     kept = [name for name in SEEN if name not in HIDDEN[hidden]]
     truth, features = table["y_true"].to_numpy(), table[kept].to_numpy(dtype=float)
     y = np.where(table["d"] == 1, truth, -1)
-    splits = GroupShuffleSplit(n_splits, test_size=0.5, random_state=0).split(table, groups=table["case_id"])
-    for number, (train, test) in enumerate(splits):
-        roles = {
-            "decision_maker": table["z"].to_numpy()[train],
-            "strata": table["block_num"].to_numpy()[train],
-            "groups": table["case_id"].to_numpy()[train],
-        }
-        auto = learner("auto").fit(features[train], y[train], **roles)
-        labeled = train[y[train] >= 0]
-
-        def accuracy(model, test=test):
-            return float(np.mean(model.predict(features[test]) == truth[test]))
-
-        # Where every row has its label, tilt mode is the learner itself.
-        yield {
-            "split": number,
-            "auto": accuracy(auto),
-            "labeled only": accuracy(learner("tilt").fit(features[labeled], y[labeled])),
-            "all labels": accuracy(learner("tilt").fit(features[train], truth[train])),
-            "concentration": auto.concentration_,
-            "mode": auto.mode_,
-        }
+    roles = {"decision_maker": "z", "strata": "block_num", "groups": "case_id"}
+    roles = {role: table[column].to_numpy()[train] for role, column in roles.items()}
+    labeled = train[y[train] >= 0]
+    auto = learner("auto").fit(features[train], y[train], **roles)
+    # Where every row has its label, tilt mode is the learner itself.
+    models = {
+        "auto": auto,
+        "labeled only": learner("tilt").fit(features[labeled], y[labeled]),
+        "all labels": learner("tilt").fit(features[train], truth[train]),
+    }
+    right = {name: np.mean(each.predict(features[test]) == truth[test]) for name, each in models.items()}
+    return {**right, "concentration": auto.concentration_, "mode": auto.mode_}
 
 
 def learner(mode):
