@@ -81,6 +81,11 @@ class Design:
             return list(self.asked)
         return [*METRICS, "balanced_accuracy"] if self.n_classes == 2 else list(METRICS)
 
+    def predictions(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities by the fixed classifier; the predicted class where a tilt is asked for."""
+        found = classifier(X, self.n_classes)
+        return found.argmax(axis=1) if "tilt" in self.assumptions else found
+
 
 def classifier(X: np.ndarray, n_classes: int) -> np.ndarray:
     """Probabilities by a fixed and imperfect model, (n_samples, n_classes)."""

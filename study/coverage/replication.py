@@ -15,7 +15,7 @@ from selective_labels.evaluation.subject import read_subject
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
 from selective_labels.inference.sample import score_sample
 from selective_labels.nuisance.settings import FittingSettings
-from study.coverage.designs import DESIGNS, Cases, Design, classifier
+from study.coverage.designs import DESIGNS, Cases, Design
 
 N_POPULATION = 400_000
 POPULATION_SEED = 17
@@ -41,13 +41,14 @@ def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterat
     """What `evaluate`, `compare` and `threshold_curve` return; rows are scored once for all of them."""
     data = read_data(cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles)
     sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
-    guess = classifier(cases.X, design.n_classes)
-    rule, other = (read_subject(each, sample.data) for each in (guess, np.roll(guess, 1, axis=1)))
+    guess = design.predictions(cases.X)
+    rule = read_subject(guess, sample.data)
     metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
     for each in evaluate_sample(sample, rule, metrics):
         yield ("evaluate", each.metric, each.assumption), each
     if design.calls == ("evaluate",):
         return
+    other = read_subject(np.roll(guess, 1, axis=1), sample.data)
     accuracy = metrics[:1]
     parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
     for each in parts:
@@ -68,7 +69,7 @@ def truths(name: str) -> dict[tuple[str, str], float]:
     """Values by call and metric, from many cases whose labels are all seen."""
     design = DESIGNS[name]
     cases = design.draw(N_POPULATION, np.random.default_rng(POPULATION_SEED))
-    guess = classifier(cases.X, design.n_classes)
+    guess = design.predictions(cases.X)
     weight = {"sample_weight": cases.roles["sample_weight"]} if "sample_weight" in cases.roles else {}
     given = cases.X, cases.y_true
     cost = _cost(design.n_classes)
