@@ -9,13 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
+from selective_labels.models.families import Candidate
 from selective_labels.nuisance import race
 from selective_labels.nuisance.bands import one_arm_each
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import make_folds
-from selective_labels.nuisance.selection import Candidate, candidates
+from selective_labels.nuisance.selection import candidates
 from selective_labels.support.jobs import Workers
 
 N_SAMPLES = 4000

@@ -8,12 +8,13 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import ConstantJoint
+from selective_labels.models.families import Candidate
 from selective_labels.models.indices import IndexLogistic, fit_index_path
 from selective_labels.models.logistic import ROUGH, TOLERANCE, PooledLogistic, fit_path
 from selective_labels.models.smooth import SmoothJoint
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold, halves
-from selective_labels.nuisance.selection import Candidate, JointModel, calibration_error, log_losses
+from selective_labels.nuisance.selection import JointModel, calibration_error, log_losses
 
 
 class Problem(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.models.families import Candidate
 from selective_labels.nuisance.fitting import Fitter, spaced
-from selective_labels.nuisance.selection import Candidate
 from selective_labels.support.jobs import Workers
 
 # Rows that decide: so many to fit candidates to, and so many held out to compare them on.

@@ -1,6 +1,5 @@
 """Which model of the outcome: candidates compared by held-out log-loss."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -9,20 +8,12 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from selective_labels.models.constant import InjectedJoint
-from selective_labels.models.indices import IndexLogistic, IndexSettings
-from selective_labels.models.logistic import LogisticSettings, PooledLogistic
-from selective_labels.models.trees import FEW_LEAVES, BoostedJoint, ClassifierJoint
+from selective_labels.models.families import Candidate, listed_families
+from selective_labels.models.trees import ClassifierJoint
 from selective_labels.support.errors import InputError, require_choice
 
 # More features than this make the quadratic model's columns too many to be tried unasked.
 QUADRATIC_FEATURES = 20
-# Prior variances of features' coefficients and of decision-makers' slopes, from tight to loose.
-PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
-# Cubic in two indices: three of them, or higher powers, lost more on rows held out in the paper's designs.
-N_INDICES, INDEX_DEGREE = 2, 3
-INDEX_VARIANCES = ((0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.1), (1.0, 1.0))
-# Leaves of larger trees, for outcomes that hang on several features at once.
-MANY_LEAVES = 24
 # No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
 SMALLEST_PROBABILITY = 1e-6
 
@@ -35,28 +26,6 @@ class JointModel(Protocol):
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Return (n, n_outcomes)."""
-
-
-# A factory takes (n_arms, n_outcomes) and returns an unfitted model.
-Factory = Callable[[int, int], Any]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One setting of one family of models.
-
-    Attributes
-    ----------
-    family, settings : str
-    factory : Factory
-    later : bool
-        Tried only where the other settings of its family are not clearly behind: it costs.
-    """
-
-    family: str
-    settings: str
-    factory: Factory
-    later: bool = False
 
 
 @dataclass
@@ -121,12 +90,7 @@ def candidates(
     >>> candidates("logistic", 3, 0)[0][2].settings
     "prior variance 0.1, of decision-makers' slopes 0.01"
     """
-    families = {
-        "logistic": _logistic("logistic", False, categorical),
-        "quadratic": _logistic("quadratic", True, categorical),
-        "index": _index(categorical),
-        "boosting": _boosting(categorical, seed),
-    }
+    families = listed_families(categorical, seed)
     if n_features == 0:
         del families["index"]  # there is nothing to be curved in
     if nuisance is None:
@@ -174,27 +138,3 @@ def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: in
             if len(rows):
                 gaps.append(abs(probabilities[rows, code].mean() - np.mean(outcome[rows] == code)))
     return float(np.mean(gaps))
-
-
-def _logistic(family: str, products: bool, categorical: tuple[int, ...]) -> list[Candidate]:
-    settings = [LogisticSettings(products, variance, slopes) for variance, slopes in PRIOR_VARIANCES]
-    return [
-        Candidate(family, each.describe(), partial(PooledLogistic, settings=each, categorical=categorical))
-        for each in settings
-    ]
-
-
-def _index(categorical: tuple[int, ...]) -> list[Candidate]:
-    settings = [IndexSettings(N_INDICES, INDEX_DEGREE, *variances) for variances in INDEX_VARIANCES]
-    return [
-        Candidate("index", each.describe(), partial(IndexLogistic, settings=each, categorical=categorical))
-        for each in settings
-    ]
-
-
-def _boosting(categorical: tuple[int, ...], seed: int) -> list[Candidate]:
-    make = partial(BoostedJoint, categorical=categorical, random_state=seed)
-    return [
-        Candidate("boosting", f"{leaves} leaves", partial(make, n_leaves=leaves), later=leaves > FEW_LEAVES)
-        for leaves in (FEW_LEAVES, MANY_LEAVES)
-    ]
