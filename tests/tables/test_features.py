@@ -149,7 +149,7 @@ def test_labels_behind_a_decision_against_are_not_looked_at():
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        ("released", 2, "The decision 'released' is neither 0 nor 1"),
+        ("released", 2, "(1 row), and nothing says which of them reveals"),
         ("officer", None, "The decision-maker 'officer' is missing"),
     ],
 )

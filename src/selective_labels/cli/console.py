@@ -5,7 +5,8 @@ import functools
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import typer
@@ -15,6 +16,7 @@ from selective_labels.support.errors import InputError
 
 WRONG = 1
 LONGEST = 2000
+_told: ContextVar[Sequence[str]] = ContextVar("told")
 
 
 def say(kind: str, message: object) -> None:
@@ -79,19 +81,32 @@ def _sentence(error: Exception) -> str:
 
 @contextlib.contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Show what the library warns users of, one line each and once; other warnings are for programmers."""
-    shown: set[str] = set()
+    """Show what Python would warn users of, one line each and once; results hold the same lines.
+
+    What is about to change in some library is for programmers.
+    """
+    told: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in shown:
-            shown.add(str(message))
+        if str(message) not in told:
+            told.append(str(message))
             say("Warning", message)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
-        yield
+    token = _told.set(told)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for kind in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("always", kind)
+            warnings.showwarning = show
+            yield
+    finally:
+        _told.reset(token)
+
+
+def warnings_told() -> list[str]:
+    """The warnings of this command so far."""
+    return list(_told.get(()))
 
 
 @contextlib.contextmanager

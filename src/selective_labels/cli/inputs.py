@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from selective_labels.tables import (
     prepare_table,
     read_table,
 )
+from selective_labels.tables.holes import hole_words
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
 HUMAN = "human"
@@ -71,13 +72,30 @@ class Source:
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
         frame = read_source(self.name, self.file, self._texts(kinds))
         roles = _roles(frame, self.table)
+        frame, known = self._ask_about_holes(frame, roles.label)
         for model in models:
             model.schema.read(frame)  # says which column is missing
-        rules = self._rules(frame, kinds, not_features)
+        rules = replace(self._rules(frame, kinds, not_features), classes=known)
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
         return Loaded(self.name, frame, prepared)
+
+    def _ask_about_holes(self, frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, list[str]]:
+        """On a terminal, ask what words such as "unknown" mean; elsewhere they are refused, with remedies."""
+        known = list(self.table.classes or ())
+        if not _somebody_answers():
+            return frame, known
+        for word in hole_words(frame[label], classes=known):
+            rows = frame[label] == word
+            question = (
+                f"The label {shown(label)} is {shown(word)} in {rows.sum():,} rows: is nothing known there?"
+            )
+            if typer.confirm(question, default=True, err=True):
+                frame = frame.assign(**{label: frame[label].mask(rows)})
+            else:
+                known.append(word)
+        return frame, known
 
     def _texts(self, kinds: dict[str, str]) -> list[str]:
         """Columns that are read as they are written."""
@@ -90,13 +108,16 @@ class Source:
         return FeatureRules(
             features=self.table.features or (),
             exclude=self.table.exclude or (),
+            include=self.table.include or (),
             category=self.table.category or (),
+            number=self.table.number or (),
             allow_leak=self.table.allow_leak or (),
             also=list(kinds),
             not_features=[
                 column for column in not_features if column in frame.columns and column is not None
             ],
             kinds=kinds,
+            accepted=self.table.accepted or (),
         )
 
 
@@ -155,12 +176,16 @@ def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | 
     return frame[list(columns)] if columns else None
 
 
+def _somebody_answers() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
     given = {role: getattr(options, role) for role in OPTIONS}
     roles, guessed = find_roles(frame, given)
     if guessed and not options.yes:
         words = [f"{OPTIONS[role]} {shown(roles.to_dict()[role])}" for role in guessed]
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not _somebody_answers():
             raise TableError(
                 f"Roles are guessed: give {' '.join(words)} if that is right, or --yes to accept."
             )

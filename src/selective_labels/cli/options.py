@@ -138,7 +138,21 @@ class TableOptions:
 
     label: Annotated[str | None, _option("The label, with holes.", ROLE, metavar="COLUMN")] = None
     decision: Annotated[
-        str | None, _option("1 where the label is revealed, else 0.", ROLE, metavar="COLUMN")
+        str | None,
+        _option("1, yes, approved ... where the label is revealed, else 0, no ...", ROLE, metavar="COLUMN"),
+    ] = None
+    accepted: Annotated[
+        Names,
+        _option("A value of the decision that reveals the label. Repeatable.", ROLE, metavar="VALUE"),
+    ] = None
+    classes: Annotated[
+        Names,
+        _option(
+            "A value of the label that reads like a hole (unknown, ?) and is a class. Repeatable.",
+            ROLE,
+            spelled=("--class",),
+            metavar="VALUE",
+        ),
     ] = None
     decision_maker: Annotated[str | None, _option("Who decided.", ROLE, metavar="COLUMN")] = None
     strata: Annotated[
@@ -166,8 +180,19 @@ class TableOptions:
     exclude: Annotated[
         Names, _option("Names or patterns to leave out. Repeatable.", FEATURE, metavar="PATTERN")
     ] = None
+    include: Annotated[
+        Names,
+        _option(
+            "Names or patterns to keep that would be left out: ids, another model's score. Repeatable.",
+            FEATURE,
+            metavar="PATTERN",
+        ),
+    ] = None
     category: Annotated[
         Names, _option("Numbers that are categories. Repeatable.", FEATURE, metavar="PATTERN")
+    ] = None
+    number: Annotated[
+        Names, _option("Codes with leading zeros that are numbers. Repeatable.", FEATURE, metavar="PATTERN")
     ] = None
     allow_leak: Annotated[
         Names,

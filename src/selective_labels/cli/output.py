@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from selective_labels.cli.console import warnings_told
 from selective_labels.cli.options import Format
 
 # Wide enough for a line of results where there is no terminal to ask.
@@ -45,7 +46,8 @@ class View:
 def show(view: View, format: Format) -> None:
     """Print a result to standard output."""
     if format == Format.JSON:
-        print(json.dumps(view.document, ensure_ascii=False, allow_nan=False, indent=2))
+        document = view.document | {"warnings": warnings_told()}
+        print(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     elif format == Format.CSV:
         print(csv_text(view.rows), end="")
     else:

@@ -47,6 +47,7 @@ def _data(loaded: Loaded) -> dict[str, Any]:
         "roles": prepared.roles.to_dict(),
         "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
         "left_out": [{"name": each.name, "reason": each.reason} for each in prepared.left_out],
+        "readings": list(prepared.readings),
     }
 
 
@@ -71,6 +72,7 @@ def _data_parts(prepared: PreparedTable) -> list[Any]:
             f"Several decision-makers saw the same {shown(prepared.roles.groups)}, and its labels agree; if "
             "the label belongs to it, --share-labels lets every row count it."
         )
+    parts += [f"Read: {each}" for each in prepared.readings]
     parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
     if labels.n_ignored_labels:
         parts.append(f"{labels.n_ignored_labels:,} labels where the decision is 0 are not read.")

@@ -6,6 +6,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from selective_labels.features.amounts import looks_like_code, read_numbers
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import shown
 
@@ -59,15 +60,16 @@ def kind_by_type(column: nw.Series) -> str:
 def kind_by_content(column: pd.Series) -> str:
     """Kind of a column that was read from a file, where everything is text at first.
 
-    Text whose every value reads as a number is a number, as a date a date. Dates with the year last count
-    only if day and month can be told apart. Numbers among which fewer than 1 % of the values are not are an
-    error: whether to mend these is for people to say.
+    Text whose every value reads as a number ("5,750" and "12 %" do) is a number, as a date a date; digits
+    with leading zeros are a code, so a category. Dates with the year last count only if day and month can be
+    told apart. Numbers among which fewer than 1 % of the values are not are an error: whether to mend these
+    is for people to say.
 
     Examples
     --------
-    >>> columns = [True, False], ["1", "2"], ["2024-02-01", None], ["a", "1"]
+    >>> columns = [True, False], ["1", "2"], ["2024-02-01", None], ["a", "1"], ["$5,750"], ["02139"]
     >>> [kind_by_content(pd.Series(column)) for column in columns]
-    ['number', 'number', 'date', 'category']
+    ['number', 'number', 'date', 'category', 'number', 'category']
     """
     types = pd.api.types
     if types.is_datetime64_any_dtype(column):
@@ -79,9 +81,12 @@ def kind_by_content(column: pd.Series) -> str:
     values = _plain_values(column)
     if not len(values):
         return NUMBER
+    if looks_like_code(values):
+        return CATEGORY
+    numbers = read_numbers(values).numbers
     if values.map(lambda value: isinstance(value, str)).all():
-        _refuse_stray_words(column)
-    if pd.to_numeric(values, errors="coerce").notna().all():
+        _refuse_stray_words(column, numbers)
+    if numbers.notna().all():
         return NUMBER
     return DATE if read_dates(values.astype(str)) is not None else CATEGORY
 
@@ -141,8 +146,9 @@ def _plain_values(column: pd.Series) -> pd.Series:
     return values
 
 
-def _refuse_stray_words(column: pd.Series) -> None:
-    stray = (column.notna() & pd.to_numeric(column, errors="coerce").isna()).to_numpy()
+def _refuse_stray_words(column: pd.Series, numbers: pd.Series) -> None:
+    """Refuse a column whose values that are not missing are numbers, but for a few."""
+    stray = (column.notna() & numbers.reindex(column.index).isna()).to_numpy()
     if 0 < stray.sum() < STRAY_SHARE * column.notna().sum():
         word = shown(column.iloc[int(stray.argmax())])
         raise InputError(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from selective_labels.features.amounts import read_numbers
 from selective_labels.features.kinds import CATEGORY, NUMBER, read_dates, without_zone
 from selective_labels.support.words import shown
 from selective_labels.tables.errors import TableError
@@ -28,7 +29,7 @@ def as_kind(column: pd.Series, kind: str) -> pd.Series:
 def _as_numbers(column: pd.Series) -> pd.Series:
     if pd.api.types.is_datetime64_any_dtype(column):
         raise TableError(f"Column {shown(column.name)} must hold numbers; it holds dates.")
-    numbers = pd.to_numeric(column.astype(object).where(column.notna(), None), errors="coerce").astype(float)
+    numbers = read_numbers(column.astype(object).dropna()).numbers.reindex(column.index)
     _refuse(column, column.notna() & numbers.isna(), "numbers")
     return numbers
 

@@ -5,10 +5,12 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 import pandas as pd
 
 from selective_labels.support.words import several
+from selective_labels.tables.codes import with_codes
 from selective_labels.tables.errors import TableError
 
 COMMA = ","
@@ -46,15 +48,18 @@ def parse_delimited(
     _refuse_binary(content, name, encoding)
     header = _header(content, name, separator, encoding)
     chosen = separator or COMMA
+
+    def read(**settings: Any) -> pd.DataFrame:
+        how: dict[str, Any] = {
+            "sep": chosen,
+            "encoding": encoding,
+            "na_values": list(missing),
+            "low_memory": False,
+        }
+        return pd.read_csv(io.BytesIO(content), **how, **settings)
+
     try:
-        frame = pd.read_csv(
-            io.BytesIO(content),
-            sep=chosen,
-            encoding=encoding,
-            na_values=list(missing),
-            dtype=dict.fromkeys(_named(header, text), str),
-            low_memory=False,
-        )
+        frame = read(dtype=dict.fromkeys(_named(header, text), str))
     except UnicodeDecodeError:
         raise TableError(_wrong_encoding(content, name, encoding)) from None
     except pd.errors.ParserError as error:
@@ -63,7 +68,7 @@ def parse_delimited(
     # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
     if not isinstance(frame.index, pd.RangeIndex) or frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
-    return frame
+    return with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
 
 
 def _named(header: list[str], text: Sequence[str]) -> list[str]:

@@ -9,12 +9,16 @@ import pandas as pd
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.panels import sharing_suggested
-from selective_labels.features.kinds import CATEGORY, kind_by_content, looks_like_dates
+from selective_labels.features.kinds import CATEGORY, NUMBER, kind_by_content, looks_like_dates
 from selective_labels.support.errors import InputError
-from selective_labels.support.words import shown
+from selective_labels.support.words import several, shown
 from selective_labels.tables.conversion import as_kind
+from selective_labels.tables.decisions import read_decision
 from selective_labels.tables.errors import TableError
 from selective_labels.tables.features import LeftOut, chosen_columns, refuse_leaks, without_ids
+from selective_labels.tables.holes import hole_words, refuse_hole_words
+from selective_labels.tables.outputs import model_outputs
+from selective_labels.tables.readings import reading_of
 from selective_labels.tables.roles import Roles, require_column
 
 # More different labels than this are no classes.
@@ -29,22 +33,30 @@ class FeatureRules:
 
     Attributes
     ----------
-    features, exclude, category, allow_leak : sequences of str
+    features, exclude, include, category, number, allow_leak : sequences of str
     also : sequence of str
         Columns that are features whatever else is said, such as those of a model.
     not_features : sequence of str
         Columns that are not, such as predictions.
     kinds : dict of str
         Kinds that are known already, by column.
+    accepted : sequence of str
+        Values of the decision that reveal the label; see :func:`read_decision`.
+    classes : sequence of str
+        Values of the label that read like a hole and are classes.
     """
 
     features: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    include: Sequence[str] = ()
     category: Sequence[str] = ()
+    number: Sequence[str] = ()
     allow_leak: Sequence[str] = ()
     also: Sequence[str] = ()
     not_features: Sequence[str] = ()
     kinds: dict[str, str] = field(default_factory=dict)
+    accepted: Sequence[str] = ()
+    classes: Sequence[str] = ()
 
 
 ALL_FEATURES = FeatureRules()
@@ -66,6 +78,8 @@ class PreparedTable:
         Columns of the roles, by the library's keyword; "y" is the label.
     roles : Roles
     left_out : tuple of LeftOut
+    readings : tuple of str
+        What was read otherwise than it is written, one sentence each.
     """
 
     X: pd.DataFrame
@@ -74,6 +88,7 @@ class PreparedTable:
     columns: dict[str, pd.Series]
     roles: Roles
     left_out: tuple[LeftOut, ...]
+    readings: tuple[str, ...] = ()
 
     @property
     def y(self) -> pd.Series:
@@ -107,11 +122,16 @@ def prepare_table(
     """
     for column in rules.allow_leak:
         require_column(frame, column, "--allow-leak")
+    columns, said = _role_columns(frame, roles, rules)
     names, named = _feature_names(frame, roles, rules)
-    kinds = feature_kinds(frame, names, rules)
-    kept, left_out = without_ids(frame, kinds, keep={*named, *rules.also})
-    X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in kept})
-    columns = _role_columns(frame, roles)
+    kinds = feature_kinds(frame, names, rules, roles.strata)
+    asked = {*named, *rules.also}
+    X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in names})
+    kept, left_out = without_ids(X, kinds, keep=asked)
+    suspects = [name for name in kept if name not in asked]
+    outputs = model_outputs(X[suspects], kinds, columns["y"], columns.get("decision"))
+    kept = _without(kept, outputs)
+    X = X[kept]
     if share_labels and roles.groups is None:
         raise TableError("--share-labels needs --groups: which rows are one case.", "groups")
     given = columns | {"kinds": [kinds[name] for name in kept], "share_labels": share_labels}
@@ -122,30 +142,60 @@ def prepare_table(
         else f"the decision {shown(roles.decision)}"
     )
     refuse_leaks(X, data.y, data.row_decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
-    return PreparedTable(X, {name: kinds[name] for name in kept}, data, columns, roles, tuple(left_out))
+    found = (reading_of(frame[name], kinds[name]) for name in kept)
+    readings = tuple(each for each in (said, *found) if each)
+    kinds = {name: kinds[name] for name in kept}
+    return PreparedTable(X, kinds, data, columns, roles, (*left_out, *outputs), readings)
 
 
-def feature_kinds(frame: pd.DataFrame, names: Sequence[str], rules: FeatureRules) -> dict[str, str]:
-    """Kind of every feature: known, or asked for, or found."""
-    asked = set(chosen_columns(list(frame.columns), rules.category)[0]) if rules.category else set()
-    return {
-        name: rules.kinds.get(name) or (CATEGORY if name in asked else kind_by_content(frame[name]))
-        for name in names
-    }
+def feature_kinds(
+    frame: pd.DataFrame, names: Sequence[str], rules: FeatureRules, strata: str | None = None
+) -> dict[str, str]:
+    """Kind of every feature: known, or asked for, or found; strata are names, so categories."""
+    every = list(frame.columns)
+    asked = {} if strata is None else {strata: CATEGORY}
+    for given, kind in ((rules.category, CATEGORY), (rules.number, NUMBER)):
+        chosen = chosen_columns(every, given)[0] if given else []
+        asked |= dict.fromkeys(chosen, kind)
+    both = set(chosen_columns(every, rules.category)[0]) if rules.category and rules.number else set()
+    for name in sorted(both & set(chosen_columns(every, rules.number)[0] if both else ())):
+        raise TableError(f"Column {shown(name)} is given both as --category and as --number.")
+    return {name: rules.kinds.get(name) or asked.get(name) or kind_by_content(frame[name]) for name in names}
 
 
 def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[list[str], set[str]]:
-    taken = {*roles.columns, *rules.not_features}
+    # Who decides, and what came of it, is no feature; the stratum of a case is known before.
+    taken = {column for column, role in roles.columns.items() if role != "strata"} | {*rules.not_features}
+    every = list(frame.columns)
+    included = set(chosen_columns(every, rules.include, taken=taken)[0]) if rules.include else set()
     if rules.also and not rules.features:
-        return list(rules.also), set()
-    names, named = chosen_columns(list(frame.columns), rules.features, rules.exclude, taken)
-    return list(dict.fromkeys([*names, *rules.also])), named
+        return list(dict.fromkeys([*rules.also, *(name for name in every if name in included)])), included
+    names, named = chosen_columns(every, rules.features, rules.exclude, taken)
+    chosen = {*names, *included, *rules.also}
+    return [name for name in every if name in chosen], named | included
 
 
-def _role_columns(frame: pd.DataFrame, roles: Roles) -> dict[str, pd.Series]:
+def _without(names: list[str], left_out: Sequence[LeftOut]) -> list[str]:
+    dropped = [each.name for each in left_out]
+    kept = [name for name in names if name not in dropped]
+    if not kept:
+        words = several(dropped)
+        raise TableError(f"No feature is left: {words} look like a model's output; --include one.")
+    return kept
+
+
+def _role_columns(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[dict[str, pd.Series], str]:
+    """Columns of the roles by the library's keyword, and what is to be said of the decision."""
     columns = {KEYWORDS.get(role, role): frame[column] for column, role in roles.columns.items()}
-    columns["y"] = label_values(columns["y"], columns.get("decision"))
-    return columns
+    said = ""
+    if roles.decision is not None:
+        columns["decision"], said = read_decision(frame[roles.decision], columns["y"], rules.accepted)
+    elif rules.accepted:
+        raise TableError("--accepted needs --decision: the column whose values it speaks of.")
+    decision = columns.get("decision")
+    refuse_hole_words(columns["y"], hole_words(columns["y"], decision, rules.classes))
+    columns["y"] = label_values(columns["y"], decision)
+    return columns, said
 
 
 def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Series:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.support.words import several, shown
+from selective_labels.tables.decisions import AGAINST, IN_FAVOUR
 from selective_labels.tables.errors import TableError
 
 # Options of the command line, by role.
@@ -23,14 +24,20 @@ OPTIONS = {
 LABEL_NAMES = (r"y|label|outcome|target", r"fail(ed|ure)?|default(ed)?|result|response", r".*(label|outcome)")
 DECISION_NAMES = (
     r"d|decision",
-    r"decided|approved|accepted|released|granted|tested|selected",
+    r"decided|approved|accepted|released|granted|tested|selected|admitted|funded|hired",
     r".*(decision)",
 )
+PEOPLE = (
+    r"(judge|officer|magistrate|doctor|physician|clinician|nurse|radiologist|interviewer|rater|reviewer|"
+    r"examiner|agent|analyst|underwriter|adjudicator|arbitrator|assessor|adjuster|appraiser|approver|"
+    r"auditor|caseworker|case_?worker|social_?worker|inspector|teller|screener|recruiter|banker|broker|"
+    r"advis[eo]r|handler|investigator|moderator|editor|evaluator|operator|decider)"
+)
+NUMBERED = r"([ _\-]?(id|name|no|nr|number|code))?"
 DECISION_MAKER_NAMES = (
-    r"z|decision_?maker(_?id)?",
-    r"(judge|officer|magistrate|loan_?officer|doctor|physician|interviewer|rater|reviewer|examiner|agent)"
-    r"([ _]?(id|name|no|number))?",
-    r".*(decision_?maker|judge|officer|magistrate|interviewer|rater|reviewer|examiner)([ _]?id)?",
+    rf"z|decision[ _\-]?maker{NUMBERED}",
+    rf"(loan[ _\-]?|credit[ _\-]?|senior[ _\-]?)?{PEOPLE}{NUMBERED}",
+    rf".*(decision[ _\-]?maker|{PEOPLE}){NUMBERED}",
     r".*_id",
 )
 # More different values than this are no classes.
@@ -167,10 +174,11 @@ def _has_holes(column: pd.Series) -> bool:
 
 
 def _is_same(column: pd.Series, seen: np.ndarray) -> bool:
-    """Whether a column is 1 where the label is seen, and 0 elsewhere."""
-    if not pd.api.types.is_numeric_dtype(column) or column.isna().any():
+    """Whether a column is 1, or a word for it, where the label is seen, and 0 elsewhere."""
+    words = column.map(lambda value: str(value).strip().casefold())
+    if column.isna().any() or not words.isin(IN_FAVOUR | AGAINST).all():
         return False
-    return bool((column.to_numpy(dtype=float) == seen).all())
+    return bool((words.isin(IN_FAVOUR).to_numpy() == seen).all())
 
 
 def _repeats(column: pd.Series) -> bool:
