@@ -100,6 +100,8 @@ KNOWS = {
         "evaluation",
         "features",
         "identification",
+        "literature",
+        "planning",
         "report",
         "saving",
         "support",

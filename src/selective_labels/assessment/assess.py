@@ -263,7 +263,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         # Its scores take decision-makers to be dealt out within strata.
         limit = "instrument" if bench.basis.given == "strata" else "none"
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
-        return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
+        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, **settings)
 
     def ladder() -> Part:
         if not bench.rungs:
