@@ -126,6 +126,7 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "drift": "curves",
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",

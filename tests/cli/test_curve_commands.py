@@ -67,3 +67,10 @@ def test_a_diagnosis_plans_as_a_study_does():
     needed = sl.plan_study(diagnosis, width=ways["interval"][0], decision_makers=(8,))
     assert needed["cases"][0] == pytest.approx(2000, abs=1), "the same formulas, turned round"
     assert needed["bounds"][0] == pytest.approx(ways["bounds"][0])
+
+
+def test_drift_cuts_dates(run, command, refused):
+    asked = command("drift", *JUDGED, "--period", "day", "--every", "month")
+    found = document(run(*asked, "--format", "json"), "drift")
+    assert [each["period"] for each in found["periods"]] == ["2024-01", "2024-02", "2024-03"]
+    assert "Column" not in refused(*command("drift", *JUDGED, "--period", "month"))

@@ -1,6 +1,6 @@
 """Documents for the tests of the page: like those of an assessment, with numbers made up in a moment."""
 
-from math import exp, sin
+from math import sin
 
 ASSUMPTIONS = ("none", "instrument", "nucem", "unconfounded")
 FAMILIES = ("relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing")

@@ -7,12 +7,12 @@ import numpy as np
 
 from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import working
-from selective_labels.cli.curve_commands import CurveOptions, PlanOptions, PolicyOptions
+from selective_labels.cli.curve_commands import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
 from selective_labels.cli.inputs import Loaded, Source, contestant, models_among, pos_label_of, predictions_of
 from selective_labels.cli.options import FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.views import curve_view
-from selective_labels.curves import policy_curve
+from selective_labels.curves import drift, policy_curve
 from selective_labels.diagnostics import diagnose
 from selective_labels.evaluation import Evaluation, compare, evaluate
 from selective_labels.evaluation.results import plain
@@ -21,6 +21,7 @@ from selective_labels.planning import plan
 from selective_labels.saving import load_model
 from selective_labels.support.words import shown
 from selective_labels.tables import TableError
+from selective_labels.tables.roles import require_column
 
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
@@ -62,7 +63,8 @@ def draw_sensitivity(
         "curve": rows,
         "limit": {
             "assumption": curve.limit,
-            **plain({"lower": curve.limit_lower, "upper": curve.limit_upper}),
+            "lower": plain(curve.limit_lower),
+            "upper": plain(curve.limit_upper),
         },
         "supported": None if curve.supported is None else [plain(list(pair)) for pair in curve.supported],
         "threshold": curve.threshold,
@@ -122,6 +124,42 @@ def draw_policies(
         "sentences": curve.sentences(),
     }
     return curve_view("policy", loaded, content, rows, curve)
+
+
+def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
+    """Acceptance, labels and bounds, period by period."""
+    loaded, judged = _load(source, subject, asked.period)
+    require_column(loaded.frame, asked.period, "--period")
+    data = loaded.prepared.data
+    with working():
+        found = drift(
+            judged,
+            data,
+            period=loaded.frame[asked.period],
+            every=None if asked.every is None else asked.every.value,
+            metric=asked.metric,
+            pos_label=pos_label_of(asked.pos_label, data.classes),
+            assumption=asked.assumption.value,
+            confidence_level=asked.confidence_level,
+            **fitting.keywords,
+        )
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in found.to_frame().to_dict("records")
+    ]
+    first = found.evaluations[0]
+    content = {
+        "subject": subject.described,
+        "period": asked.period,
+        "every": None if asked.every is None else asked.every.value,
+        "metric": first.metric,
+        "assumption": first.assumption,
+        "pos_label": plain(found.pos_label),
+        "confidence_level": first.confidence_level,
+        "periods": rows,
+        "sentences": found.sentences(),
+    }
+    return curve_view("drift", loaded, content, rows, found)
 
 
 def make_plan(source: Source, subject: SubjectOptions, asked: PlanOptions, fitting: FittingOptions) -> View:

@@ -108,6 +108,32 @@ class PolicyOptions:
     cluster: Units = None
 
 
+class Every(StrEnum):
+    """What dates are cut into."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+@dataclass(frozen=True)
+class DriftOptions:
+    """What is followed, and over which periods."""
+
+    period: Annotated[str, typer.Option(help="Column of dates, or of periods.", metavar="COLUMN")]
+    every: Annotated[
+        Every | None, typer.Option(help="Cut dates into months, quarters or years; without: as they are.")
+    ] = None
+    metric: Annotated[
+        str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
+    ] = "accuracy"
+    pos_label: PosLabel = None
+    assumption: Annotated[Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)] = (
+        DEFAULT_ASSUMPTION
+    )
+    confidence_level: Level = 0.95
+
+
 @dataclass(frozen=True)
 class PlanOptions:
     """What could be done, and what is wanted."""
@@ -197,8 +223,29 @@ def plan(
     show(make_plan(source, subject, wanted, fitting), output.format)
 
 
+def drift(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    followed: DriftOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """What has changed over time? Acceptance, labels and sharp bounds, period by period."""
+    from selective_labels.cli.along import follow
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+
+    subject.require_one()
+    source = Source(context, data, file, table, output)
+    show(follow(source, subject, followed, fitting), output.format)
+
+
 COMMANDS: tuple[tuple[Any, str], ...] = (
     (sensitivity, f"selective-labels sensitivity cases.csv {ROLES} --predictions guess --against 0.6"),
     (policy, f"selective-labels policy cases.csv {ROLES} --predictions score --cost '[[0,1],[5,0]]'"),
+    (drift, f"selective-labels drift cases.csv {ROLES} --predictions guess --period day --every quarter"),
     (plan, f"selective-labels plan cases.csv {ROLES} --predictions guess --width 0.1"),
 )
