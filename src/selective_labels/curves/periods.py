@@ -53,24 +53,25 @@ def _dates(column: pd.Series) -> pd.Series:
         return column.dt.tz_localize(None) if column.dt.tz is not None else column
     if pd.api.types.is_numeric_dtype(column):
         raise InputError.about("period", "has numbers, not dates: leave every= out, or give dates.")
+    unread = f"cannot be read as dates (one is {column.iloc[0]!r}): write them as 2024-01-31."
     try:
         return pd.to_datetime(column, format="ISO8601")
     except (ValueError, TypeError):
-        pass
+        parts = column.astype(str).str.extract(r"^\s*(\d{1,2})[/.\-](\d{1,2})[/.\-]\d{4}")
+        if parts.isna().any(axis=None):
+            raise InputError.about("period", unread) from None
+    day_first = _day_first(parts.astype(int))
     try:
-        return pd.to_datetime(column, format="mixed", dayfirst=_day_first(column))
+        return pd.to_datetime(column, format="mixed", dayfirst=day_first)
     except (ValueError, TypeError):
+        raise InputError.about("period", unread) from None
+
+
+def _day_first(parts: pd.DataFrame) -> bool:
+    """Whether the first of two small numbers is the day: only if one of them is above twelve somewhere."""
+    first, second = (parts > 12).any()
+    if first == second:
         raise InputError.about(
-            "period", f"cannot be read as dates (one is {column.iloc[0]!r}): write them as 2024-01-31."
-        ) from None
-
-
-def _day_first(column: pd.Series) -> bool:
-    """Whether the first of two small numbers is the day: only if it is above twelve somewhere."""
-    parts = column.astype(str).str.extract(r"^\s*(\d{1,2})[/.\-](\d{1,2})[/.\-]\d{4}")
-    first, second = (pd.to_numeric(parts[place], errors="coerce").max() for place in (0, 1))
-    if first > 12 and not second > 12:
-        return True
-    if second > 12 and not first > 12:
-        return False
-    raise InputError.about("period", "has dates whose day and month cannot be told apart: write 2024-01-31.")
+            "period", "has dates whose day and month cannot be told apart: write 2024-01-31."
+        )
+    return bool(first)
