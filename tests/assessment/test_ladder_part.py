@@ -56,7 +56,7 @@ def test_what_is_contradicted_has_no_number_and_is_named(document):
 
 def test_other_sections_are_as_without(given, document):
     without = sl.assess(**given, **QUICK)
-    for name in ("models", "comparison", "thresholds", "sensitivity", "summary"):
+    for name in ("models", "comparison", "acceptance", "sensitivity", "summary"):
         assert document[name] == without[name]
     assert without["ladder"] == {"missing": ladder_module.NOTHING_ASSUMED}
 

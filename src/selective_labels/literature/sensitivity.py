@@ -181,7 +181,9 @@ def sensitivity_curve(
     everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})
     solved = dict(zip(everywhere, machine.solve(everywhere), strict=True))
     points = [solved[each] for each in grid.tolist()]
-    worst, supported = machine.limit(limit, data.classes == event if family.has_odds and several else None)
+    worst, supported = machine.limit(
+        limit, data.classes == event if family.has_odds and limit != "none" else None
+    )
     units = choose_clusters(cluster, data)
     clusters = cluster_codes(units, data)
     return SensitivityCurve(
