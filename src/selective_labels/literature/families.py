@@ -19,6 +19,7 @@ from selective_labels.assumptions import (
 )
 from selective_labels.assumptions.near_nucem import LARGEST, NearNucem
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import read_values
 
 # Beyond it nothing moves.
 LARGEST_GAMMA = 1e9
@@ -71,7 +72,7 @@ class Family:
             if not len(self.values):
                 raise InputError.about("values", "are missing: say where to evaluate the assumption.")
             return self.values
-        grid = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
+        grid = np.unique(read_values("values", values))
         low, high = self.range
         if not ((grid >= low) & (grid <= high)).all():
             raise InputError.about("values", f"of {self.name} must lie between {low:g} and {high:g}.")
