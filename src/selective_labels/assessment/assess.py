@@ -272,7 +272,8 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
 
     def sensitivity() -> Part:
         # Its scores take decision-makers to be dealt out within strata.
-        limit = "instrument" if bench.basis.given == "strata" else "none"
+        dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
+        limit = bench.assumption if dealt_out else "none"
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
         return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, **settings)
 

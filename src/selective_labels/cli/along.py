@@ -58,7 +58,7 @@ def draw_sensitivity(
         "subject": None if judged is None else subject.described,
         "over": curve.x_name,
         "metric": curve.title,
-        "assumption": curve.assumption,
+        "assumed": curve.assumption,
         "confidence_level": curve.confidence_level,
         "curve": rows,
         "limit": {
