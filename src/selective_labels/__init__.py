@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ReweightingClassifier,
         SelectedSampleClassifier,
     )
-    from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.estimators.learners import LinearScore, NeuralScore, UCLClassifier
     from selective_labels.evaluation import (
         Comparison,
         Evaluation,
@@ -60,7 +60,9 @@ __all__ = [
     "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
+    "LinearScore",
     "Metric",
+    "NeuralScore",
     "ParcellingClassifier",
     "Plan",
     "Policy",
@@ -111,7 +113,9 @@ _ROOM = {
     "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
+    "LinearScore": "estimators.learners",
     "Metric": "evaluation",
+    "NeuralScore": "estimators.learners",
     "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "curves",
