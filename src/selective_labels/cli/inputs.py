@@ -53,12 +53,15 @@ class Loaded:
     prepared : PreparedTable
     lazy : PartitionedLabels or None
         The whole table, if it is read in parts.
+    sampled : bool
+        Whether the rows in memory are all that the command works on.
     """
 
     name: str
     frame: pd.DataFrame
     prepared: PreparedTable
     lazy: PartitionedLabels | None = None
+    sampled: bool = False
 
     @property
     def data(self) -> Any:
@@ -128,7 +131,7 @@ class Source:
                 lazy.require_all_classes(prepared.data)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
-        return Loaded(self.name, frame, prepared, lazy)
+        return Loaded(self.name, frame, prepared, lazy, sampled=lazy is not None and not lazily)
 
     def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
         if self.table.share_labels:

@@ -81,7 +81,12 @@ def _data_parts(loaded: Loaded) -> list[Any]:
     ]
     if loaded.lazy is not None:
         rows = min(loaded.lazy.fit_rows, found["n_cases"])
-        parts.append(f"The table is in partitions; models are fitted to {rows:,} of its cases, by hash.")
+        what = (
+            f"this is computed from {len(loaded.frame):,}"
+            if loaded.sampled
+            else f"models are fitted to {rows:,}"
+        )
+        parts.append(f"The table is in partitions; {what} of its cases, drawn by hash.")
     if labels.panels is not None:
         parts = [
             f"{len(labels):,} rows, {share:.0%} with a label (shared within {shown(prepared.roles.groups)}), "
@@ -255,7 +260,7 @@ def curve_view(
         for row in frame.to_numpy().tolist()
     ]
     shown_table = table([str(name) for name in frame.columns], cells, title=found.title, limit=200)
-    return View(document, rows, [*_data_parts(loaded.prepared), shown_table, *found.sentences()])
+    return View(document, rows, [*_data_parts(loaded), shown_table, *found.sentences()])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:

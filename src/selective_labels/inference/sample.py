@@ -136,16 +136,7 @@ class ScoredSample:
         return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
     def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> Spread:
-        """Add standard errors to ends, and take the median over repeats.
-
-        Parameters
-        ----------
-        ends : list of pairs of estimates
-            One pair for each repeat.
-        rows : (n_samples,) bool array
-            The rows that they concern: how many units these are widens standard errors.
-        assumption : str
-        """
+        """Add standard errors to ends (one pair for each repeat) among some rows; the median over repeats."""
         return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
 
     @property
