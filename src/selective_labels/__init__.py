@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
-    from selective_labels.curves import PolicyCurve, ladder, policy_curve
+    from selective_labels.curves import PolicyCurve, drift, ladder, policy_curve
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ReweightingClassifier,
         SelectedSampleClassifier,
     )
-    from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.estimators.learners import LinearScore, NeuralScore, UCLClassifier
     from selective_labels.evaluation import (
         Comparison,
         Evaluation,
@@ -60,7 +60,9 @@ __all__ = [
     "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
+    "LinearScore",
     "Metric",
+    "NeuralScore",
     "ParcellingClassifier",
     "Plan",
     "Policy",
@@ -78,6 +80,7 @@ __all__ = [
     "contraction",
     "datasets",
     "diagnose",
+    "drift",
     "evaluate",
     "extrapolate",
     "ladder",
@@ -110,7 +113,9 @@ _ROOM = {
     "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
+    "LinearScore": "estimators.learners",
     "Metric": "evaluation",
+    "NeuralScore": "estimators.learners",
     "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "curves",
@@ -126,6 +131,7 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "drift": "curves",
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",

@@ -10,7 +10,7 @@ import pandas as pd
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Source, pos_label_of, predictions_of, subgroups_of
+from selective_labels.cli.inputs import Loaded, Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -20,6 +20,7 @@ from selective_labels.saving import load_model
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.sections import SectionStore, fingerprint
 from selective_labels.tables import PreparedTable
+from selective_labels.tables.roles import require_column
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,16 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     """Assess the table, render the page, write it whole."""
     require_writable(page.out)
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
     prepared = loaded.prepared
     columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
+    if page.shown.period is not None:
+        require_column(loaded.frame, page.shown.period, "--period")
+        columns["period"] = loaded.frame[page.shown.period]
     settings: dict[str, Any] = {
+        "every": page.shown.every,
         **fitting.keywords,
         "metric": page.shown.metric,
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
@@ -57,7 +62,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
             **columns,
             **settings,
             model=saved,
-            description=_description(source.name, prepared, page),
+            description=_description(_named(source.name, loaded), prepared, page),
             sections=store,
         )
         html = render(document)
@@ -78,9 +83,17 @@ def _fingerprint(
     return fingerprint(tables, kept | {"model": content})
 
 
+def _named(source: str, loaded: Loaded) -> str:
+    """What the table is called; of one in partitions, how many of its rows the page is about."""
+    name = "standard input" if source == "-" else Path(source).name
+    if loaded.lazy is None:
+        return name
+    return f"{name} ({len(loaded.frame):,} of its {len(loaded.lazy):,} cases, drawn by hash)"
+
+
 def _description(source: str, prepared: PreparedTable, page: Page) -> TableDescription:
     return TableDescription(
-        source="standard input" if source == "-" else Path(source).name,
+        source=source,
         title=page.shown.title,
         command=page.typed,
         roles=prepared.roles.to_dict(),
