@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ReweightingClassifier,
         SelectedSampleClassifier,
     )
-    from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.estimators.learners import LinearScore, NeuralScore, UCLClassifier
     from selective_labels.evaluation import (
         Comparison,
         Evaluation,
@@ -61,7 +61,9 @@ __all__ = [
     "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
+    "LinearScore",
     "Metric",
+    "NeuralScore",
     "ParcellingClassifier",
     "Plan",
     "Policy",
@@ -112,7 +114,9 @@ _ROOM = {
     "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
+    "LinearScore": "estimators.learners",
     "Metric": "evaluation",
+    "NeuralScore": "estimators.learners",
     "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "curves",

@@ -27,6 +27,7 @@ class Nuisance(StrEnum):
     AUTO = "auto"
     LOGISTIC = "logistic"
     QUADRATIC = "quadratic"
+    INDEX = "index"
     BOOSTING = "boosting"
 
 

@@ -101,7 +101,8 @@ def event_groups(functional: Functional, weights: Array) -> tuple[Array, list[Ev
     base : (n_samples,) array
     groups : list of EventGroup
     """
-    if not (isinstance(functional, Ratio) and (functional.denominator == 1.0).all()):
+    # A rule of given probabilities has denominators that add up to one but for rounding.
+    if not (isinstance(functional, Ratio) and np.allclose(functional.denominator, 1.0, rtol=0.0, atol=1e-9)):
         raise UndefinedError(f"{UNAVAILABLE}.", "metric")
     values = functional.numerator
     base, highest = values.min(axis=1), values.max(axis=1)

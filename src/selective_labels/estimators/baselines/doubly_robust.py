@@ -62,7 +62,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
         (:class:`~sklearn.ensemble.HistGradientBoostingRegressor`).
     gamma : float
         Γ, 1 or larger.
-    nuisance : None, "logistic", "quadratic", "boosting", scikit-learn classifier, or callable
+    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label given the features, as in :class:`~selective_labels.UCLClassifier` with
         one decision-maker: a callable returns (n, 1, n_classes + 1).
     cost : (n_classes, n_classes) array or None
