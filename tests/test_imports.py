@@ -112,6 +112,8 @@ KNOWS = {
         "evaluation",
         "features",
         "identification",
+        "literature",
+        "planning",
         "report",
         "saving",
         "support",

@@ -16,6 +16,7 @@ PUBLIC = {
     "assess",
     "compare",
     "diagnose",
+    "drift",
     "evaluate",
     "ladder",
     "policy_curve",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
-    from selective_labels.curves import PolicyCurve, ladder, policy_curve
+    from selective_labels.curves import PolicyCurve, drift, ladder, policy_curve
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
@@ -81,6 +81,7 @@ __all__ = [
     "contraction",
     "datasets",
     "diagnose",
+    "drift",
     "evaluate",
     "extrapolate",
     "ladder",
@@ -132,6 +133,7 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "drift": "curves",
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",

@@ -9,6 +9,7 @@ import typer
 
 from selective_labels.cli.config import ConfigurableCommand
 from selective_labels.cli.console import guarded, working
+from selective_labels.cli.curve_commands import COMMANDS
 from selective_labels.cli.grouped import with_groups
 from selective_labels.cli.interrupts import advise
 from selective_labels.cli.options import (
@@ -316,3 +317,7 @@ def report(
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, typed, shown, Assumed.read(shown.assume))
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)
+
+
+for _function, _example in COMMANDS:
+    command(_example)(_function)

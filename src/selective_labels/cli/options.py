@@ -293,6 +293,12 @@ class PageOptions:
     pos_label: PosLabel = None
     title: Annotated[str, _option("Of the page.")] = "What the data can tell"
     assume: Assume = None
+    period: Annotated[
+        str | None, _option("Column of dates or periods: adds what changed over time.", metavar="COLUMN")
+    ] = None
+    every: Annotated[
+        str | None, _option("Cut dates into month, quarter or year.", metavar="month|quarter|year")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from selective_labels.saving import load_model
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.sections import SectionStore, fingerprint
 from selective_labels.tables import PreparedTable
+from selective_labels.tables.roles import require_column
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,16 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
     if page.out.suffix.lower() == ".pdf":
         require_browser()
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
     prepared = loaded.prepared
     columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
+    if page.shown.period is not None:
+        require_column(loaded.frame, page.shown.period, "--period")
+        columns["period"] = loaded.frame[page.shown.period]
     settings: dict[str, Any] = {
+        "every": page.shown.every,
         **fitting.keywords,
         "metric": page.shown.metric,
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),

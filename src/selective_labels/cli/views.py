@@ -16,6 +16,7 @@ from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
 from selective_labels.support.words import several, shown
@@ -230,6 +231,20 @@ def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: l
     )
     rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
     return View(document, rows, [*_data_parts(loaded.prepared), rungs, *found.sentences(), *notes])
+
+
+def curve_view(
+    command: str, loaded: Loaded, content: dict[str, Any], rows: list[dict[str, Any]], found: Described
+) -> View:
+    """A curve or a plan as it prints itself, and its numbers."""
+    document = _document(command, data=_data(loaded), **content)
+    frame = found.printed_frame()
+    cells = [
+        [number(each) if isinstance(each, float) else each for each in row]
+        for row in frame.to_numpy().tolist()
+    ]
+    shown_table = table([str(name) for name in frame.columns], cells, title=found.title, limit=200)
+    return View(document, rows, [*_data_parts(loaded.prepared), shown_table, *found.sentences()])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:

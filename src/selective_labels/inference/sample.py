@@ -1,7 +1,7 @@
 """The sample that evaluation and comparison share: data checked once, nuisances fitted once, scores kept."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -156,6 +156,7 @@ def score_sample(
     cluster: str | None = None,
     fitting: FittingSettings = DEFAULT_SETTINGS,
     label_range: Any = NO_RANGE,
+    fits: Sequence[CrossFit] | None = None,
 ) -> ScoredSample:
     """Fit the nuisances (once a repeat) and score every row under every assumption.
 
@@ -173,6 +174,8 @@ def score_sample(
     fitting : FittingSettings
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
+    fits : sequence of CrossFit, optional
+        Of :func:`cross_fits` for these data and settings: then nothing is fitted.
     """
     data = with_classes_of(data, classifiers)
     known = read_label_range(label_range, data)
@@ -197,9 +200,8 @@ def score_sample(
     plain = [each for each in chosen if each != EventTilt()]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
-    n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
-    fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
-    for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
+    made = cross_fits(data, fitting, any(each.needs_halves for each in chosen)) if fits is None else fits
+    for seed, fit in zip(seeds, followed(made, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             refusal = doubt(data, fit, random_state=seed)
             if refusal is not None:
@@ -235,6 +237,15 @@ def score_sample(
         objects,
         _impossible(repeats),
         tilted,
+    )
+
+
+def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool) -> Iterator[CrossFit]:
+    """The models behind a scored sample, one fit for each repeat."""
+    n_bands = selector_bands(data)
+    return (
+        fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands)
+        for seed in fitting.repeated_seeds
     )
 
 
