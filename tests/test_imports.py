@@ -17,7 +17,9 @@ KNOWS = {
     "identification": {"support"},
     "features": {"support"},
     "datasets": {"support"},
-    "data": {"features", "support"},
+    # Parts of a table in files or in a cluster, hashes of rows: frames in and out, no roles.
+    "partitions": {"support"},
+    "data": {"features", "partitions", "support"},
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
@@ -27,7 +29,17 @@ KNOWS = {
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support", "tilting"},
+    "inference": {
+        "assumptions",
+        "data",
+        "diagnostics",
+        "identification",
+        "nuisance",
+        "support",
+        "tilting",
+    },
+    # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
+    "passes": {"assumptions", "data", "diagnostics", "inference", "nuisance", "partitions", "support"},
     "estimators": {
         "assumptions",
         "data",
@@ -47,6 +59,7 @@ KNOWS = {
         "identification",
         "inference",
         "nuisance",
+        "passes",
         "policies",
         "support",
     },
@@ -106,6 +119,7 @@ KNOWS = {
         "assessment",
         "assumptions",
         "curves",
+        "data",
         "demo",
         "diagnostics",
         "estimators",
@@ -113,6 +127,7 @@ KNOWS = {
         "features",
         "identification",
         "literature",
+        "partitions",
         "planning",
         "report",
         "saving",

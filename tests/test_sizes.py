@@ -24,6 +24,8 @@ PUBLIC = {
     "sensitivity_curve",
     "threshold_curve",
     "extrapolate",
+    "from_dask",
+    "from_parquet",
 }
 
 

@@ -160,6 +160,10 @@ class TableOptions:
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    fit_rows: Annotated[
+        int | None,
+        _option("Of a table in partitions: rows that models are fitted to.", ROLE, min=1, metavar="ROWS"),
+    ] = None
     share_labels: Annotated[
         bool,
         _option(

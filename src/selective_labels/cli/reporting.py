@@ -10,7 +10,7 @@ import pandas as pd
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Source, pos_label_of, predictions_of, subgroups_of
+from selective_labels.cli.inputs import Loaded, Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -62,7 +62,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
             **columns,
             **settings,
             model=saved,
-            description=_description(source.name, prepared, page),
+            description=_description(_named(source.name, loaded), prepared, page),
             sections=store,
         )
         html = render(document)
@@ -83,9 +83,17 @@ def _fingerprint(
     return fingerprint(tables, kept | {"model": content})
 
 
+def _named(source: str, loaded: Loaded) -> str:
+    """What the table is called; of one in partitions, how many of its rows the page is about."""
+    name = "standard input" if source == "-" else Path(source).name
+    if loaded.lazy is None:
+        return name
+    return f"{name} ({len(loaded.frame):,} of its {len(loaded.lazy):,} cases, drawn by hash)"
+
+
 def _description(source: str, prepared: PreparedTable, page: Page) -> TableDescription:
     return TableDescription(
-        source="standard input" if source == "-" else Path(source).name,
+        source=source,
         title=page.shown.title,
         command=page.typed,
         roles=prepared.roles.to_dict(),

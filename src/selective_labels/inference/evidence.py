@@ -67,6 +67,11 @@ class Evidence:
         return replace(self, shares=shares, population=population) if shares else self
 
     @property
+    def unit(self) -> Array | None:
+        """Of cells, the weight of every row where scores are labels; of rows, None."""
+        return None
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """The events that slack is earmarked for."""
         return () if self.earmarks is None else self.earmarks.events
