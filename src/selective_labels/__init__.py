@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         sensitivity_curve,
     )
     from selective_labels.planning import Plan, plan, plan_study
+    from selective_labels.report import model_card
     from selective_labels.saving import load_model, save_model
     from selective_labels.support.errors import DiagnosticWarning, InputError
 
@@ -86,6 +87,7 @@ __all__ = [
     "ladder",
     "load_model",
     "lower_bound_scorer",
+    "model_card",
     "plan",
     "plan_study",
     "policy_curve",
@@ -135,6 +137,7 @@ _ROOM = {
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",
+    "model_card": "report",
     "plan": "planning",
     "plan_study": "planning",
     "policy_curve": "curves",

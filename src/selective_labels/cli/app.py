@@ -127,6 +127,9 @@ def fit(
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
     assume: Assume = None,
+    card: Annotated[
+        Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
+    ] = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
     from selective_labels.cli.assume import Assumed
@@ -134,11 +137,14 @@ def fit(
     from selective_labels.cli.output import show
     from selective_labels.cli.views import fit_view
     from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.report import model_card
     from selective_labels.saving import save_model
-    from selective_labels.saving.atomic import require_writable
+    from selective_labels.saving.atomic import require_writable, write_whole
     from selective_labels.saving.schema import describe
 
     require_writable(model)
+    if card is not None:
+        require_writable(card)
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
     loaded = Source(context, data, file, table, output).load()
@@ -154,6 +160,8 @@ def fit(
     roles = prepared.roles.to_dict()
     schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)
+    if card is not None:
+        write_whole(card, model_card(classifier, prepared.data, title=f"Model card: {model.name}"))
     show(fit_view(loaded, classifier, model), output.format)
 
 
@@ -307,7 +315,10 @@ def compare(
 def report(
     context: typer.Context,
     data: Data,
-    out: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")],
+    out: Annotated[
+        Path,
+        typer.Option(help="The page to write; .md for Markdown, .pdf if a browser is found.", metavar="FILE"),
+    ],
     subject: SubjectOptions,
     table: TableOptions,
     file: FileOptions,
