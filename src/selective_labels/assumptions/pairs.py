@@ -98,7 +98,7 @@ class RisingRisk(Part):
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
         """Chords, and the share among accepted cases."""
         event = event_codes(self.adverse, classes)
-        return Floor(event, lambda m: m, np.ones_like), Chord(event, beyond=True)
+        return Floor(event, lambda m: m, np.ones_like, pooled=True), Chord(event, beyond=True)
 
 
 @dataclass(frozen=True)
