@@ -20,7 +20,7 @@ from selective_labels.inference.regret import Regret
 from tests.identification.test_algebra import CASES, TOLERANCE, closed_set, populations
 
 N_CELLS = 4
-# Programs may divide one of four cells, or cells of equal score, between their ends, the closed form does not:
+# Programs may divide one of four cells, or cells of one score, between their ends. The closed form does not:
 # it misses up to this much of populations of four cells with three levels of a score.
 DIVIDED = 2e-3
 FAST = 20
