@@ -251,3 +251,10 @@ def test_importing_the_package_imports_nothing_heavy():
     loaded = {name.split(".")[0] for name in run.stdout.split()}
     assert PACKAGE in loaded
     assert not loaded & {"torch", "matplotlib", "polars", "typer", "jinja2", "dask"}
+
+
+def test_the_version_is_that_of_the_package():
+    import tomllib
+
+    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert importlib.import_module("selective_labels").__version__ == declared["project"]["version"]

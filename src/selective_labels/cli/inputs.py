@@ -71,6 +71,9 @@ class Source:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
         frame = read_source(self.name, self.file, self._texts(kinds))
+        folds = self.context.params.get("folds") or 0
+        if folds > len(frame):
+            raise TableError(f"--folds {folds:,} are more than the {len(frame):,} cases; give fewer.")
         roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
         for model in models:
@@ -131,25 +134,6 @@ def predictions_of(frame: pd.DataFrame, column: str, option: str = "--prediction
             f"{missing.to_numpy().argmax() + 1:,}); give every case one."
         )
     return frame[column].to_numpy()
-
-
-def contestant(
-    given: str, option: str, frame: pd.DataFrame, classes: np.ndarray, loaded: dict[str, SavedModel]
-) -> Any:
-    """What --a or --b means: a column of predictions, a model file, "human", or a class for everybody."""
-    if given in frame.columns:
-        return predictions_of(frame, given, option)
-    if given in loaded:
-        return loaded[given]
-    if given == HUMAN and option == "--b":
-        return HUMAN
-    found = [each for each in classes.tolist() if str(each) == given]
-    if found:
-        return found[0]
-    raise TableError(
-        f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
-        f"({several([str(each) for each in classes])})" + (", nor human." if option == "--b" else ".")
-    )
 
 
 def models_among(names: Sequence[str]) -> dict[str, SavedModel]:

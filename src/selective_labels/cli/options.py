@@ -120,6 +120,16 @@ Assume = Annotated[
     ),
 ]
 
+Cost = Annotated[
+    str | None,
+    _option(
+        "What mistakes cost, as JSON: a row for each true class, a column for each predicted one, both "
+        "sorted, such as '[[0,1],[5,0]]'.",
+        MODEL,
+        metavar="JSON",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -214,6 +224,10 @@ class FittingOptions:
     @property
     def keywords(self) -> dict[str, Any]:
         """As the library's functions take them; a model that was not chosen is left to the function."""
+        if self.jobs == 0:
+            raise InputError(
+                "--jobs 0 would do nothing: give 1 or more, or -1 for one on each core.", "n_jobs"
+            )
         chosen = (
             {}
             if self.nuisance is None
@@ -229,7 +243,10 @@ class NumberOptions:
     metric: Annotated[
         Names,
         _option(
-            "accuracy, tpr, fpr, ppv, share, auc ... Default: accuracy. Repeatable.", MODEL, metavar="NAME"
+            "accuracy, tpr, fpr, auc, cost ..., or of accepted cases failures, failure_rate, profit ... "
+            "Default: accuracy. Repeatable.",
+            MODEL,
+            metavar="NAME",
         ),
     ] = None
     pos_label: PosLabel = None
@@ -264,6 +281,19 @@ class NumberOptions:
 
 
 @dataclass(frozen=True)
+class CutOptions:
+    """Where a score is cut, and what mistakes cost."""
+
+    threshold: Annotated[
+        float | None, _option("Scores from here on mean the failure; those below are accepted.", MODEL)
+    ] = None
+    acceptance: Annotated[
+        float | None, _option("Share of cases to accept, those with the lowest scores.", MODEL)
+    ] = None
+    cost: Cost = None
+
+
+@dataclass(frozen=True)
 class SubjectOptions:
     """What is judged."""
 
@@ -290,6 +320,7 @@ class PageOptions:
     by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
     metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
     pos_label: PosLabel = None
+    cost: Cost = None
     title: Annotated[str, _option("Of the page.")] = "What the data can tell"
     assume: Assume = None
 
