@@ -7,7 +7,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PUBLISHED ?= ../shared/published
 
 
-.PHONY: demo test test-statistical mutants bench bench-check study lint docs clean
+.PHONY: demo test test-statistical mutants bench bench-check study lint docs picture archives clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -47,8 +47,27 @@ study: .venv/installed
 		{ echo "There are no published means in $(PUBLISHED); say where they are: make study PUBLISHED=FOLDER." >&2; exit 1; }
 	$(BIN)/python -m study page study/results --published '$(PUBLISHED)' --out study/results
 
-docs: .venv/installed
-	$(BIN)/pdoc --docformat numpy --math --output-directory site selective_labels
+.venv/docs-installed: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+# The site, from nothing, every example and every block of code on it run; a warning is an error. Links within
+# the site are checked with it; links to other hosts are not.
+docs: .venv/docs-installed
+	rm -rf site .sphinx docs/api/generated docs/gallery docs/pictures docs/static/demo-report.html
+	$(THREADS) $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir .sphinx docs site
+	$(BIN)/python -m docs.site_parts.internal_links site
+
+# The picture in the README and on the first page; needs Chromium.
+picture: .venv/docs-installed
+	$(BIN)/python -m docs.site_parts.demonstration
+
+# Both archives in dist/, their contents compared with what they should hold, the wheel tried by itself.
+archives: .venv/installed
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m pytest --quiet tests/test_archives.py
+	PYTHON=$(PYTHON) .ci/wheel
 
 clean:
-	rm -rf .venv .mutants site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .mutants .sphinx site .pytest_cache .mypy_cache .ruff_cache

@@ -172,6 +172,47 @@ def coverage(
         )
 
 
+@app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")
+@guarded
+def benchmark(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the results.", metavar="DIR")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of folders with a tidy.csv.gz each.", exists=True, metavar="FOLDER"),
+    ] = None,
+    contestants: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file with LEARNERS or EVALUATORS. Repeatable.", exists=True, metavar="FILE"),
+    ] = None,
+    cells: Annotated[Names, typer.Option(help="Tables, such as 'human-*'. Default: all.")] = None,
+    reps: Annotated[int | None, typer.Option(help="Draws of each table.", min=1)] = None,
+    samples: Annotated[int | None, typer.Option(help="Rows of each half, at most.", min=50)] = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    page: Annotated[
+        Path | None, typer.Option(help="Folder to write benchmark.md and .csv to.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Run learners and evaluators on every table; draws are kept, and the same command goes on."""
+    from study.benchmark.experiment import experiment, tasks_of
+    from study.benchmark.page import write_page
+    from study.engine import Workers
+    from study.engine import reproduce as run
+    from study.tasks import Setup
+
+    chosen = experiment(data, tuple(contestants or ()))
+    tasks = tasks_of(chosen, data, cells=_listed(cells), repetitions=reps)
+    advise(f"Finished draws are kept in {out}; the same command goes on.")
+    with _told():
+        table = run(
+            chosen, tasks, Setup(n_samples=samples, data=data), out, resume=True, workers=Workers(jobs)
+        )
+    typer.echo(f"{len(tasks)} draws are in {table.path}.")
+    if page is not None:
+        for path in write_page(out, page):
+            typer.echo(f"Wrote {path}.")
+
+
 def _listed(names: list[str] | None) -> list[str]:
     return [part for name in names or [] for part in name.split(",") if part]
 

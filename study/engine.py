@@ -60,6 +60,8 @@ class Experiment:
         Whether the experiment needs the HELOC table.
     at_most : mapping of str to int
         Cells that are repeated less often than their part says.
+    columns : tuple of str
+        Of the results.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Experiment:
     mirrors: tuple[bool, ...] = (False, True)
     needs_data: bool = False
     at_most: Mapping[str, int] = field(default_factory=dict)
+    columns: tuple[str, ...] = RESULT_COLUMNS
 
     def tasks(
         self,
@@ -155,7 +158,7 @@ def reproduce(
         The results.
     """
     workers = Workers() if workers is None else workers
-    results = TaskTable(out / "results.csv", RESULT_COLUMNS)
+    results = TaskTable(out / "results.csv", experiment.columns)
     settings = TaskTable(out / "settings.csv", CHOICE_COLUMNS)
     if not resume and (results.path.exists() or settings.path.exists()):
         raise InputError(f"{out} holds results already; add --resume to go on, or name another --out.")

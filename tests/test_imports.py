@@ -84,6 +84,8 @@ KNOWS = {
         "inference",
         "literature",
         "nuisance",
+        "planning",
+        "policies",
         "support",
     },
     "report": {"assumptions", "support"},

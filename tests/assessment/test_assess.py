@@ -21,7 +21,11 @@ SECTIONS = (
     "decided",
     "sensitivity",
     "subgroups",
-    "thresholds",
+    "answers",
+    "outlook",
+    "comparators",
+    "acceptance",
+    "team",
 )
 
 BELIEVED = [Informed("yes"), Prevalence("yes", (0.3, 0.7))]
@@ -76,7 +80,7 @@ def test_every_metric_stands_under_every_assumption(two_classes):
 def test_three_classes_have_shares_and_rates_of_each(three_classes):
     names = {each["metric"] for each in three_classes["models"][0]["evaluations"]}
     assert {"accuracy", "share of 'low'", "P(predicted 'normal' | true 'normal')"} <= names
-    assert three_classes["thresholds"]["models"][0]["pos_label"] == "normal"
+    assert three_classes["data"]["words"]["event"] == "normal"
 
 
 def test_subgroups_are_compared_with_the_largest(two_classes):
@@ -111,21 +115,67 @@ def test_given_predictions_are_judged_as_evaluate_judges_them():
     )
     assert [each["lower"] for each in found["evaluations"]] == [each.lower for each in expected]
     seen = y.notna()
-    assert found["labeled_accuracy"] == pytest.approx(np.mean(labels[seen] == y[seen]))
-    assert [each["key"] for each in document["thresholds"]["models"]] == ["ours"], "labels have no threshold"
+    assert found["labeled"]["accuracy"] == pytest.approx(np.mean(labels[seen] == y[seen]))
+    assert [each["key"] for each in document["acceptance"]["models"]] == ["ours"], "labels have no order"
 
 
-def test_the_threshold_starts_at_the_rules_own(two_classes):
-    """At its start the slider shows what the table of metrics says of the rule."""
-    for model, curve in zip(two_classes["models"], two_classes["thresholds"]["models"], strict=True):
-        start = curve["points"][curve["start"]]
-        for metric in ("accuracy", "tpr", "fpr"):
-            own = next(
-                each
-                for each in model["evaluations"]
-                if (each["metric"], each["assumption"]) == (metric, curve["assumption"])
-            )
-            assert start[metric]["lower"] == pytest.approx(own["lower"], abs=1e-12)
+def test_the_first_figures_are_those_of_the_library(two_classes):
+    """The event among the labeled cases is a plain share, and among everybody what `evaluate` says."""
+    _, y, _ = table()
+    event = two_classes["answers"]["event"]
+    assert event["labeled"] == pytest.approx(np.mean(y[y.notna()] == "yes"))
+    for rule, model in zip(two_classes["answers"]["rules"], two_classes["models"], strict=True):
+        same = next(
+            each
+            for each in model["evaluations"]
+            if (each["metric"], each["assumption"]) == ("accuracy", rule["result"]["assumption"])
+        )
+        assert rule["result"] == same
+        assert rule["labeled"] == model["labeled"]["accuracy"]
+
+
+def test_the_explorer_holds_the_people_at_their_own_rate(two_classes):
+    """What people accepted, and how much of it failed, is seen: plain shares."""
+    _, y, _ = table()
+    part = two_classes["acceptance"]
+    assert part["present"] == pytest.approx(y.notna().mean())
+    assert part["human"]["failure_rate"]["lower"] == pytest.approx(np.mean(y[y.notna()] == "yes"))
+    for model in part["models"]:
+        start = model["points"][model["start"]]
+        assert start["rate"] == pytest.approx(part["present"])
+        ends = start["failures"]
+        assert ends["lower"] / start["rate"] == pytest.approx(start["failure_rate"]["lower"], abs=1e-9)
+
+
+def test_the_comparators_stand_beside_the_rules(two_classes):
+    rows = two_classes["comparators"]["rows"]
+    assert [each["key"] for each in rows] == ["other"] * 6 + ["yours", "ours"]
+    assert all(each["assumes"] and each["claims"] is not None for each in rows[:6])
+    assert rows[-1]["against_ours"] is None
+    # The paired difference lies within what the two intervals of their own allow.
+    ours = rows[-1]["value"]
+    for each in rows[:-1]:
+        assert each["against_ours"]["lower"] >= each["value"]["lower"] - ours["upper"] - 1e-9
+        assert each["against_ours"]["upper"] <= each["value"]["upper"] - ours["lower"] + 1e-9
+
+
+def test_a_team_is_judged_against_the_people(two_classes):
+    ways = {each["way"]: each for each in two_classes["team"]["ways"]}
+    assert ways["human"]["difference"] is None
+    accepted = {name: way["values"]["acceptance"]["lower"] for name, way in ways.items()}
+    assert accepted["both"] <= accepted["human"] <= accepted["either"]
+    assert accepted["score"] == pytest.approx(accepted["human"])
+    # What both accept is seen, so its rate is a value and not a range.
+    both = ways["both"]["values"]["failure_rate"]
+    assert both["lower"] == pytest.approx(both["upper"])
+
+
+def test_the_outlook_plans_what_the_comparison_left_open(two_classes):
+    outlook = two_classes["outlook"]
+    same = {each["assumption"]: each for each in two_classes["comparison"]["results"]}
+    assert outlook["ci_lower"] == pytest.approx(same[outlook["assumption"]]["ci_lower"])
+    widths = {each["way"]: each["interval"] for each in outlook["ways"]}
+    assert widths["2 times the cases"] < widths["as it is"]
 
 
 def one_class():
@@ -157,12 +207,16 @@ def very_few():
     return {"X": X, "y": y, "decision_maker": makers}
 
 
+# Sections about the rules, which need two classes.
+RULES = {"answers", "outlook", "comparators", "acceptance", "team"}
+
+
 @pytest.mark.parametrize(
     ("case", "missing"),
     [
-        (one_class, {"models", "comparison", "ladder", "decided", "sensitivity", "subgroups", "thresholds"}),
+        (one_class, {"models", "comparison", "ladder", "decided", "sensitivity", "subgroups", *RULES}),
         (one_decision_maker, {"leniency", "ladder", "subgroups"}),
-        (every_label_seen, {"ladder", "sensitivity", "subgroups"}),
+        (every_label_seen, {"ladder", "outlook", "sensitivity", "subgroups", "team"}),
         (stratum_of_one, {"ladder", "subgroups"}),
         (violated, {"ladder", "subgroups"}),
         (very_few, {"ladder", "subgroups"}),

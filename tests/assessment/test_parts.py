@@ -11,7 +11,6 @@ from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.leniency import MOST_SHOWN, leniency_part
 from selective_labels.assessment.sections import Part, compute_part
 from selective_labels.assessment.subgroups import subgroups_part
-from selective_labels.assessment.thresholds import own_threshold
 from selective_labels.data import SelectiveLabels, read_data
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import score_sample
@@ -93,7 +92,7 @@ def test_a_subgroup_without_a_value_leaves_the_others_alone():
     sample = score_sample(read_data(X, y), [], ["none"])
     rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
-    part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"])
+    part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"], 1)
     found = {(each["metric"], each["subgroup"]): each for each in part.content[0]["evaluations"]}
     assert len(found) == 2 * 3
     nothing = found.pop(("tpr", "calm"))
@@ -105,17 +104,3 @@ def test_a_subgroup_without_a_value_leaves_the_others_alone():
         rows = (mood == label) & ((y == 1) | (metric == "accuracy"))
         assert each["lower"] == pytest.approx(np.mean(rule.codes[rows] == y[rows]))
     assert part.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("flagged", "expected"),
-    [
-        ([0, 0, 1, 1], 0.6),
-        ([1, 1, 1, 1], 0.1),
-        ([0, 0, 0, 0], np.nextafter(0.9, 1.0)),
-        ([0, 1, 0, 1], 0.4),
-    ],
-)
-def test_the_own_threshold_makes_fewest_mistakes(flagged, expected):
-    """In the last row two thresholds make one mistake each; the lower is taken."""
-    assert own_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.array(flagged, dtype=bool)) == expected

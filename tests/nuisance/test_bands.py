@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from selective_labels import SelectiveLabels, UCLClassifier
+from selective_labels import InputError, SelectiveLabels, UCLClassifier
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance.bands import Arms, leniency_bands, one_arm_each, shrunken_means
+from selective_labels.nuisance.bands import Arms, inner_folds, leniency_bands, one_arm_each, shrunken_means
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.per_row import identified_bounds
 
@@ -212,3 +212,30 @@ def test_weights_decide_who_is_lenient():
         leniency_bands(X, decision, maker, 2, sample_weight=4 - weight, n_bands=2).lookup, [0, 1]
     )
     assert_allclose(shrunken_means(1.0 * decision, maker, 2, weight), [0.75, 0.25], atol=0.01)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_training_part_of_one_group_is_refused_in_words(n_groups):
+    """Broke: ZeroDivisionError from the inner folds, which had no other case to tell leniency by."""
+    sample = make_decision_makers(300, n_classes=2, n_decision_makers=100, random_state=0)
+    groups = np.arange(300) % n_groups
+    model = UCLClassifier(estimator="plug-in", nuisance="logistic", cv=2, random_state=0)
+    with pytest.raises(InputError, match=r"groups has one value only .*; use finer groups"):
+        model.fit(sample.X, sample.y, decision_maker=sample.decision_maker, groups=groups)
+
+
+def test_few_cases_among_many_codes_fall_into_two_folds():
+    """Broke: codes with gaps could all meet in one inner fold."""
+    for seed in range(50):
+        assert len(set(inner_folds(np.array([3, 8]), seed))) == 2
+
+
+def test_bands_where_the_other_rows_weigh_nothing():
+    """Broke: ZeroDivisionError, weights sum to zero."""
+    rng = np.random.default_rng(0)
+    weight = np.zeros(50)
+    weight[0] = 1.0
+    arms = leniency_bands(
+        rng.normal(size=(50, 1)), np.arange(50) % 2, np.arange(50), 50, sample_weight=weight, random_state=0
+    )
+    assert ((arms.rows >= 0) & (arms.rows < arms.n_arms)).all()

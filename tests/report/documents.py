@@ -11,7 +11,7 @@ HALF_WIDTHS = {"none": 0.24, "instrument": 0.09, "nucem": 0.0, "unconfounded": 0
 def document(n_makers=40, classes=("paid", "defaulted"), name=""):
     """A whole document; `name` is appended to every name that comes from a user's table."""
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "package_version": "0.1.0",
         "title": f"Loans{name}",
         "created": "2026-11-15",
@@ -20,7 +20,7 @@ def document(n_makers=40, classes=("paid", "defaulted"), name=""):
         "summary": summary(name),
         "diagnosis": diagnosis(name),
         "leniency": leniency(n_makers, classes[-1], name),
-        "models": [model("yours", f"Your model{name}", 0.62), model("ours", "Robust classifier", 0.66)],
+        "models": [model("yours", f"risk_score{name}", 0.62), model("ours", "Robust classifier", 0.66)],
         "comparison": comparison(name),
         "ladder": ladder(),
         "decided": {
@@ -30,9 +30,11 @@ def document(n_makers=40, classes=("paid", "defaulted"), name=""):
         },
         "sensitivity": sensitivity(),
         "subgroups": [subgroups(name)],
-        "thresholds": {
-            "models": [thresholds("yours", classes[-1], name), thresholds("ours", classes[-1], name)]
-        },
+        "answers": answers(name),
+        "outlook": outlook(name),
+        "comparators": comparators(name),
+        "acceptance": acceptance(),
+        "team": team(),
     }
 
 
@@ -103,6 +105,13 @@ def data(n_makers, classes, name):
             "groups": "household",
             "weight": None,
         },
+        "words": {
+            "event": f"defaulted{name}",
+            "maker": f"officer{name}",
+            "makers": f"officers{name}",
+            "accepted": f"approved{name}",
+            "refused": f"not approved{name}",
+        },
         "features": [{"name": f, "kind": kind, "missing_share": share} for f, kind, share in features],
         "left_out": [{"name": f"id{name}", "reason": "Nearly every row has a value of its own."}],
         "notes": [f"Two columns are constant{name}."],
@@ -111,8 +120,10 @@ def data(n_makers, classes, name):
 
 def summary(name):
     return {
-        "headline": "On everybody, the accuracy of your model lies between 53.0% and 71.0%, if cases reach "
+        "headline": "On everybody, the accuracy of the rule lies between 53.0% and 71.0%, if cases reach "
         "decision-makers as if at random.",
+        "assumed": ["Officers get their cases as if by lot."],
+        "next": [f"Use “Robust classifier”{name}."],
         "sentences": [
             "Labels were seen for 50.4% of 3,000 cases.",
             f"On labeled cases alone it is 74.2%{name}.",
@@ -154,6 +165,8 @@ def diagnosis(name):
                 "allowed": ok,
                 "verdict": word,
                 "reason": f"{word}: because of SL101{name}.",
+                "plain": f"decision-makers differ{name}.",
+                "could_see": ["lower bounds that sum to 1.03 or more on average"],
             }
             for a, g, ok, word in verdict
         ],
@@ -187,6 +200,7 @@ def model(key, name, middle):
         "key": key,
         "name": name,
         "description": "Trained on labeled cases only.",
+        "labeled": {"accuracy": 0.8, "tpr": None},
         "evaluations": evaluations,
     }
 
@@ -216,6 +230,7 @@ def by_feature(name, n_features=8):
         {
             "feature": f"feature {place}{name}",
             "kind": "number",
+            "takeaway": f"feature {place}{name}: 70% where it is low, 20% where it is high",
             "bins": [
                 {
                     "label": f"{10 * b} to {10 * b + 10}{name}",
@@ -295,26 +310,118 @@ def subgroups(name):
             for m in ("accuracy", "tpr")
             for a in ("none", "instrument")
         ],
+        "usable": [1],
+        "seen": [
+            {"subgroup": group, "n": 1500, "accepted": 0.5, "event": interval(0.2, 0.0)} for group in middles
+        ],
     }
 
 
-def thresholds(key, pos_label, name):
-    points = []
-    for place in range(41):
-        share = place / 40
-        points.append(
+def answers(name):
+    rules = [("yours", f"risk_score{name}", 0.62), ("ours", "Robust classifier", 0.66)]
+    return {
+        "event": {"labeled": 0.21, "result": evaluation("share", "instrument", 0.42)},
+        "rules": [
             {
-                "threshold": 0.05 + 0.9 * share,
-                "acceptance": interval(share, 0.0, 0.01),
-                "accuracy": interval(0.5 + 0.2 * sin(3 * share)),
-                "tpr": interval(1 - share**2),
-                "fpr": interval((1 - share) ** 2),
+                "key": key,
+                "name": called,
+                "labeled": 0.8,
+                "result": evaluation("accuracy", "instrument", middle),
             }
-        )
+            for key, called, middle in rules
+        ],
+    }
+
+
+def outlook(name):
+    ways = ("as it is", "2 times the cases", "80 decision-makers", "120 refused cases accepted at random")
+    return {
+        "question": f"“risk_score{name}” or “Robust classifier”?",
+        "metric": "accuracy",
+        "assumption": "instrument",
+        "verdict": "undecided",
+        **interval(0.1, 0.05),
+        "ways": [
+            {"way": way, "bounds": 0.1 / (p + 1), "interval": 0.2 / (p + 1)} for p, way in enumerate(ways)
+        ],
+        "answers": ["No number of cases settles it: the bounds themselves contain zero."],
+    }
+
+
+def comparators(name):
+    methods = [("other", "Labeled cases only"), ("other", "Parcelling"), ("yours", f"risk_score{name}")]
+    rows = [
+        {
+            "key": key,
+            "name": called,
+            "assumes": "The refused turn out like the accepted." if key == "other" else None,
+            "value": interval(0.6),
+            "against_ours": interval(0.1, 0.05) | {"verdict": "ours"},
+            "claims": 0.21 if key == "other" else None,
+        }
+        for key, called in methods
+    ]
+    own = {"key": "ours", "name": "Robust classifier", "assumes": None, "value": interval(0.66)}
+    return {
+        "metric": "accuracy",
+        "assumption": "instrument",
+        "rows": [*rows, own | {"against_ours": None, "claims": None}],
+    }
+
+
+def acceptance():
+    return {
+        "assumption": "instrument",
+        "present": 0.504,
+        "human": {
+            "failure_rate": interval(0.21, 0.0, 0.02),
+            "failures": interval(0.1, 0.0, 0.01),
+            "good_lost": interval(0.3, 0.1),
+        },
+        "models": [explored("yours"), explored("ours")],
+    }
+
+
+def explored(key):
+    rates = [0.05 * place for place in range(1, 10)] + [0.504] + [0.05 * place for place in range(11, 21)]
+    points = [
+        {
+            "rate": min(rate, 1.0),
+            "failure_rate": interval(0.2 + 0.2 * rate),
+            "failures": interval(0.3 * rate**2, 0.02),
+            "good_lost": interval(0.6 * (1 - rate), 0.03),
+        }
+        for rate in rates
+    ]
     return {
         "key": key,
-        "pos_label": f"{pos_label}{name}",
-        "assumption": "instrument",
-        "start": 20,
+        "start": 9,
         "points": points,
+        "against_human": interval(0.05, 0.02),
+        "step": {"more": 0.1, **interval(0.05, 0.02)},
+        "cut_off": {"accept": 0.4, "worst_regret": 0.013, "could_be_best": [0.35, 0.55]},
+    }
+
+
+def team():
+    values = {"acceptance": interval(0.5, 0.0), "failure_rate": interval(0.3), "failures": interval(0.15)}
+    return {
+        "model": "ours",
+        "assumption": "instrument",
+        "measure": "failure_rate",
+        "deferred_share": 0.57,
+        "ways": [
+            {
+                "way": way,
+                "values": values,
+                "difference": None if verdict is None else interval(0.02, 0.01) | {"verdict": verdict},
+            }
+            for way, verdict in (
+                ("human", None),
+                ("score", "team"),
+                ("both", "human"),
+                ("either", "undecided"),
+                ("undecided", "undecided"),
+            )
+        ],
     }

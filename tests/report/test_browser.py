@@ -129,7 +129,7 @@ def test_the_slider_moves_numbers_and_marks(browser, files, screen, name):
     before, drawn = browser.execute_script(READINGS), browser.execute_script(marks)
     press(browser, ".explorer:not([hidden]) .slider", "\ue014" * 3)  # arrow right
     after, moved = browser.execute_script(READINGS), browser.execute_script(marks)
-    assert len(before) == 10, "threshold, two readings of four metrics, and a sentence"
+    assert len(before) == 8, "the share accepted, two readings of three measures, and a sentence"
     assert all(old != new for old, new in zip(before, after, strict=True))
     assert all(old != new for old, new in zip(drawn, moved, strict=True))
 
@@ -137,9 +137,9 @@ def test_the_slider_moves_numbers_and_marks(browser, files, screen, name):
 def test_the_slider_shows_the_numbers_of_the_document(browser, files):
     visit(browser, files["plain"])
     press(browser, ".explorer:not([hidden]) .slider", "\ue011")  # home
-    point = document()["thresholds"]["models"][0]["points"][0]
-    wanted = [f"{100 * point['accuracy'][end]:.1f}%" for end in ("lower", "upper")]
-    reading = browser.find_element("css selector", '.explorer .identified[data-metric="accuracy"]').text
+    point = document()["acceptance"]["models"][0]["points"][0]
+    wanted = [f"{100 * point['failure_rate'][end]:.1f}%" for end in ("lower", "upper")]
+    reading = browser.find_element("css selector", '.explorer .identified[data-measure="failure_rate"]').text
     assert reading == " to ".join(wanted)
 
 

@@ -5,14 +5,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from selective_labels.report.acceptance_chart import acceptance_chart
 from selective_labels.report.bar_chart import bar_chart
 from selective_labels.report.interval_chart import Row, interval_chart
 from selective_labels.report.leniency_charts import caterpillar, scatter
 from selective_labels.report.plot_area import bands
 from selective_labels.report.sensitivity_chart import sensitivity_chart
 from selective_labels.report.svg import Scale, round_scale
-from selective_labels.report.threshold_chart import threshold_chart
-from tests.report.documents import document, leniency, sensitivity, thresholds
+from tests.report.documents import acceptance, document, leniency, sensitivity
 
 
 def elements(svg, tag, kind):
@@ -117,10 +117,20 @@ def test_a_break_even_value_beyond_the_curve_is_not_drawn():
 
 
 def test_the_mark_stands_at_the_start():
-    model = thresholds("ours", "late", "")
-    chart = threshold_chart(model["points"], "accuracy", model["start"], "Title")
-    mark = elements(chart, "line", "mark thick")[0]
-    assert mark.get("x1") == "50%", "stop 20 of 40"
+    part = acceptance()
+    model = part["models"][0]
+    how = part["human"]["good_lost"], part["present"]
+    chart = acceptance_chart(model["points"], "good_lost", model["start"], "Title", *how)
+    mark, people = elements(chart, "line", "mark thick")[0], elements(chart, "line", "human")[0]
+    assert mark.get("x1") == "50.4%", "the present share"
+    assert people.get("x1") == "50.4%", "the people's own bounds, at their share"
+    assert people.get("y1") != people.get("y2")
+
+
+def test_what_the_labeled_cases_say_is_a_ring_on_the_bar():
+    ends = {"lower": 0.2, "upper": 0.6, "ci_lower": 0.1, "ci_upper": 0.7}
+    chart = interval_chart([Row("model", "words", ends, seen=0.85)], "Title", Scale(0.0, 1.0), str)
+    assert [ring.get("cx") for ring in elements(chart, "circle", "seen")] == ["85%"]
 
 
 def test_text_is_escaped_by_the_serializer():

@@ -40,7 +40,19 @@ def test_the_headline_comes_first(assessed):
     assert headline.inner_text() == assessed["summary"]["headline"]
 
 
-def test_the_explorer_starts_at_the_rule_of_the_model(assessed):
+def test_the_explorer_starts_at_the_present_acceptance_rate(assessed):
     sliders = [node for node in parse(render(assessed)).all("input") if node.attributes["type"] == "range"]
-    starts = [str(model["start"]) for model in assessed["thresholds"]["models"]]
-    assert [slider.attributes["value"] for slider in sliders] == starts
+    part = assessed["acceptance"]
+    assert [slider.attributes["value"] for slider in sliders] == [str(m["start"]) for m in part["models"]]
+    for model in part["models"]:
+        assert model["points"][model["start"]]["rate"] == pytest.approx(part["present"])
+
+
+def test_the_people_are_marked_at_their_own_rate(assessed):
+    page = parse(render(assessed))
+    charts = [node for node in page.all("svg") if "data-measure" in node.attributes]
+    assert len(charts) == 6, "three measures of two scores"
+    for chart in charts:
+        classes = [node.attributes.get("class") for node in chart.all()]
+        assert classes.count("human") == 1
+        assert classes.count("present") == 1

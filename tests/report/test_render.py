@@ -27,7 +27,11 @@ SECTIONS = (
     "decided",
     "sensitivity",
     "subgroups",
-    "thresholds",
+    "answers",
+    "outlook",
+    "comparators",
+    "acceptance",
+    "team",
 )
 
 
@@ -125,8 +129,8 @@ def test_everything_may_be_missing():
 
 
 def test_another_version_of_the_document_is_refused():
-    with pytest.raises(ValueError, match=r"schema_version 2; .* make the document again"):
-        render(document() | {"schema_version": 2})
+    with pytest.raises(ValueError, match=r"schema_version 1; .* make the document again"):
+        render(document() | {"schema_version": 1})
 
 
 def test_every_number_of_the_evaluations_is_on_the_page(page):
@@ -155,7 +159,7 @@ def test_unknown_numbers_are_dashes():
     given = document(n_makers=3)
     ends = dict.fromkeys(("lower", "upper", "ci_lower", "ci_upper"))
     given["models"][0]["evaluations"][0] |= ends
-    given["thresholds"]["models"][0]["points"][20]["tpr"] = ends
+    given["acceptance"]["models"][0]["points"][3]["failures"] = ends
     given["sensitivity"]["curve"][3] |= ends
     cells = [cell.inner_text() for cell in parse(render(given)).all("td")]
     assert cells.count("–") > [cell.inner_text() for cell in parse(render(document(3))).all("td")].count("–")
@@ -170,10 +174,11 @@ def test_costs_are_numbers_not_percentages():
 
 
 def test_an_assumption_that_may_not_be_used_is_marked(page):
-    chart = next(node for node in page.all("svg") if node.attributes.get("class") == "chart intervals")
+    quality = next(node for node in page.all("section") if node.attributes["id"] == "quality")
+    chart = next(node for node in quality.all("svg") if node.attributes.get("class") == "chart intervals")
     headings = [node.text for node in chart.all("text") if node.attributes["class"] == "heading"]
-    refused = ["NUCEM (may not be used here)", "Unconfounded (may not be used here)"]
-    assert headings == ["No assumption", "Instrument", *refused]
+    refused = ["One common strictness (may not be used here)", "No hidden reasons (may not be used here)"]
+    assert headings == ["Nothing assumed", "As if by lot", *refused]
 
 
 def test_three_classes():

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.assessment.acceptance import acceptance_part
+from selective_labels.assessment.answers import answers_part
 from selective_labels.assessment.cases import Cases, read_subgroups, rows_to_judge
 from selective_labels.assessment.columns import Column, feature_columns
+from selective_labels.assessment.comparators import comparators_part
 from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
@@ -18,12 +21,13 @@ from selective_labels.assessment.ladder import NOTHING_ASSUMED, check_assumption
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
 from selective_labels.assessment.models import models_part
+from selective_labels.assessment.outlook import outlook_part
 from selective_labels.assessment.sections import Part, SectionStore, compute_part
 from selective_labels.assessment.sensitivity import sensitivity_part
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
-from selective_labels.assessment.thresholds import thresholds_part
+from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import as_series, class_code, read_data
@@ -31,7 +35,7 @@ from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def assess(
@@ -61,16 +65,17 @@ def assess(
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
-    The document has the sections "data", "summary", "diagnosis", "leniency", "models", "comparison",
-    "ladder", "decided", "sensitivity", "subgroups" and "thresholds"; ``docs/schemas/report.schema.json``
-    describes it. A section that the data do not allow is ``{"missing": reason}``.
+    The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
+    "comparison", "ladder", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and
+    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that the data do not allow is
+    ``{"missing": reason}``.
 
     Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
     trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
     learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
-    allowed assumption serves for subgroups, thresholds and the summary: the instrument if the diagnosis
-    allows it (a model of who decides is used where it beats shares), else none. With `groups`, standard
-    errors take each group as one.
+    allowed assumption serves for the first figures, acceptance, subgroups and the summary: the instrument if
+    the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
+    standard errors take each group as one.
 
     Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
     sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
@@ -139,12 +144,12 @@ def assess(
     kinds = {column.name: column.kind for column in columns}
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
-    rule = _UserRule(predictions, model, trained_elsewhere)
+    rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     stakes = _Stakes(metric, pos_label, cost)
     bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
-    facts = table_section(bench.everybody, columns, description, notes)
+    facts = table_section(bench.everybody, columns, description, notes, bench.event)
     contents = {name: part.content for name, part in parts.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -165,6 +170,7 @@ class _UserRule:
     predictions: Any
     model: Any
     trained_elsewhere: bool
+    name: str | None
 
     def __post_init__(self) -> None:
         if self.predictions is not None and self.model is not None:
@@ -178,14 +184,15 @@ class _UserRule:
     def contender(self, cases: Cases, rows: np.ndarray, n_samples: int, event: int) -> Contender | None:
         """The rule on some rows of `n_samples`."""
         if self.model is not None:
-            return given_model(self.model, cases, event, self.trained_elsewhere)
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
         if self.predictions is None:
             return None
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
         if len(values) != n_samples:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
-        return given_predictions(np.asarray(values)[rows], cases, event)
+        name = self.name or getattr(self.predictions, "name", None)
+        return given_predictions(np.asarray(values)[rows], cases, event, None if name is None else str(name))
 
 
 @dataclass(frozen=True)
@@ -248,7 +255,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(bench.sample, bench.contenders, bench.metrics, bench.cases)
+        part = models_part(bench.sample, bench.contenders, bench.metrics)
         # How rules were learned and the sample scored is kept with the first section that shows it.
         return Part(part.content, (*part.notes, *bench.notes))
 
@@ -267,17 +274,39 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
         names = list(dict.fromkeys(["none", bench.assumption]))
-        return subgroups_part(bench.sample, bench.contenders, bench.metrics, bench.cases.by, names)
+        return subgroups_part(
+            bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
+        )
+
+    def comparators() -> Part:
+        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others")
+        return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
+
+    def team() -> Part:
+        decided = bench.ours.decided
+        return team_part(bench.sample, bench.teammate, decided, bench.event, bench.assumption, bench.cost)
 
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
-        "comparison": lambda: comparison_part(bench.sample, bench.yours, bench.ours, columns, bench.cost),
+        "answers": lambda: answers_part(
+            bench.sample, bench.contenders, bench.main_metric, bench.event, bench.assumption
+        ),
+        "comparison": lambda: comparison_part(
+            bench.sample, bench.yours, bench.ours, columns, bench.main_metric
+        ),
         "ladder": ladder,
+        "outlook": lambda: outlook_part(
+            bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
+        ),
+        "acceptance": lambda: acceptance_part(
+            bench.sample, bench.contenders, bench.event, bench.assumption, bench.cost
+        ),
+        "team": team,
+        "comparators": comparators,
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,
-        "thresholds": lambda: thresholds_part(bench.sample, bench.contenders, bench.event, bench.assumption),
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assessment.columns import Column, binned
+from selective_labels.assessment.wording import percent
 
 MOST_FEATURES = 8
 
@@ -50,4 +51,19 @@ def _feature(column: Column, happens: np.ndarray, weights: np.ndarray) -> tuple[
         {"label": bins.labels[place], "n": int(counts[place]), "share": float(share[place])}
         for place in np.flatnonzero(kept)
     ]
-    return spread, {"feature": column.name, "kind": column.kind, "bins": rows}
+    return spread, {
+        "feature": column.name,
+        "kind": column.kind,
+        "bins": rows,
+        "takeaway": _takeaway(column.name, rows),
+    }
+
+
+def _takeaway(name: str, rows: list[dict[str, Any]]) -> str:
+    """Where it happens most and least, in one line."""
+    most, least = (pick(rows, key=lambda each: each["share"]) for pick in (max, min))
+    return f"{name}: {_where(most)}, {_where(least)}"
+
+
+def _where(row: dict[str, Any]) -> str:
+    return f"{percent(row['share'])} where it is {row['label']}"

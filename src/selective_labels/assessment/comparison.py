@@ -1,7 +1,5 @@
 """The two rules against each other: which is right more often, and where they differ."""
 
-from typing import Any
-
 import numpy as np
 
 from selective_labels.assessment.by_feature import share_by_feature
@@ -9,16 +7,15 @@ from selective_labels.assessment.columns import Column
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.compare import compare_sample, paired_contest
-from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample
 
 
 def comparison_part(
-    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], cost: Any = None
+    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], metric: AnyMetric
 ) -> Part:
-    """Bound accuracy(yours) - accuracy(ours) under every assumption; with a cost matrix, cost."""
+    """Bound metric(yours) - metric(ours) under every assumption."""
     classes = sample.data.classes
-    metric = named_metrics("accuracy" if cost is None else "cost", classes, cost=cost)[0]
     contest = paired_contest(yours.subject(classes), ours.subject(classes), metric)
     names = yours.name, ours.name
     results = [compare_sample(sample, contest, each, names=names) for each in sample.assumptions]

@@ -16,6 +16,8 @@ from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.support.errors import InputError
 
+# What predictions without a name are called.
+GIVEN = "The given predictions"
 HALVES = (
     "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
     "by a rule that saw it."
@@ -66,7 +68,9 @@ class Contender:
         return cls(**(values | arrays))
 
 
-def given_model(model: Any, cases: Cases, event: int, trained_elsewhere: bool) -> Contender:
+def given_model(
+    model: Any, cases: Cases, event: int, trained_elsewhere: bool, name: str | None = None
+) -> Contender:
     """The user's fitted classifier, called on the features."""
     subject = read_subject(model, cases.data, "model")
     codes = subject.chosen.argmax(axis=1)
@@ -79,10 +83,10 @@ def given_model(model: Any, cases: Cases, event: int, trained_elsewhere: bool) -
     if not trained_elsewhere:
         judged = "It is judged on cases that it may have been trained on; if it was, the numbers flatter it."
     description = f"The fitted classifier that was given ({type(model).__name__}). {judged}"
-    return Contender("yours", "Your model", description, codes, scores)
+    return Contender("yours", name or f"The given {type(model).__name__}", description, codes, scores)
 
 
-def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender:
+def given_predictions(values: np.ndarray, cases: Cases, event: int, name: str | None = None) -> Contender:
     """A column of the user's predictions: classes, probabilities of all classes, or those of the event."""
     data = cases.data
     if pd.isna(values).any():
@@ -95,48 +99,39 @@ def given_predictions(values: np.ndarray, cases: Cases, event: int) -> Contender
     subject = read_subject(values, data, "predictions")
     if values.ndim == 1 or values.shape[1] == 1:
         description = "The predicted classes that were given."
-        return Contender("yours", "Your rule", description, subject.chosen.argmax(axis=1))
+        return Contender("yours", name or GIVEN, description, subject.chosen.argmax(axis=1))
     chances = subject.probabilities
     # The event is predicted from one half up, as it is flagged from the threshold up.
     codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
     description = "The predicted probabilities that were given: the most probable class is predicted."
-    return Contender("yours", "Your rule", description, codes, chances[:, event])
+    return Contender("yours", name or GIVEN, description, codes, chances[:, event])
 
 
 def usual_practice(cases: Cases, event: int, seeds: np.ndarray) -> Contender:
     """Train on the labeled cases as if they were everybody, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
-    for half in _predicted_halves(cases, seeds, SelectedSampleClassifier):
+    for half in predicted_halves(cases, seeds, SelectedSampleClassifier):
         codes[half.rows], scores[half.rows] = half.codes, half.subject.probabilities[:, event]
     description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}"
-    return Contender("yours", "Trained on labeled cases only", description, codes, scores)
+    return Contender("yours", "Learned from labeled cases only", description, codes, scores)
 
 
 def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> Contender:
     """Learn with bounds on the missing labels, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     decided = np.empty(len(cases), dtype=bool)
-    for half in _predicted_halves(cases, seeds, partial(UCLClassifier, mode="partial", **settings)):
+    for half in predicted_halves(cases, seeds, partial(UCLClassifier, mode="partial", **settings)):
         codes[half.rows], scores[half.rows] = half.codes, half.subject.score(event)
         decided[half.rows] = half.subject.classifier.decided(half.subject.X)
     description = (
-        "UCLClassifier: learned from the labels seen and from who decided, so that the worst that the "
-        f"missing labels could do is as small as possible. {HALVES}"
+        "Learned from the labels seen and from who decided, so that the worst that the missing labels could "
+        f"do is as small as possible (UCLClassifier). {HALVES}"
     )
     return Contender("ours", "Robust to missing labels", description, codes, scores, decided)
 
 
-def labeled_accuracy(contender: Contender, cases: Cases) -> float | None:
-    """Share of correct predictions among the labeled cases: not a number about everybody."""
-    seen = (cases.data.decision == 1) & (cases.weights > 0.0)
-    if not seen.any():
-        return None
-    right = contender.codes[seen] == cases.data.y[seen]
-    return float(np.average(right, weights=cases.weights[seen]))
-
-
 @dataclass(frozen=True, eq=False)
-class _Half:
+class Half:
     """Rows, and a classifier that was fitted to the other half, on them."""
 
     rows: np.ndarray
@@ -148,12 +143,12 @@ class _Half:
         return self.subject.chosen.argmax(axis=1)
 
 
-def _predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[_Half]:
+def predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[Half]:
     """Each half of the cases, predicted by a classifier that was fitted to the other."""
     for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
         classifier = make(random_state=int(seeds[number + 1])).fit(cases.data.take(train))
         rest = cases.data.take(test)
-        yield _Half(test, ClassifierSubject(classifier, rest, cases.data.classes, "the classifier"))
+        yield Half(test, ClassifierSubject(classifier, rest, cases.data.classes, "the classifier"))
 
 
 def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -25,6 +25,8 @@ class TableDescription:
         Kind is "number", "category" or "date"; read from the table for those not listed.
     left_out : list of (name, reason)
         Columns that are not features, and why.
+    rule : str or None
+        What the given predictions or model are called; else the name of their column, if it has one.
     notes : list of str
         Sentences that belong beside the data.
 
@@ -41,3 +43,4 @@ class TableDescription:
     features: Sequence[tuple[str, str]] = ()
     left_out: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
+    rule: str | None = None

@@ -1,5 +1,6 @@
 """Can this data answer the question: the checks, and what they allow."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,13 @@ from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import Diagnosis, diagnose
 from selective_labels.diagnostics.display import questions
 from selective_labels.evaluation.results import plain
+
+# Families of the checks that could refute an assumption.
+SPOKEN_TO_BY = {
+    "instrument": ("assignment", "inequality"),
+    "nucem": ("nucem",),
+    "unconfounded": ("unconfounded",),
+}
 
 
 def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
@@ -37,6 +45,8 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
                 "allowed": bool(allowed),
                 "verdict": allowed.verdict,
                 "reason": allowed.reason,
+                "plain": plain_reason(allowed.reason),
+                "could_see": _could_see(diagnosis, assumption.name),
             }
         )
     return {
@@ -45,6 +55,25 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
         "verdict": verdict,
         "n_model_rows": diagnosis.n_model_rows,
     }
+
+
+def plain_reason(reason: str) -> str:
+    """A reason of the diagnosis without its verdict, codes and what the checks could have seen.
+
+    Examples
+    --------
+    >>> plain_reason("refuted: they are not dealt out at random (SL201, SL202). With power .8 the checks ...")
+    'they are not dealt out at random.'
+    """
+    text = re.sub(r"^(not refuted|refuted|cannot be checked): ", "", reason)
+    text = text.split(" With power .8", 1)[0]
+    return re.sub(r" ?\((?:SL\d{3}(?:, )?)+\)", "", text)
+
+
+def _could_see(diagnosis: Diagnosis, assumption: str) -> list[str]:
+    """What the checks that speak about an assumption would have found four times in five."""
+    families = SPOKEN_TO_BY.get(assumption, ())
+    return [each.detects for each in diagnosis if each.family in families and each.detects]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from selective_labels.assessment.cases import Cases
-from selective_labels.assessment.contenders import Contender, labeled_accuracy
+from selective_labels.assessment.answers import labeled_value
+from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Auc
@@ -16,10 +16,8 @@ from selective_labels.inference.sample import ScoredSample
 from selective_labels.support.errors import InputError
 
 
-def models_part(
-    sample: ScoredSample, contenders: Sequence[Contender], metrics: Sequence[AnyMetric], cases: Cases
-) -> Part:
-    """Evaluate every contender on the same scores.
+def models_part(sample: ScoredSample, contenders: Sequence[Contender], metrics: Sequence[AnyMetric]) -> Part:
+    """Evaluate every contender on the same scores, and beside it on the labeled cases alone.
 
     One metric under one assumption at a time: one without a value leaves the others alone.
     """
@@ -37,7 +35,12 @@ def models_part(
                 "key": contender.key,
                 "name": contender.name,
                 "description": contender.description,
-                "labeled_accuracy": labeled_accuracy(contender, cases),
+                "labeled": {
+                    metric.name: labeled_value(
+                        sample, subject_of(contender, metric, sample.data.classes), metric
+                    )
+                    for metric in metrics
+                },
                 "evaluations": [item.to_dict() for item in results],
             }
         )

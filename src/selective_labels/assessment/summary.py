@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from selective_labels.assessment.diagnosis import Basis
+from selective_labels.assessment.diagnosis import Basis, plain_reason
+from selective_labels.assessment.first_screen import assumed, headline, next_steps, off_by
 from selective_labels.assessment.wording import (
     IF,
     MEANINGS,
@@ -47,7 +48,7 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
 
     Returns
     -------
-    dict with "headline", "sentences" and "does_not_say"
+    dict with "headline", "assumed", "next", "sentences" and "does_not_say"
     """
     models = sections["models"]
     rule = models[0] if isinstance(models, list) else None
@@ -56,16 +57,24 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
         basis = Basis(
             "none", None, "The numbers could not be computed with it; the notes on the data say why."
         )
-    verdict = _verdict(basis) if rule is not None else f"Can this data answer it? No: {models['missing']}"
+    words, answers = data["words"], sections["answers"]
+    verdict = (
+        _verdict(basis, words["makers"])
+        if rule is not None
+        else f"Can this data answer it? No: {models['missing']}"
+    )
     opening = [_question(data, rule), verdict]
     sentences = opening if basis.given is not None else opening[::-1]  # what fails is said first
     if rule is not None and found is not None:
+        sentences += off_by(answers, words)
         sentences += [_how_good(rule, found, basis), *_among_labeled(rule, basis)]
         sentences += _better(sections["comparison"], basis)
     if basis.assumption == "instrument":
         sentences += _decided(sections["decided"], basis)
     return {
-        "headline": _headline(models, rule, found, basis),
+        "headline": headline(answers, basis, words) or _headline(models, rule, found, basis),
+        "assumed": assumed(basis, words),
+        "next": next_steps(sections, basis, words),
         "sentences": sentences,
         "does_not_say": [*_unsaid(basis), *ALWAYS_UNSAID],
     }
@@ -102,29 +111,30 @@ def _question(data: Mapping[str, Any], rule: dict[str, Any] | None) -> str:
             f"The question: how often is {name} right? The outcome of all {data['n_cases']:,} cases was seen."
         )
     n_makers = data["n_decision_makers"]
-    who = "one decision-maker" if n_makers == 1 else f"{n_makers:,} decision-makers"
+    words = data["words"]
+    who = f"one {words['maker']}" if n_makers == 1 else f"{n_makers:,} {words['makers']}"
     return (
         f"The question: how often is {name} right on all {data['n_cases']:,} cases? The outcome was seen for "
-        f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those decided in favour of; "
+        f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those {words['accepted']}; "
         f"the decisions were taken by {who}."
     )
 
 
-def _verdict(basis: Basis) -> str:
+def _verdict(basis: Basis, makers: str) -> str:
     if basis.given is None:
         return (
             "Who decided cannot be used to learn about the outcomes that were not seen. The reason: "
-            f"“{basis.reason}” What follows therefore assumes nothing about these outcomes, and the ranges "
-            "are as wide as that makes them."
+            f"{plain_reason(basis.reason)} What follows therefore assumes nothing about these outcomes, and "
+            "the ranges are as wide as that makes them."
         )
     if basis.given == "all seen":
         return "Every outcome was seen, so nothing needs to be assumed about missing ones."
     can = "Can this data answer it? Within a range, if who decided may be treated as a lottery."
     if basis.given == "features":
-        return f"{can} Cases are not dealt out by lot as they stand. {MEANINGS['features']}"
-    return (
-        f"{can} The checks say: “{basis.reason}” They can refute this, not prove it. {MEANINGS[basis.given]}"
-    )
+        meaning = MEANINGS["features"]
+        return f"{can} Cases are not dealt out by lot as they stand. {meaning}"
+    meaning = MEANINGS[str(basis.given)].format(makers=makers)
+    return f"{can} The checks say: {plain_reason(basis.reason)} They can refute this, not prove it. {meaning}"
 
 
 def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
@@ -146,7 +156,7 @@ def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
 
 
 def _among_labeled(rule: dict[str, Any], basis: Basis) -> list[str]:
-    share = rule["labeled_accuracy"]
+    share = rule["labeled"].get("accuracy")
     if share is None or basis.given == "all seen":
         return []
     return [

@@ -7,6 +7,7 @@ import numpy as np
 from selective_labels.assessment.cases import Cases
 from selective_labels.assessment.columns import Column
 from selective_labels.assessment.description import ROLES, TableDescription
+from selective_labels.assessment.words import table_words
 from selective_labels.data import SelectiveLabels
 
 # The library's keyword where it is not the name of the role, and what a column without a name is called.
@@ -15,11 +16,12 @@ ARGUMENTS = KEYWORDS | {"label": "y"}
 
 
 def table_section(
-    cases: Cases, columns: list[Column], description: TableDescription, notes: list[str]
+    cases: Cases, columns: list[Column], description: TableDescription, notes: list[str], event: int
 ) -> dict[str, Any]:
-    """Counts, roles, features and notes."""
+    """Counts, roles, words, features and notes."""
     data = cases.data
     labels = data.y[data.decision == 1]
+    roles = {role: _role(role, data, description) for role in ROLES}
     shares = np.bincount(labels, minlength=len(data.classes)) / max(len(labels), 1)
     return {
         "source": description.source,
@@ -29,7 +31,8 @@ def table_section(
         "n_decision_makers": data.n_decision_makers,
         "classes": [str(label) for label in data.classes.tolist()],
         "class_shares_labeled": shares.tolist(),
-        "roles": {role: _role(role, data, description) for role in ROLES},
+        "roles": roles,
+        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None),
         "features": [
             {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
             for each in columns

@@ -10,7 +10,7 @@ UNDER = {
     "all seen": "with every outcome seen",
 }
 MEANINGS = {
-    "strata": "The as-if-by-lot assumption: cases reach decision-makers as if by lot (within strata, if "
+    "strata": "The as-if-by-lot assumption: cases reach {makers} as if by lot (within strata, if "
     "there are any), and who decides does not change the outcome.",
     "features": "The as-if-by-lot-among-like-cases assumption: everything that settles who gets which case "
     "is among the features, and who decides does not change the outcome. The data can neither confirm nor "

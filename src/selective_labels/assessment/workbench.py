@@ -16,11 +16,12 @@ from selective_labels.assessment.wording import full_sentence
 from selective_labels.assumptions import Assumption, known
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import ScoredSample, score_sample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
-SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity")
+SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity", "others")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def spawn_seeds(random_state: int | None) -> dict[str, int]:
     Examples
     --------
     >>> spawn_seeds(0) == spawn_seeds(0), len(set(spawn_seeds(0).values()))
-    (True, 7)
+    (True, 8)
     """
     numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
     return dict(zip(SEEDS, numbers.tolist(), strict=True))
@@ -135,6 +136,23 @@ class Workbench:
         found = [each for each in (self._yours, self._ours) if isinstance(each, Contender)]
         return found or [self.yours]
 
+    @property
+    def teammate(self) -> Contender:
+        """The rule that shares the work with people: the user's if it has a score, else ours."""
+        given = self.given
+        return given if given is not None and given.scores is not None else self.ours
+
+    @cached_property
+    def main_metric(self) -> AnyMetric:
+        """What the two rules are compared by: costs if they are known, else accuracy."""
+        classes = self.cases.data.classes
+        return named_metrics("accuracy" if self.cost is None else "cost", classes, cost=self.cost)[0]
+
+    def seeds(self, key: str) -> np.ndarray:
+        """Seeds of something that is learned on the two halves; all share these."""
+        own = np.random.SeedSequence(self.settings.seeds[key]).generate_state(2)
+        return np.array([self.settings.seeds["halves"], *own])
+
     @cached_property
     def sample(self) -> ScoredSample:
         """Scores under all named assumptions that the input allows."""
@@ -174,8 +192,7 @@ class Workbench:
 
     def _learned(self, key: str, learn: Callable[[np.ndarray], Contender]) -> Contender | str:
         """Learn a rule, or take it from the store; the reason if it cannot be learned."""
-        own = np.random.SeedSequence(self.settings.seeds[key]).generate_state(2)
-        seeds = np.array([self.settings.seeds["halves"], *own])  # both rules are learned on the same halves
+        seeds = self.seeds(key)
         part = compute_part(f"predictions of {key}", lambda: Part(learn(seeds).to_dict()), self.store)
         self.notes += part.notes
         return part.content.get("missing") or Contender.from_dict(part.content)

@@ -16,6 +16,14 @@ class Assumption(ABC):
 
     Every assumption is a frozen dataclass: equal by value, hashable, picklable. One without settings has the
     properties below as plain attributes of its class. ``a & b`` assumes both.
+
+    Examples
+    --------
+    >>> from selective_labels.assumptions import Informed, Instrument, Nucem
+    >>> Instrument() == Instrument(), Nucem().identifies_value
+    (True, True)
+    >>> (Instrument() & Informed("failed")).name
+    'instrument & informed(failed)'
     """
 
     # What it says as a formula, and what in the data would speak against it.

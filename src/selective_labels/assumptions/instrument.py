@@ -25,7 +25,7 @@ class Instrument(Assumption):
         "cases alike in features (and stratum, if given) reach decision-makers as if at random, and who "
         "decides does not change the label."
     )
-    title = "Instrument"
+    title = "As if by lot"
     meaning = (
         "Which decision-maker gets a case is as good as random, and who decides does not change the outcome."
     )

@@ -21,7 +21,7 @@ class NoAssumption(Assumption):
 
     name = "none"
     sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
-    title = "No assumption"
+    title = "Nothing assumed"
     meaning = "Nothing is assumed about cases without a label: each could have turned out either way."
     formula = "η_k >= P(Y=k, D=1 | x)"
     refuted_by = "nothing."

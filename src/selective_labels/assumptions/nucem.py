@@ -25,10 +25,10 @@ class Nucem(Assumption):
         "as for an instrument, and nothing unmeasured both moves the label and changes how "
         "decision-makers differ (NUCEM)."
     )
-    title = "NUCEM"
+    title = "One common strictness"
     meaning = (
-        "As for the instrument; besides, nothing unmeasured both moves the outcome and changes how "
-        "decision-makers differ."
+        "As if by lot; besides, nothing unrecorded both moves the outcome and changes how decision-makers "
+        "differ (called NUCEM)."
     )
     formula = "p_kz = κ_k + η_k λ_z for every z"
     refuted_by = "decision-makers who do not lie on one line (SL601, SL602)."

@@ -20,7 +20,7 @@ class Unconfounded(Assumption):
 
     name = "unconfounded"
     sentence = "among cases with equal features, the decision has nothing to do with the label."
-    title = "Unconfounded"
+    title = "No hidden reasons"
     meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
     formula = "η_k = P(Y=k | D=1, x)"
     refuted_by = "labels of like cases that depend on who decided (SL901)."

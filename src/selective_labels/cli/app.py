@@ -175,7 +175,7 @@ def predict(
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
-    from selective_labels.cli.inputs import read_source
+    from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
     from selective_labels.cli.predictions import STANDARD_OUTPUT, prediction_table, write_predictions
     from selective_labels.cli.views import predict_view
@@ -187,9 +187,8 @@ def predict(
     saved = load_model(model)
     kept = keep or []
     # Ids stay as they are written, and so do categories.
-    frame = read_source(
-        data, file, [*kept, *(name for name, kind in saved.schema.kinds.items() if kind == "category")]
-    )
+    categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
+    frame = open_source(data, file).read([*kept, *categories])
     X = saved.schema.read(frame)
     predictions = prediction_table(saved, X, frame, kept)
     write_predictions(predictions, out)

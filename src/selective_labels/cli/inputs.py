@@ -21,20 +21,22 @@ from selective_labels.tables import (
     TableError,
     find_roles,
     prepare_table,
-    read_table,
 )
 from selective_labels.tables.holes import hole_words
+from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
 
 
-def read_source(source: str, file: FileOptions, text: Sequence[str] = ()) -> pd.DataFrame:
-    """Read the table of a command."""
-    return read_table(
-        source, separator=file.separator, encoding=file.encoding, missing=file.missing or (), text=text
-    )
+# Roles whose columns name somebody or something; the others hold numbers.
+NAMING_ROLES = ("label", "decision_maker", "strata", "groups")
+
+
+def open_source(source: str, file: FileOptions) -> OpenTable:
+    """Take the content of the table of a command."""
+    return open_table(source, separator=file.separator, encoding=file.encoding, missing=file.missing or ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +72,11 @@ class Source:
         if save_to is not None:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
-        frame = read_source(self.name, self.file, self._texts(kinds))
+        opened = open_source(self.name, self.file)
+        frame, roles = self._frame_and_roles(opened, self._texts(kinds))
         folds = self.context.params.get("folds") or 0
         if folds > len(frame):
             raise TableError(f"--folds {folds:,} are more than the {len(frame):,} cases; give fewer.")
-        roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
         for model in models:
             model.schema.read(frame)  # says which column is missing
@@ -82,7 +84,15 @@ class Source:
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
-        return Loaded(self.name, frame, prepared)
+        return Loaded(self.name, _with_classes(frame, opened, prepared.data.classes, not_features), prepared)
+
+    def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
+        """The table with its roles, whose ids and labels are as they are written."""
+        given = [name for role in NAMING_ROLES if (name := getattr(self.table, role)) is not None]
+        frame = opened.read(texts, given)
+        roles = _roles(frame, self.table)
+        found = [name for role in NAMING_ROLES if (name := roles.to_dict()[role]) is not None]
+        return frame if set(found) <= set(given) else opened.read(texts, found), roles
 
     def _ask_about_holes(self, frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, list[str]]:
         """On a terminal, ask what words such as "unknown" mean; elsewhere they are refused, with remedies."""
@@ -122,6 +132,21 @@ class Source:
             kinds=kinds,
             accepted=self.table.accepted or (),
         )
+
+
+def _with_classes(
+    frame: pd.DataFrame, opened: OpenTable, classes: np.ndarray, columns: Sequence[str | None]
+) -> pd.DataFrame:
+    """Columns of predictions as text where that is how they name the classes: "07" is not 7."""
+    if not all(isinstance(each, str) for each in classes.tolist()):
+        return frame
+    numbers = [
+        each
+        for each in columns
+        if each is not None and each in frame.columns and pd.api.types.is_numeric_dtype(frame[each])
+    ]
+    text = opened.read(numbers) if numbers else frame
+    return frame.assign(**{each: text[each] for each in numbers if text[each].isin(classes).all()})
 
 
 def predictions_of(frame: pd.DataFrame, column: str, option: str = "--predictions") -> np.ndarray:

@@ -49,6 +49,16 @@ class PolicyCurve(Described):
         Every decision-maker's own point.
     cut_offs : CutOffs or None
         With costs: which cut-off to take, and which could still be best.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = sl.policy_curve(-sample.X[:, 0], data, rates=[0.3, 0.6], nuisance="logistic", random_state=0)
+    >>> few, many = curve.evaluations["failures"]
+    >>> bool(few.lower <= many.lower), curve.cut_offs is None
+    (True, True)
     """
 
     rule: str

@@ -114,6 +114,20 @@ def make_fico(
     -------
     SelectiveSample
         Decision-makers are 1..J. The oracle is a `SemiSyntheticOracle`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> risk = np.random.default_rng(0).integers(40, 90, size=200)
+    >>> rows = {"RiskPerformance": np.where(risk > 65, "Good", "Bad"), "ExternalRiskEstimate": risk}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame(rows).to_csv(Path(folder) / "heloc.csv", index=False)
+    ...     sample = make_fico(Path(folder) / "heloc.csv", n_decision_makers=5, random_state=0)
+    >>> sample.oracle.decision_probabilities.shape, np.unique(sample.decision_maker).tolist()
+    ((200, 5), [1, 2, 3, 4, 5])
     """
     check_choice("hidden", hidden, HIDDEN)
     X, y = load_heloc(path)

@@ -33,6 +33,16 @@ class Oracle(ABC):
       cases converges to.
 
     All three are computed by deterministic quadrature at first use and then kept.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(50, n_classes=2, n_decision_makers=3, random_state=0)
+    >>> probabilities, lower = sample.oracle.probabilities(sample.X), sample.oracle.lower(sample.X)
+    >>> probabilities.shape, bool((lower <= probabilities).all())
+    ((50, 2), True)
+    >>> sample.oracle.selected_accuracy <= sample.oracle.bayes_accuracy
+    True
     """
 
     n_features: int
@@ -121,6 +131,14 @@ class SelectiveSample:
         Class codes of everybody. For measuring, never for training.
     oracle : Oracle or SemiSyntheticOracle
         The law that the sample was drawn from, as far as it is known.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(100, random_state=0)
+    >>> seen = sample.decision == 1
+    >>> bool((sample.y[seen] == sample.y_true[seen]).all()), set(sample.y[~seen].tolist())
+    (True, {-1})
     """
 
     X: Any

@@ -23,6 +23,16 @@ class SemiSyntheticOracle:
     ----------
     decision_probabilities : array of shape (n_samples, n_decision_makers)
         P(D=1 | x, u, z) of the generated rows, decision-makers in the order of the sorted ids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selective_labels.datasets import make_selective
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> sample = make_selective(X, y, score=X[:, 1], n_decision_makers=3, random_state=0)
+    >>> sample.oracle.decision_probabilities.shape, hasattr(sample.oracle, "probabilities")
+    ((60, 3), False)
     """
 
     def __init__(self, decision_probabilities: np.ndarray) -> None:

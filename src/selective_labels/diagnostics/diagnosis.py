@@ -58,6 +58,15 @@ class Diagnosis:
     figures : Figures
     sharing : str
         What the checks compare where labels are shared within cases; else empty.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> diagnosis = sl.diagnose(data, n_permutations=19, random_state=0)
+    >>> next(iter(diagnosis)).code, diagnosis.status("relevance"), diagnosis.allows("unconfounded").allowed
+    ('SL101', 'ok', False)
     """
 
     results: tuple[CheckResult, ...]

@@ -187,6 +187,16 @@ class Evaluation(Estimated):
         Which part of the cases: a value of ``by=``.
     reference : label, optional
         For a gap: the subgroup whose metric is subtracted.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> rule = (sample.X[:, 0] < 0).astype(int)
+    >>> found = sl.evaluate(rule, data, nuisance="logistic", random_state=0)
+    >>> found.metric, found.assumption, found.ci_lower < found.lower < found.upper < found.ci_upper
+    ('accuracy', 'instrument', True)
     """
 
     subgroup: Any = None
@@ -227,6 +237,16 @@ class Comparison(Estimated):
     worth : (n_samples,) array or None
         Of every refused case, slack times disagreement: how much of the width it is answerable for.
     The others are those of :class:`Evaluation`.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> rule = (sample.X[:, 0] < 0).astype(int)
+    >>> found = sl.compare(rule, 1 - rule, data, nuisance="logistic", random_state=0)
+    >>> found.disagreement, found.verdict, found.ci_lower <= found.lower <= found.upper <= found.ci_upper
+    (1.0, 'undecided', True)
     """
 
     verdict: str = "undecided"
@@ -266,6 +286,16 @@ class Evaluations:
     ----------
     items : tuple of Evaluation
     gaps : Evaluations or None
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> rule = (sample.X[:, 0] < 0).astype(int)
+    >>> both = sl.evaluate(rule, data, assumption=["none", "instrument"], nuisance="logistic", random_state=0)
+    >>> len(both), both[1].assumption, both.to_frame()["assumption"].tolist()
+    (2, 'instrument', ['none', 'instrument'])
     """
 
     items: tuple[Evaluation, ...]

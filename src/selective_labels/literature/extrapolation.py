@@ -185,7 +185,7 @@ def extrapolate(
        classes k and predictions a.
     3. Weighted least squares of these means on λ_j, weights the inverse variance of a mean (the cases that
        strata leave it), evaluated at λ = 1: the estimate of ω_ka = P(Y*=k, t=a).
-    4. For every a, ω_·a is projected on {ω >= 0, Σ_k ω_ka = P(t=a)}, which is known. Then
+    4. For every a, ``ω_·a`` is projected on {ω >= 0, Σ_k ω_ka = P(t=a)}, which is known. Then
        share_k = Σ_a ω_ka, tpr_k = ω_kk / share_k, fpr_k = (P(t=k) - ω_kk) / (1 - share_k), and accuracy is
        Σ_k ω_kk.
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from selective_labels.models.features import standardised
+from selective_labels.support.errors import InputError
 
 # Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
 MANY_DECISION_MAKERS = 64
@@ -80,7 +81,7 @@ def leniency_bands(
     surplus = surplus_of(decision, X, strata, categorical, sample_weight)
     inner = inner_folds(np.arange(len(decision)) if cases is None else cases, random_state)
     rows = np.empty(len(decision), dtype=int)
-    for fold in range(INNER_FOLDS):
+    for fold in np.unique(inner):
         others = inner != fold
         lookup = _cut(surplus[others], decision_maker[others], n_decision_makers, n_bands, weight[others])
         rows[~others] = lookup[decision_maker[~others]]
@@ -115,7 +116,12 @@ def shrunken_means(
 
 def inner_folds(cases: np.ndarray, random_state: int | None) -> np.ndarray:
     """Fold of each row, rows of one case together, (n_samples,)."""
-    return (np.random.default_rng(random_state).permutation(cases.max() + 1) % INNER_FOLDS)[cases]
+    # Few cases among codes that have gaps may all meet in one fold; without gaps, two cannot.
+    for codes in (cases, np.unique(cases, return_inverse=True)[1]):
+        folds = (np.random.default_rng(random_state).permutation(codes.max() + 1) % INNER_FOLDS)[codes]
+        if folds.min() < folds.max():
+            return folds
+    raise InputError.about("groups", "has one value only in a training part; use finer groups.")
 
 
 def surplus_of(
@@ -135,7 +141,8 @@ def surplus_of(
 
 
 def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int, weight: np.ndarray) -> np.ndarray:
-    """Leniency ranks cut so that bands hold about equal weight."""
+    """Leniency ranks cut so that bands hold about equal weight, or rows where these weigh nothing."""
+    weight = weight if weight.any() else np.ones_like(weight)
     leniency = shrunken_means(surplus, code, n_codes, weight)
     return cut_evenly(leniency, np.bincount(code, weight, n_codes), n_bands)
 

@@ -34,6 +34,16 @@ class Plan(Described):
         How many cases a target needs, and what no number of cases can do.
     worth : (n_samples,) array or None
         Of a comparison: slack times disagreement of every refused case. Accept at random where it is largest.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> rule = (sample.X[:, 0] < 0).astype(int)
+    >>> ways = sl.plan(sl.evaluate(rule, data, nuisance="logistic", random_state=0), cases=4)
+    >>> ways.to_frame()["way"][1]
+    '4 times the cases'
     """
 
     result: Estimated

@@ -8,6 +8,7 @@ from selective_labels.report import wording
 from selective_labels.report.bar_chart import bar_chart
 from selective_labels.report.interval_chart import Row, interval_chart
 from selective_labels.report.numbers import (
+    NOTHING,
     confidence,
     count,
     cut,
@@ -54,6 +55,7 @@ class Entry:
     result: Result
     kind: str = "plain"
     faint: bool = False
+    seen: float | None = None
 
 
 def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Figure:
@@ -64,10 +66,10 @@ def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Fig
     >>> result = {"metric": "tpr", "assumption": "none", "lower": 0.2, "upper": 0.6, "ci_lower": 0.1,
     ...           "ci_upper": 0.7, "confidence_level": 0.95, "limits": [0.0, 1.0]}
     >>> interval_figure("Rate", [Entry("model", result)]).rows
-    [('No assumption', 'model', '20.0% to 60.0%', '10.0% to 70.0%')]
+    [('Nothing assumed', 'model', '20.0% to 60.0%', '10.0% to 70.0%')]
     """
     results = [entry.result for entry in entries]
-    rows = [_table_row(entry) for entry in entries]
+    rows = [*_seen_rows(entries), *(_table_row(entry) for entry in entries)]
     chart = interval_chart(
         [_row(entry) for entry in entries],
         title,
@@ -77,6 +79,15 @@ def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Fig
     )
     headings = ("Assumption", "Whose", "Identified", f"{100 * results[0]['confidence_level']:g}% interval")
     return Figure(title, chart, headings, rows, " ".join([*([note] if note else []), *_reasons(entries)]))
+
+
+def _seen_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """What the labeled cases alone say, once for each of those it is said about."""
+    seen = {cut(entry.label): (entry.seen, entry.result) for entry in entries if entry.seen is not None}
+    return [
+        ("Labeled cases only", label, percent(value) if is_share(result) else number(value), NOTHING)
+        for label, (value, result) in seen.items()
+    ]
 
 
 def _reasons(entries: Sequence[Entry]) -> list[str]:
@@ -106,7 +117,7 @@ def _row(entry: Entry) -> Row:
     if entry.faint:
         heading += " (may not be used here)"
     ends = {end: result[end] for end in ENDS}
-    return Row(entry.label, identified(result), ends, entry.kind, heading, entry.faint)
+    return Row(entry.label, identified(result), ends, entry.kind, heading, entry.faint, entry.seen)
 
 
 def _table_row(entry: Entry) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ class Row:
         Stands above the row where it differs from that of the row before.
     faint : bool
         Whether the assumption behind it may not be used here.
+    seen : float or None
+        What the labeled cases alone say: a ring beside the interval.
     """
 
     label: str
@@ -39,6 +41,7 @@ class Row:
     kind: str = "plain"
     heading: str = ""
     faint: bool = False
+    seen: float | None = None
 
 
 def interval_chart(
@@ -108,6 +111,8 @@ def _draw(chart: Element, row: Row, scale: Scale, top: int) -> None:
         _thin(group, scale(ci_low), scale(ci_high), middle)
     if None not in (low, high):
         _thick(group, scale, low, high, middle)
+    if row.seen is not None:
+        add(group, "circle", kind="seen", cx=scale(row.seen), cy=middle, r=5)
 
 
 def _thin(group: Element, low: str, high: str, middle: int) -> None:

@@ -1,26 +1,28 @@
 "use strict";
 (() => {
   const text = document.getElementById("numbers").textContent;
-  const thresholds = JSON.parse(text).thresholds;
-  const models = (thresholds && thresholds.models) || [];
-  const METRICS = ["acceptance", "accuracy", "tpr", "fpr"];
+  const acceptance = JSON.parse(text).acceptance;
+  const models = (acceptance && acceptance.models) || [];
+  const measures = Object.keys((acceptance && acceptance.human) || {});
 
-  const moveMark = (mark, place, low, high) => {
+  const moveMark = (mark, place, low, high, height) => {
     mark.setAttribute("x1", place);
     mark.setAttribute("x2", place);
     const known = low !== null && high !== null;
     mark.setAttribute("visibility", known ? "visible" : "hidden");
     if (!known) return;
-    mark.setAttribute("y1", `${100 * (1 - low)}%`);
-    mark.setAttribute("y2", `${100 * (1 - high)}%`);
+    mark.setAttribute("y1", height(low));
+    mark.setAttribute("y2", height(high));
   };
 
   const moveMarks = (chart, place, ends) => {
+    const [bottom, top] = [Number(chart.dataset.low), Number(chart.dataset.high)];
+    const height = (value) => `${(100 * (top - value)) / (top - bottom)}%`;
     const cursor = chart.querySelector(".cursor");
     cursor.setAttribute("x1", place);
     cursor.setAttribute("x2", place);
-    moveMark(chart.querySelector(".mark.thin"), place, ends.ci_lower, ends.ci_upper);
-    moveMark(chart.querySelector(".mark.thick"), place, ends.lower, ends.upper);
+    moveMark(chart.querySelector(".mark.thin"), place, ends.ci_lower, ends.ci_upper, height);
+    moveMark(chart.querySelector(".mark.thick"), place, ends.lower, ends.upper, height);
   };
 
   // Numbers are read as they are written in the table of all stops, so that there is one way to write them.
@@ -30,18 +32,20 @@
   };
 
   const show = (panel, model, stop) => {
-    const place = `${(100 * stop) / Math.max(model.points.length - 1, 1)}%`;
-    const [threshold, ...ends] = written(panel, stop);
-    panel.querySelector("output.threshold").textContent = threshold;
-    panel.querySelector(".slider").setAttribute("aria-valuetext", threshold);
-    METRICS.forEach((metric, column) => {
-      const of = (kind) => panel.querySelector(`${kind}[data-metric="${metric}"]`);
+    const point = model.points[stop];
+    const place = `${100 * point.rate}%`;
+    const [rate, ...ends] = written(panel, stop);
+    const now = stop === model.start ? " (as now)" : "";
+    panel.querySelector("output.rate").textContent = rate + now;
+    panel.querySelector(".slider").setAttribute("aria-valuetext", rate + now);
+    const said = measures.map((measure, column) => {
+      const of = (kind) => panel.querySelector(`${kind}[data-measure="${measure}"]`);
       of(".identified").textContent = ends[2 * column];
-      of(".confidence").textContent = `confidence interval ${ends[2 * column + 1]}`;
-      moveMarks(of("svg"), place, model.points[stop][metric]);
+      of(".confidence").textContent = `interval ${ends[2 * column + 1]}`;
+      moveMarks(of("svg"), place, point[measure]);
+      return `${of("svg").closest("figure").querySelector("h4").textContent}: ${ends[2 * column]}`;
     });
-    panel.querySelector("output.said").textContent =
-      `With a threshold of ${threshold}, ${ends[0]} of the cases are accepted; accuracy is ${ends[2]}.`;
+    panel.querySelector("output.said").textContent = `Accepting ${rate}${now}. ${said.slice(0, 1).join("; ")}.`;
   };
 
   const panels = [...document.querySelectorAll(".explorer")];

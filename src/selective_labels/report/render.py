@@ -2,20 +2,38 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from selective_labels.report import ladder_figures, numbers, sections, wording
+from selective_labels.report import (
+    cards,
+    comparators,
+    explorer,
+    ladder_figures,
+    numbers,
+    opening,
+    sections,
+    speech,
+    wording,
+)
 from selective_labels.report.embedding import embeddable_json
 from selective_labels.support.errors import InputError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCHEMA_VERSION = 1
-FILTERS = (numbers.cut, numbers.sentence, numbers.percent, numbers.number, numbers.p_value, numbers.count)
+SCHEMA_VERSION = 2
+FILTERS = (
+    numbers.cut,
+    numbers.sentence,
+    numbers.percent,
+    numbers.number,
+    numbers.p_value,
+    numbers.count,
+    numbers.points,
+)
 FUNCTIONS = (
     sections.section,
     sections.is_missing,
@@ -28,7 +46,13 @@ FUNCTIONS = (
     sections.leniency_figures,
     sections.sensitivity_figure,
     sections.subgroup_figures,
-    sections.explorer_panels,
+    sections.usable_gaps,
+    explorer.explorer_panels,
+    explorer.human_reading,
+    explorer.team_rows,
+    opening.answer_figures,
+    comparators.comparator_rows,
+    cards.assumption_cards,
 )
 
 
@@ -47,7 +71,7 @@ def render(document: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> page = render({"schema_version": 1, "title": "A <b>title</b>"})
+    >>> page = render({"schema_version": 2, "title": "A <b>title</b>"})
     >>> "A &lt;b&gt;title" in page, "This part was not computed." in page
     (True, True)
     """
@@ -59,11 +83,14 @@ def render(document: Mapping[str, Any]) -> str:
             "document",
         )
     style, script = (_packaged(name) for name in ("style.css", "page.js"))
+    words = speech.words_of(document)
     page = (
         _environment()
         .get_template("page.html.j2")
         .render(
             document=document,
+            words=words,
+            say=partial(speech.say, words=words),
             style=style,
             script=script,
             policy=_policy(style, script),

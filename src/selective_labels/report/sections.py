@@ -6,12 +6,11 @@ from typing import Any
 from selective_labels.report import wording
 from selective_labels.report.figures import Entry, Figure, bar_figure, interval_figure
 from selective_labels.report.leniency_charts import caterpillar, scatter
-from selective_labels.report.numbers import confidence, count, cut, identified, number, percent, span
+from selective_labels.report.numbers import confidence, count, cut, number, percent, span
 from selective_labels.report.sensitivity_chart import sensitivity_chart
-from selective_labels.report.threshold_chart import threshold_chart
+from selective_labels.report.speech import capital, say, words_of
 
 Document = Mapping[str, Any]
-EXPLORED = ("acceptance", "accuracy", "tpr", "fpr")
 NOT_COMPUTED = "This part was not computed."
 
 
@@ -77,7 +76,7 @@ def metric_figures(document: Document) -> list[Figure]:
             # The share of a class has nothing to do with a model: it is shown once.
             if wording.is_about_cases(result["metric"]) and model is not models[0]:
                 continue
-            entry = _model_entry(names[model["key"]], model["key"], result, forbidden)
+            entry = _model_entry(names[model["key"]], model, result, forbidden)
             entries.setdefault(result["metric"], []).append(entry)
     # What no model enters comes last.
     order = sorted(entries, key=wording.is_about_cases)
@@ -103,23 +102,17 @@ def feature_figures(part: Mapping[str, Any], what: str) -> list[Figure]:
     return [bar_figure(feature, what) for feature in part["by_feature"]]
 
 
-def leniency_figures(part: Mapping[str, Any]) -> list[Figure]:
+def leniency_figures(document: Document) -> list[Figure]:
     """Leniency alone, then against the label rate; nothing if nobody has cases enough."""
+    part, words = document["leniency"], words_of(document)
     makers = part["decision_makers"]
     if not makers:
         return []
-    headings = (
-        "Decision-maker",
-        "Cases",
-        "Decided in favour",
-        "Standard error",
-        "Label rate",
-        "Standard error",
-    )
+    accepted, event = capital(words["accepted"]), f"“{words['event']}”"
+    headings = (capital(words["maker"]), "Cases", accepted, "Standard error", event, "Standard error")
     rows = [_maker_row(each) for each in makers]
-    title = "Share decided in favour, with two standard errors to each side"
-    shown = cut(part["pos_label"])
-    against = f"Share of “{shown}” among the labeled cases of each decision-maker, against leniency"
+    title = f"{accepted}: share of each, with two standard errors to each side"
+    against = say("{event} among the cases that each decision-maker accepted, by how many those are", words)
     return [
         Figure(title, caterpillar(makers, title), headings[:4], [row[:4] for row in rows]),
         Figure(against, scatter(makers, against), headings, rows),
@@ -140,6 +133,16 @@ def sensitivity_figure(part: Mapping[str, Any]) -> Figure:
     return Figure(part["title"], sensitivity_chart(part), headings, rows)
 
 
+def usable_gaps(part: Document) -> list[str]:
+    """Gaps narrow enough to use, in words, the narrowest first."""
+    said = []
+    for place in part["usable"]:
+        gap = part["gaps"][place]
+        title = wording.metric(gap["metric"]).title
+        said.append(f"{title}, {_subgroup_name(gap)}: {confidence(gap)}")
+    return said
+
+
 def subgroup_figures(part: Mapping[str, Any], document: Document) -> list[list[Figure]]:
     """For each metric: the subgroups, and the gaps between them."""
     subgroups = _entries_by_metric(part["evaluations"], document)
@@ -150,24 +153,10 @@ def subgroup_figures(part: Mapping[str, Any], document: Document) -> list[list[F
     ]
 
 
-def explorer_panels(document: Document) -> list[dict[str, Any]]:
-    """What the threshold explorer shows of each model that has scores."""
-    names = model_names(document)
-    return [
-        {
-            "name": names.get(model["key"], model["key"]),
-            "model": model,
-            "charts": {metric: _threshold_chart(model, metric) for metric in EXPLORED},
-            "headings": _threshold_headings(),
-            "rows": [_threshold_row(point) for point in model["points"]],
-        }
-        for model in document["thresholds"]["models"]
-    ]
-
-
-def _model_entry(name: str, key: str, result: dict[str, Any], forbidden: set[str]) -> Entry:
-    label, kind = ("everybody", "plain") if wording.is_about_cases(result["metric"]) else (name, key)
-    return Entry(label, result, kind, result["assumption"] in forbidden)
+def _model_entry(name: str, model: Document, result: dict[str, Any], forbidden: set[str]) -> Entry:
+    label, kind = ("everybody", "plain") if wording.is_about_cases(result["metric"]) else (name, model["key"])
+    seen = model.get("labeled", {}).get(result["metric"])
+    return Entry(label, result, kind, result["assumption"] in forbidden, seen)
 
 
 def _metric_figure(name: str, entries: Sequence[Entry]) -> Figure:
@@ -208,19 +197,3 @@ def _subgroup_name(result: Mapping[str, Any]) -> str:
 def _maker_row(maker: Mapping[str, Any]) -> tuple[str, ...]:
     shares = (maker[name] for name in ("leniency", "error", "label_rate", "label_rate_error"))
     return cut(maker["id"]), count(maker["n"]), *(percent(share) for share in shares)
-
-
-def _threshold_chart(model: Mapping[str, Any], metric: str) -> str:
-    title = f"{wording.metric(metric).title} over all thresholds"
-    return threshold_chart(model["points"], metric, model["start"], title)
-
-
-def _threshold_headings() -> tuple[str, ...]:
-    titles = [wording.metric(metric).title for metric in EXPLORED]
-    return "Threshold", *(words for title in titles for words in (title, f"{title}, interval"))
-
-
-def _threshold_row(point: Mapping[str, Any]) -> tuple[str, ...]:
-    results = [point[metric] | {"metric": metric, "limits": [0.0, 1.0]} for metric in EXPLORED]
-    spans = [(identified(each), confidence(each)) for each in results]
-    return number(point["threshold"]), *(words for pair in spans for words in pair)

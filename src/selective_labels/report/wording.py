@@ -22,16 +22,20 @@ class Term:
 
 
 METRICS = {
-    "accuracy": Term("Accuracy", "Of all cases, the share that is given the right class."),
+    "accuracy": Term("How often right", "Of all cases, the share that is given the right class (accuracy)."),
     "error": Term("Error", "Of all cases, the share that is given a wrong class."),
     "share": Term(
         "Share of the event", "Of all cases, the share in which the event happens. No model enters."
     ),
-    "tpr": Term("True positive rate", "Of the cases in which the event happens, the share that is flagged."),
-    "fpr": Term(
-        "False positive rate", "Of the cases in which it does not happen, the share that is flagged."
+    "tpr": Term(
+        "Event found",
+        "Of the cases in which the event happens, the share that is flagged (true positive rate).",
     ),
-    "ppv": Term("Precision", "Of the flagged cases, the share in which the event happens."),
+    "fpr": Term(
+        "Flagged in vain",
+        "Of the cases in which it does not happen, the share that is flagged (false positive rate).",
+    ),
+    "ppv": Term("Flagged rightly", "Of the flagged cases, the share in which the event happens (precision)."),
     "f1": Term("F1", "Harmonic mean of precision and true positive rate."),
     "balanced_accuracy": Term("Balanced accuracy", "Mean over the classes of the share found."),
     "auc": Term("AUC", "How often a case with the event scores higher than one without."),
@@ -39,15 +43,27 @@ METRICS = {
     "log_loss": Term("Log-loss", "Quality of the probabilities; lower is better."),
     "brier": Term("Brier score", "Quality of the probabilities; lower is better."),
     "regret": Term("Regret", "Excess over the best possible classifier; lower is better."),
-    "acceptance": Term("Accepted", "Of all cases, the share that is not flagged."),
 }
 GIVEN = {"strata": "random within strata", "features": "random given the features"}
 # The shape tells a status apart without colour; the word tells it without the shape.
+MEASURES = {
+    "failure_rate": Term("{event} among the accepted", "Of the accepted cases."),
+    "failures": Term("Accepted and {event}", "Of all cases."),
+    "good_lost": Term("Refused without need", "Of all cases: refused, though not {event}."),
+    "cost": Term("Cost", "Mean cost of a case; lower is better."),
+}
+WAYS = {
+    "human": "{makers} alone, as now",
+    "score": "the score alone, accepting as many",
+    "both": "accepted if {maker} and score both accept",
+    "either": "accepted if {maker} or score accepts",
+    "undecided": "the {maker} where the data leave the answer open, the score elsewhere",
+}
 SHAPES = {"ok": "tick", "warning": "triangle", "violated": "cross", "not applicable": "dash"}
 # A verdict looks like the status that it comes from.
 VERDICTS = {"refuted": "violated", "not refuted": "ok", "cannot be checked": "not applicable"}
 STATUS_WORDS = {
-    "ok": "ok",
+    "ok": "nothing against it",
     "warning": "warning",
     "violated": "violated",
     "not applicable": "not tested",
@@ -60,7 +76,7 @@ def metric(name: str) -> Term:
     Examples
     --------
     >>> metric("tpr").title, metric("share of 'high'").title, metric("profit").title
-    ('True positive rate', "Share of 'high'", 'profit')
+    ('Event found', "Share of 'high'", 'profit')
     >>> metric("P(predicted 'high' | true 'high')").title
     "Recognised: 'high'"
     """
@@ -90,7 +106,7 @@ def assumption(name: str) -> Term:
     Examples
     --------
     >>> assumption("none").title
-    'No assumption'
+    'Nothing assumed'
     """
     return assumptions().get(name, Term(name))
 

@@ -107,6 +107,19 @@ def load_model(path: str | Path) -> SavedModel:
     Returns
     -------
     SavedModel
+
+    Examples
+    --------
+    >>> import tempfile, selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(300, random_state=0)
+    >>> frame = pd.DataFrame(sample.X, columns=list("abcd"))
+    >>> data = sl.SelectiveLabels.from_arrays(frame, sample.y, decision_maker=sample.decision_maker)
+    >>> model = sl.SelectedSampleClassifier("linear").fit(data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sl.save_model(model, Path(folder, "model.skops"))
+    ...     loaded = load_model(Path(folder, "model.skops"))
+    >>> bool((loaded.predict(frame) == model.predict(frame)).all())
+    True
     """
     from skops import io
 

@@ -12,6 +12,7 @@ import pandas as pd
 from selective_labels.support.words import several
 from selective_labels.tables.codes import with_codes
 from selective_labels.tables.errors import TableError
+from selective_labels.tables.names import read_names
 
 COMMA = ","
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", COMMA: "','"}
@@ -25,6 +26,7 @@ def parse_delimited(
     encoding: str = "utf-8",
     missing: Sequence[str] = (),
     text: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> pd.DataFrame:
     r"""Parse CSV; every line must have as many cells as the header.
 
@@ -33,7 +35,7 @@ def parse_delimited(
     content : bytes
     name : str
         Of the file, for messages.
-    separator, encoding, missing, text
+    separator, encoding, missing, text, names
         As in :func:`selective_labels.tables.read.read_table`.
 
     Examples
@@ -59,7 +61,7 @@ def parse_delimited(
         return pd.read_csv(io.BytesIO(content), **how, **settings)
 
     try:
-        frame = read(dtype=dict.fromkeys(_named(header, text), str))
+        frame = read(dtype=dict.fromkeys([*_named(header, text), *names], str))
     except UnicodeDecodeError:
         raise TableError(_wrong_encoding(content, name, encoding)) from None
     except pd.errors.ParserError as error:
@@ -68,7 +70,15 @@ def parse_delimited(
     # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
     if not isinstance(frame.index, pd.RangeIndex) or frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
-    return with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
+    frame = with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
+    frame = _without_trailing_separator(frame, header)
+    return frame.assign(**{each: read_names(frame[each]) for each in names if each in frame.columns})
+
+
+def _without_trailing_separator(frame: pd.DataFrame, header: list[str]) -> pd.DataFrame:
+    """Lines that all end with a separator have one cell more than was meant, without a name or a value."""
+    surplus = not header[-1] and frame.shape[1] > 1 and frame.iloc[:, -1].isna().all()
+    return frame.iloc[:, :-1] if surplus else frame
 
 
 def _named(header: list[str], text: Sequence[str]) -> list[str]:
@@ -79,7 +89,7 @@ def _named(header: list[str], text: Sequence[str]) -> list[str]:
 def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) and not encoding.lower().startswith("utf-16"):
         raise TableError(f"{name} is UTF-16, not {encoding}; --encoding utf-16 reads it.")
-    if b"\x00" in content[:4096] and not encoding.lower().startswith(("utf-16", "utf-32")):
+    if b"\x00" in content and not encoding.lower().startswith(("utf-16", "utf-32")):
         raise TableError(f"{name} is not text, so not a table; save it as CSV or Parquet.")
 
 

@@ -220,11 +220,18 @@ def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Ser
         raise TableError(
             f"{name} holds {values.nunique():,} different values; a label is a class, say 0 and 1."
         )
+    if _numbers(values) and not _whole(pd.to_numeric(values, errors="coerce").astype(float)):
+        raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
     if not pd.api.types.is_float_dtype(column):
         return column
-    if not _whole(values):
-        raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
     return column.astype("Int64") if _whole(column) else column
+
+
+def _numbers(values: pd.Series) -> bool:
+    """Whether all are numbers, also those that stay text because two of them are written differently."""
+    if pd.api.types.is_bool_dtype(values):
+        return False
+    return bool(pd.to_numeric(pd.Series(values.unique()), errors="coerce").notna().all())
 
 
 def _whole(column: pd.Series) -> bool:

@@ -6,17 +6,20 @@ import os
 import sys
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from selective_labels.support.expansion import MIB, largest_expansion
 from selective_labels.support.words import several, shown
 from selective_labels.tables.delimited import parse_delimited
 from selective_labels.tables.errors import TableError
+from selective_labels.tables.parquet import PARQUET, parse_parquet
 
 STANDARD_INPUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+GZIP = b"\x1f\x8b"
 # How files that people take for tables begin, and what these are.
 FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel file",
@@ -30,6 +33,28 @@ FOREIGN = {
 }
 
 
+@dataclass(frozen=True)
+class OpenTable:
+    """The content of a table, not parsed yet; see :func:`read_table` for the rest."""
+
+    content: bytes
+    name: str
+    separator: str | None = None
+    encoding: str = "utf-8"
+    missing: Sequence[str] = ()
+
+    def read(self, text: Sequence[str] = (), names: Sequence[str] = ()) -> pd.DataFrame:
+        """Parse it; may be done again when it is known which columns name somebody."""
+        if self.content.startswith(PARQUET):
+            frame = parse_parquet(self.content, self.name)
+        else:
+            how = (self.separator, self.encoding, self.missing)
+            frame = parse_delimited(self.content, self.name, *how, text, names)
+        if not len(frame):
+            raise TableError(f"{self.name} has a header and no rows; there is nothing to read.")
+        return frame
+
+
 def read_table(
     source: str | Path,
     *,
@@ -37,6 +62,7 @@ def read_table(
     encoding: str = "utf-8",
     missing: Sequence[str] = (),
     text: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> pd.DataFrame:
     r"""Read CSV, compressed CSV or Parquet, told apart by content.
 
@@ -52,6 +78,9 @@ def read_table(
         Cells that mean "missing", besides the usual (empty, NA, N/A, NaN, None, null ...).
     text : sequence of str
         Names or patterns of columns whose cells stay as they are written: "05" is not 5.
+    names : sequence of str
+        Columns of ids and labels, which become numbers only if nothing is lost by it; see
+        :func:`selective_labels.tables.names.read_names`.
 
     Returns
     -------
@@ -73,17 +102,22 @@ def read_table(
     0  31.0       b
     1   NaN       a
     """
+    return open_table(source, separator=separator, encoding=encoding, missing=missing).read(text, names)
+
+
+def open_table(
+    source: str | Path,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] = (),
+) -> OpenTable:
+    """Take the content of a table; the parameters are those of :func:`read_table`."""
     path = source if source == STANDARD_INPUT else _one_file(Path(source))
     name = "standard input" if path == STANDARD_INPUT else str(path)
     content = _unpacked(_content(path, name), name)
     _refuse_foreign(content, name)
-    if content.startswith(PARQUET):
-        frame = _parse_parquet(content, name)
-    else:
-        frame = parse_delimited(content, name, _one_character(separator), encoding, missing, text)
-    if not len(frame):
-        raise TableError(f"{name} has a header and no rows; there is nothing to read.")
-    return frame
+    return OpenTable(content, name, _one_character(separator), encoding, missing)
 
 
 def _one_file(path: Path) -> Path:
@@ -103,23 +137,41 @@ def _one_file(path: Path) -> Path:
 
 def _content(path: str | Path, name: str) -> bytes:
     try:
-        content = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        content = _standard_input() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except TableError:
+        raise
     except FileNotFoundError:
         raise TableError(f"There is no file {name}.") from None
     except PermissionError:
         raise TableError(f"{name} cannot be read: permission denied.") from None
-    except OSError as error:
-        raise TableError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
+        words = getattr(error, "strerror", None) or "its links lead round in a circle"
+        raise TableError(f"{name} cannot be read: {words}.") from None
+    except ValueError:  # a NUL among the letters
+        raise TableError(f"There is no file {shown(name)}.") from None
     if not content.strip():
         raise TableError(f"{name} is empty.")
     return content
 
 
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise TableError("standard input is closed; give a file, or something to read from.")
+    return sys.stdin.buffer.read()
+
+
 def _unpacked(content: bytes, name: str) -> bytes:
     if not content.startswith(GZIP):
         return content
+    limit = largest_expansion(len(content))
     try:
-        unpacked = gzip.decompress(content)
+        with gzip.open(io.BytesIO(content)) as packed:
+            unpacked = packed.read(limit + 1)
+        if len(unpacked) > limit:
+            raise TableError(
+                f"{name} unpacks to more than {limit / MIB:,.0f} MiB from {len(content) / MIB:,.1f} MiB; if "
+                "that is meant, unpack it first."
+            )
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise TableError(f"{name} is cut off or damaged: its gzip data end too early or are wrong.") from None
     if not unpacked.strip():
@@ -132,23 +184,6 @@ def _refuse_foreign(content: bytes, name: str) -> None:
     for magic, what in FOREIGN.items():
         if beginning.startswith(magic.lower()):
             raise TableError(f"{name} is {what}, not a table; save it as CSV or Parquet.")
-
-
-def _parse_parquet(content: bytes, name: str) -> pd.DataFrame:
-    try:
-        frame = pd.read_parquet(io.BytesIO(content))
-    except ImportError:
-        raise TableError(f"{name} is Parquet, which needs pyarrow: pip install pyarrow.") from None
-    except (ValueError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise TableError(f"{name} is not a whole Parquet file ({shown(reason, 200)}).") from None
-    if not isinstance(frame.index, pd.RangeIndex):  # an index that was written is a column that was meant
-        frame = frame.reset_index()
-    frame.columns = frame.columns.astype(str)
-    if not frame.columns.is_unique:
-        repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
-        raise TableError(f"{name} has several columns named {several(repeated)}; rename them.")
-    return frame
 
 
 def _one_character(separator: str | None) -> str | None:

@@ -1,0 +1,39 @@
+"""
+Three classes, and sets of classes
+==================================
+
+With more than two classes, "undecided" has shades: perhaps two can still be best, and the third cannot.
+"""
+
+# %%
+import numpy as np
+
+import selective_labels as sl
+
+drawn = sl.datasets.make_decision_makers(2500, n_classes=3, n_decision_makers=6, random_state=5)
+data = sl.SelectiveLabels.from_arrays(drawn.X, drawn.y, decision_maker=drawn.decision_maker)
+train, test = data.split(test_size=0.4, random_state=0)
+model = sl.UCLClassifier("partial", "linear", nuisance="logistic", random_state=0).fit(train)
+
+# %%
+# Lower and upper probability of each class, possible *together*: what is left over may go to any class.
+bounds = model.predict_bounds(test)
+for row in range(3):
+    print("  ".join(f"class {k}: {bounds.lower[row, k]:.2f} to {bounds.upper[row, k]:.2f}" for k in range(3)))
+
+# %%
+# How many classes can still be best?
+sets = model.predict_set(test)
+sizes = np.bincount(sets.sum(axis=1), minlength=4)
+for size in (1, 2, 3):
+    print(f"{size} of 3 classes: {sizes[size] / len(sets):.0%} of cases")
+
+# %%
+# Costs decide what "best" means: here class 2 must not be missed. More sets shrink or grow accordingly.
+costly = sl.UCLClassifier(
+    "partial", "linear", cost=[[0, 1, 1], [1, 0, 1], [5, 5, 0]], nuisance="logistic", random_state=0
+).fit(train)
+print(
+    "predicted as class 2:",
+    f"{np.mean(model.predict(test) == 2):.0%}, with costs {np.mean(costly.predict(test) == 2):.0%}",
+)

@@ -1,0 +1,151 @@
+"""The benchmark of the field: what contestants see, how gains are counted, and that a run goes on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from selective_labels import InputError
+from study.benchmark import contestants, experiment, page
+from study.benchmark.cases import Cases, halved
+from study.benchmark.tidy import tidy_cells
+from study.engine import reproduce
+from study.tasks import Setup
+
+SAMPLES = 240
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three tidy tables: with truth and cases, without truth, and one whose labels are simulated."""
+    generator = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame(generator.standard_normal((n, 2)), columns=["x_a", "x_priors_count"])
+    frame["x_kind"] = generator.choice(["s", "t"], n)
+    frame["z"], frame["d"] = generator.integers(4, size=n), generator.integers(2, size=n)
+    truth = (frame["x_a"] + generator.standard_normal(n) > 0).astype(int)
+    frame["y"] = truth.where(frame["d"] == 1)
+    for name, table in {
+        "human_compas_dressel_farid_2018": frame.assign(y_true=truth, case_id=np.arange(n) // 2),
+        "zambia": frame,
+        "philadelphia_bail_stevenson_2018": frame.assign(y_true=truth),
+    }.items():
+        (tmp_path / name).mkdir()
+        table.to_csv(tmp_path / name / "tidy.csv.gz", index=False)
+    return tmp_path
+
+
+def test_cells_of_a_folder(folder):
+    cells = tidy_cells(folder)
+    assert set(cells) == {
+        "human-all",
+        "human-no-priors",
+        "human-no-priors-charge",
+        "zambia",
+        "philadelphia-simulated",
+    }
+    assert cells["human-all"].truth
+    assert not cells["zambia"].truth
+    halves = cells["human-no-priors"].draw(False, np.random.SeedSequence(0), SAMPLES)
+    assert "x_priors_count" not in halves.train.X
+    assert not set(halves.train.groups) & set(halves.test.groups), "rows of a case stay together"
+
+
+def test_simulated_labels_go_with_the_decision_and_turn_round(folder):
+    draw = tidy_cells(folder)["philadelphia-simulated"].draw
+    seen_minus_all = []
+    for mirrored in (False, True):
+        cases = draw(mirrored, np.random.SeedSequence(0), 200).train
+        seen_minus_all.append(cases.y[cases.y >= 0].mean() - cases.y_true.mean())
+    # Confounding of 3 puts the two means some ten points apart; standard errors are below five.
+    assert seen_minus_all[0] < 0 < seen_minus_all[1]
+
+
+def test_contestants_never_see_what_was_not_seen():
+    cases = Cases(np.zeros((4, 1)), np.array([0, -1, 1, -1]), np.array([0, 1, 0, 1]), np.array([0, 1, 1, 0]))
+    data = cases.data()
+    assert data.y.tolist() == [0, -1, 1, -1]
+    assert not [name for name, value in vars(data).items() if value is cases.y_true]
+
+
+def test_a_half_has_no_more_rows_than_asked():
+    cases = Cases(np.zeros((100, 1)), np.zeros(100), np.zeros(100))
+    halves = halved(cases, np.random.SeedSequence(0), 30)
+    assert (len(halves.train.y), len(halves.test.y)) == (30, 30)
+
+
+def test_others_take_part(tmp_path):
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text("LEARNERS = {'mine, linear': lambda data, seed: None}")
+    assert "mine, linear" in contestants.field((theirs,)).learners
+    theirs.write_text("EVALUATORS = {'none': None}")
+    with pytest.raises(InputError, match="'none' is taken"):
+        contestants.field((theirs,))
+    theirs.write_text("nothing = 1")
+    with pytest.raises(InputError, match="defines neither"):
+        contestants.field((theirs,))
+
+
+def test_a_folder_without_tables_is_refused(tmp_path):
+    with pytest.raises(InputError, match="tidy"):
+        experiment.cells_of(tmp_path)
+
+
+def made_up_rows():
+    """Two tables; the contestant gains in one direction and loses in the other, on the first."""
+    rows = []
+    for mirrored, mine in ((False, 0.78), (True, 0.66)):
+        for repetition in range(3):
+            for name, value in {"selected, linear": 0.7, "full, linear": 0.8, "mine, linear": mine}.items():
+                noise = 0.001 * repetition * (name == "mine, linear")
+                rows.append(("one", mirrored, repetition, "learn", name, value + noise))
+    frame = pd.DataFrame(rows, columns=["cell", "mirrored", "repetition", "kind", "contestant", "accuracy"])
+    return frame.reindex(columns=[*frame, *(set(experiment.COLUMNS) - set(frame))])
+
+
+def test_the_worse_direction_counts_and_losses_come_first():
+    gains = page.gains_of(made_up_rows())
+    assert_allclose(sorted(gains["gap"].unique()), [0.1])
+    (line,) = page.losses(gains)
+    assert line.startswith("- mine, linear on one (mirrored): -3.9 points")
+    assert page.closed(gains)["one"].tolist() == ["-0.39 (-3.9 ± 0.1)"]
+
+
+def test_coverage_is_counted_where_the_truth_is_known():
+    frame = pd.DataFrame(
+        {
+            "cell": "one",
+            "kind": "evaluate",
+            "contestant": "mine",
+            "ci_lower": [0.5, 0.6, np.nan],
+            "ci_upper": [0.7, 0.8, np.nan],
+            "truth": [0.6, 0.5, 0.6],
+        }
+    )
+    assert page.judged(frame)["mine"].tolist() == ["0.50 of 2, width 0.200, none in 1"]
+
+
+def test_a_small_run_goes_on_and_has_a_page(folder, tmp_path, monkeypatch):
+    """Two cells, one draw: with truth and without; a contestant that fails is counted."""
+
+    def broken(data, seed):
+        raise RuntimeError("no")
+
+    some = {name: contestants.LEARNERS[name] for name in ("selected, linear", "ipw, linear")}
+    monkeypatch.setattr(contestants, "LEARNERS", {**some, "broken, linear": broken})
+    monkeypatch.setattr(contestants, "EVALUATORS", {"none": contestants.EVALUATORS["none"]})
+    monkeypatch.setattr(experiment, "BASES", ("linear",))
+    chosen = experiment.experiment(folder)
+    tasks = experiment.tasks_of(chosen, folder, cells=["human-no-priors", "zambia"], repetitions=1)
+    assert [task.mirrored for task in tasks] == [False, False]
+    setup = Setup(n_samples=SAMPLES, data=folder)
+    out = tmp_path / "out"
+    reproduce(chosen, tasks[:1], setup, out, resume=True)
+    first = (out / "results.csv").read_text()
+    rows = reproduce(chosen, tasks, setup, out, resume=True).read()
+    assert (out / "results.csv").read_text().startswith(first), "what is done is not done again"
+    assert rows[rows["cell"] == "zambia"]["kind"].unique().tolist() == ["evaluate"]
+    assert rows.loc[rows["contestant"] == "broken, linear", "failure"].tolist() == ["RuntimeError: no"]
+    text = page.write_page(out, tmp_path / "page")[0].read_text()
+    assert text.index("beaten by the naive one") < text.index("Share of the gap closed")
+    assert "| learn | broken, linear | nan | 1 | 1 |" in text
