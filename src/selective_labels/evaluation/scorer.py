@@ -65,7 +65,7 @@ class LowerBoundScorer:
         roles |= {"groups": groups, "strata": strata, "assignment": assignment}
         data = read_data(X, y, **roles)
         self._require_decision_makers(data)
-        defaults = {"nuisance": "logistic", "random_state": 0}
+        defaults: dict[str, Any] = {"nuisance": "logistic", "random_state": 0}
         result: Any = evaluate(estimator, data, **(defaults | self.settings | settings))
         if not hasattr(result, "lower"):
             raise InputError("a scorer gives one number: give one metric and one assumption.", "metric")
