@@ -13,7 +13,7 @@ from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among, pos
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.stakes import Stakes, described, require_level, require_metrics, team_sentence
-from selective_labels.cli.subjects import Judging, contestant
+from selective_labels.cli.subjects import Judging, contestant, holds_scores
 from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
 from selective_labels.curves import ladder
 from selective_labels.data import SelectiveLabels
@@ -46,6 +46,10 @@ def judge(
     if by is not None and stakes.by_policy:
         raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
     saved, loaded = _load(source, subject)
+    if holds_scores(loaded, [subject.predictions]):
+        stakes = stakes.for_scores()
+        if by is not None and stakes.by_policy:
+            raise TableError("--by needs predicted classes: give --threshold.")
     judging = _judging(loaded, stakes, numbers)
     column = str(subject.predictions)
     judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
@@ -147,6 +151,8 @@ def set_against(
     models = models_among(names)
     not_features = [*names, None if contest.team in TEAMS else contest.team]
     loaded = source.load(list(models.values()), not_features)
+    if holds_scores(loaded, names):
+        stakes = replace(stakes.for_scores(), metrics=stakes.metrics[:1])
     judging = _judging(loaded, stakes, numbers, contest.team)
     data = loaded.prepared.data
     first = contestant(judging, contest.a, "--a", models, with_team=True)
@@ -179,10 +185,10 @@ def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Sta
     metrics = numbers.metric or []
     if len(metrics) > 1:
         raise TableError("compare takes one --metric.")
-    if not metrics:
-        metrics = [COST] if cut.cost is not None else []
     found = Stakes.read(metrics, cut, human=contest.team is not None or contest.b == HUMAN)
-    return replace(found, metrics=found.metrics[:1])
+    return replace(
+        found, metrics=(COST,) if found.by_default and found.cost is not None else found.metrics[:1]
+    )
 
 
 def quick_checks(data: SelectiveLabels, assumptions: Sequence[str | Assumption], seed: int) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,12 +95,15 @@ class Stakes:
     cut : CutOptions
     by_policy : bool
         Whether a score accepts cases (then metrics are those of policies), or predicts classes.
+    by_default : bool
+        Whether the metrics were left to the command.
     """
 
     metrics: tuple[str, ...]
     cost: np.ndarray | None
     cut: CutOptions
     by_policy: bool
+    by_default: bool = False
 
     @classmethod
     def read(cls, metrics: Sequence[str] | None, cut: CutOptions, human: bool = False) -> "Stakes":
@@ -118,9 +121,15 @@ class Stakes:
         if not given:
             given = (FAILURES, FAILURE_RATE) if by_policy else ("accuracy",)
             given += () if cost is None else (COST,)
-        found = cls(given, cost, cut, by_policy)
+        found = cls(given, cost, cut, by_policy, not metrics)
         found._require_one_kind()
         return found
+
+    def for_scores(self) -> "Stakes":
+        """For scores, where costs are given and nothing else: as many cases are accepted as the human did."""
+        if self.by_policy or not self.by_default or self.cost is None or self.cut.threshold is not None:
+            return self
+        return replace(self, metrics=(FAILURES, FAILURE_RATE, COST), by_policy=True)
 
     def _require_one_kind(self) -> None:
         others = [name for name in self.metrics if name not in POLICY_METRICS]
@@ -164,6 +173,8 @@ class Stakes:
     def sentences(self, classes: np.ndarray) -> list[str]:
         """What metrics mean, and which way is better."""
         meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
+        if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
+            meanings.append("No cut-off was given: as many cases are accepted as the human accepted.")
         ways = [f"{name}: {way} is better" for name, way in self.directions(classes).items()]
         return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
 

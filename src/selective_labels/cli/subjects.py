@@ -1,5 +1,6 @@
 """What is judged: a column of predicted classes or scores, a model, a class for everybody, the human."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,18 @@ class Judging:
                 "--metric auc, or for --metric failures with --acceptance SHARE."
             )
         return f"{option} {shown(column)} holds {several(strange, 3)}, and the classes are {words}."
+
+
+def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
+    """Whether one of several columns, as far as they are columns, holds numbers that are not classes."""
+    classes = loaded.prepared.data.classes
+    for column in columns:
+        if column is None or column not in loaded.frame.columns:
+            continue
+        values = loaded.frame[column].dropna()
+        if classes_of(values.to_numpy(), classes) is None and read_numbers(values).numbers.notna().all():
+            return True
+    return False
 
 
 def classes_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
