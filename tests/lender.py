@@ -22,8 +22,8 @@ class Lender(NamedTuple):
 def make_lender(n_cases: int = 12_000, seed: int = 0) -> Lender:
     """Loans within branches, dealt to underwriters by lot, who see more than the table holds.
 
-    Amounts are written "5,750" and "$1,200", rates "7.5%", zip codes begin with zeros, dates are ISO, decisions
-    are yes and no, and two scores (of the champion and of a challenger) stand beside the features.
+    Amounts are written "5,750" and "$1,200", rates "7.5%", zip codes begin with zeros, dates are ISO,
+    decisions are yes and no, and two scores (of the champion and of a challenger) stand beside the features.
     """
     rng = np.random.default_rng(seed)
     branch = rng.integers(0, N_BRANCHES, n_cases)

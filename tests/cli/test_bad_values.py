@@ -51,6 +51,8 @@ BAD = {
     "out": ["no/folder/file", "."],
     "format": ["poem"],
     "mode": ["both"],
+    "sheet": ["first"],
+    "sql": ["SELECT 1"],
     "estimator": ["oracle"],
     "nuisance": ["oracle"],
     "assumption": ["faith"],

@@ -319,9 +319,11 @@ def report(
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.reporting import Page, write_report
+    from selective_labels.tables.databases import without_password
 
     subject.require_one(at_least=0)
-    typed = shlex.join(["selective-labels", "report", *context.meta["arguments"]])
+    arguments = [without_password(each) for each in context.meta["arguments"]]
+    typed = shlex.join(["selective-labels", "report", *arguments])
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, typed, shown, Assumed.read(shown.assume))
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)

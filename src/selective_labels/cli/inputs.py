@@ -22,6 +22,7 @@ from selective_labels.tables import (
     find_roles,
     prepare_table,
 )
+from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
 from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
@@ -36,7 +37,8 @@ NAMING_ROLES = ("label", "decision_maker", "strata", "groups")
 
 def open_source(source: str, file: FileOptions) -> OpenTable:
     """Take the content of the table of a command."""
-    return open_table(source, separator=file.separator, encoding=file.encoding, missing=file.missing or ())
+    how = {"separator": file.separator, "encoding": file.encoding, "sheet": file.sheet, "sql": file.sql}
+    return open_table(source, missing=file.missing or (), **how)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,11 @@ class Source:
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
-        return Loaded(self.name, _with_classes(frame, opened, prepared.data.classes, not_features), prepared)
+        return Loaded(
+            without_password(self.name),
+            _with_classes(frame, opened, prepared.data.classes, not_features),
+            prepared,
+        )
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
         """The table with its roles, whose ids and labels are as they are written."""

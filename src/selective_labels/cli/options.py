@@ -95,7 +95,12 @@ def _option(words: str, panel: str | None = None, spelled: tuple[str, ...] = (),
 
 
 Data = Annotated[
-    str, typer.Argument(help="CSV, CSV.gz or Parquet; a folder with one such; - for stdin.", metavar="DATA")
+    str,
+    typer.Argument(
+        help="CSV, CSV.gz, Parquet, Excel, SQLite or DuckDB; an address of SQLAlchemy; a folder with one "
+        "table; - for stdin.",
+        metavar="DATA",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that fit saved.", metavar="MODEL")]
 
@@ -140,6 +145,8 @@ class FileOptions:
     )
     encoding: Annotated[str, _option("Of CSV, such as latin-1. Default: utf-8.", FILE)] = "utf-8"
     missing: Annotated[Names, _option("A cell that means missing. Repeatable.", FILE, metavar="TEXT")] = None
+    sheet: Annotated[str | None, _option("Of an Excel file.", FILE, metavar="NAME")] = None
+    sql: Annotated[str | None, _option("What to ask a database.", FILE, metavar="QUERY")] = None
 
 
 @dataclass(frozen=True)
