@@ -296,7 +296,7 @@ BAD = [
     ({"confidence_level": 95}, "confidence_level=95 must lie between 0.5 and 1"),
     ({"cluster": "court"}, "cluster='court' is not one of 'groups', 'decision_maker'"),
     ({"cluster": "groups"}, "cluster='groups' needs groups"),
-    ({"n_repeats": 0}, "n_repeats=0 must be one or more"),
+    ({"n_repeats": 0}, "n_repeats=0 must be a whole number, 1 or more"),
 ]
 
 

@@ -132,7 +132,7 @@ def test_unseen_labels_are_never_read():
 
 def test_bad_input_gets_one_clear_sentence():
     risk, y, maker, stratum, _, _ = draw(0)
-    with pytest.raises(ValueError, match="n_bands=1 must be 2 or more"):
+    with pytest.raises(ValueError, match="n_bands=1 must be a whole number, 2 or more"):
         quintile_contraction(risk, y, decision_maker=maker, n_bands=1)
     with pytest.raises(ValueError, match="no stratum has cases in all 5 leniency bands"):
         quintile_contraction(risk, y, decision_maker=maker % 3, strata=stratum)

@@ -1,7 +1,7 @@
 """A selectively labeled table: its roles named and checked once; the way in for everything."""
 
 from selective_labels.data.classes import class_code
-from selective_labels.data.columns import as_series
+from selective_labels.data.columns import as_series, refuse_strange_cells
 from selective_labels.data.instruments import with_instrument
 from selective_labels.data.reading import read_data, read_labels
 from selective_labels.data.roles import HOLE, ROLES
@@ -15,5 +15,6 @@ __all__ = [
     "class_code",
     "read_data",
     "read_labels",
+    "refuse_strange_cells",
     "with_instrument",
 ]

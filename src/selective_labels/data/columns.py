@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Number
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from selective_labels.data.roles import HOLE
@@ -34,7 +37,7 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
     label = getattr(values, "name", None)  # a frame may have a column of that name
     if isinstance(values, nw.Series):
         values = values.to_native()
-    if not isinstance(values, (np.ndarray, pd.Series, list, tuple)):
+    if not isinstance(values, (np.ndarray, pd.Series, ExtensionArray, list, tuple)):
         native = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
         values = native.to_list() if isinstance(native, nw.Series) else _as_list(values)
     if np.ndim(values) == 2 and np.shape(values)[1] == 1:
@@ -51,7 +54,37 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = pd.Series(series.to_list(), dtype=object)
     inferred = series.dtype == object and not series.isna().any()
-    return (series.infer_objects() if inferred else series).rename(label if isinstance(label, str) else None)
+    return (_typed(series) if inferred else series).rename(label if isinstance(label, str) else None)
+
+
+def _typed(series: pd.Series) -> pd.Series:
+    """Objects as numbers, dates or whatever all of them are; as objects if floats would merge them."""
+    typed = series.infer_objects()
+    mixed = typed.dtype.kind == "f" and any(isinstance(each, int) and abs(each) > 2**53 for each in series)
+    return series if mixed else typed
+
+
+def refuse_strange_cells(series: pd.Series, name: str) -> None:
+    """Refuse cells that nothing can be told apart by: lists and the like, and True among numbers.
+
+    Examples
+    --------
+    >>> refuse_strange_cells(pd.Series([True, 1, 0], dtype=object), "y")
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: y mixes True or False with numbers, ...
+    """
+    if series.dtype != object:
+        return
+    kinds = {type(value) for value in series.dropna()}
+    strange = sorted(kind.__name__ for kind in kinds if kind.__hash__ is None)
+    if strange:
+        raise InputError.about(
+            name, f"holds cells of type {', '.join(strange)}; give one value for each case, such as a string."
+        )
+    truth = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
+    if truth and any(issubclass(kind, Number) for kind in kinds - truth):
+        raise InputError.about(name, "mixes True or False with numbers, among which 1 is True; use one type.")
 
 
 def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
@@ -81,6 +114,7 @@ def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
 def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded]:
     """Ids as given, and coded."""
     makers = as_series(values, "decision_maker", n_samples)
+    refuse_strange_cells(makers, "decision_maker")
     refuse_rows(makers.isna().to_numpy(), "decision_maker", "is missing", "drop these rows or give an id")
     return makers.to_numpy(), _sorted_codes(makers)
 
@@ -90,6 +124,7 @@ def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
     if values is None:
         return None
     series = as_series(values, name, n_samples)
+    refuse_strange_cells(series, name)
     refuse_rows(series.isna().to_numpy(), name, "is missing", "drop these rows or give them a value")
     return _sorted_codes(series)
 
@@ -99,7 +134,10 @@ def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     series = as_series(sample_weight, "sample_weight", n_samples)
-    weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float)
+    try:
+        weight = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    except (OverflowError, TypeError, ValueError):
+        raise InputError.about("sample_weight", "holds what is no number, or too large for one.") from None
     wrong = ~np.isfinite(weight) | (weight < 0)
     refuse_rows(wrong, "sample_weight", "is negative or not a number", "mend it")
     if not weight.any():
@@ -168,7 +206,9 @@ def _is_minus_one(labels: pd.Series) -> np.ndarray:
 
 def _read_decisions(decision: Any, n_samples: int) -> np.ndarray:
     series = as_series(decision, "decision", n_samples)
-    valid = series.isin([0, 1]).to_numpy() if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    valid = (
+        series.isin([0, 1]).to_numpy(dtype=bool) if not _is_text(series) else np.zeros(n_samples, dtype=bool)
+    )
     remedy = "code it as 1 where the label is revealed, else 0"
     refuse_rows(~valid, "decision", "is neither 0 nor 1", remedy)
     return series.astype(float).to_numpy() == 1
@@ -181,14 +221,17 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
         )
     visible = labels[seen]
-    values = np.asarray(visible.to_list()) if visible.dtype != object else visible.infer_objects().to_numpy()
-    if values.dtype.kind in "US":
-        values = values.astype(object)
+    refuse_strange_cells(visible, "y")
+    values = _plain_array(visible)
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("Input y contains infinity; labels must be classes.", "y")
     if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
         raise InputError.about(
             "y", "holds dates; labels must be classes (strings, whole numbers or booleans)."
+        )
+    if values.dtype == object and any(isinstance(value, Decimal) or _is_huge(value) for value in values):
+        raise InputError.about(
+            "y", "holds Decimal or whole numbers beyond 64 bits; convert labels to whole numbers or strings."
         )
     try:
         classes, inverse = np.unique(values, return_inverse=True)
@@ -199,6 +242,20 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
     codes = np.full(len(labels), HOLE)
     codes[seen] = inverse
     return codes, classes
+
+
+def _plain_array(visible: pd.Series) -> np.ndarray:
+    """Labels without holes as an array, in which text is an object: numpy's own drops a NUL at the end."""
+    if visible.dtype == object:
+        typed = _typed(visible)
+        return typed.to_numpy(dtype=None if getattr(typed.dtype, "kind", "O") in "biufcmM" else object)
+    if pd.api.types.is_numeric_dtype(visible) or pd.api.types.is_datetime64_any_dtype(visible):
+        return np.asarray(visible.tolist())  # nullable whole numbers stay whole
+    return visible.to_numpy(dtype=object)
+
+
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**64
 
 
 def _refuse_measurements(values: np.ndarray) -> None:

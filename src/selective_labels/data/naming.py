@@ -32,6 +32,10 @@ def take_apart(
     >>> list(parts.features.columns), list(parts.values)
     (['age'], ['label', 'decision_maker'])
     """
+    refuse_odd_names(frame, [*named.values(), *(features or ())])
+    for role in ("label", "decision_maker"):
+        if role in named and named[role] is None:
+            raise InputError(f"{role} is None; name its column, or use from_arrays.", role)
     table = as_table(frame)
     if table is None:
         raise InputError(
@@ -49,6 +53,18 @@ def take_apart(
     return Named(
         table.select(chosen).to_native(), {role: table[column] for role, column in given.items()}, known
     )
+
+
+def refuse_odd_names(frame: Any, asked: Sequence[Any] = ()) -> None:
+    """Refuse columns that have numbers or tuples for names: roles could not name them."""
+    columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    for name in [*columns, *(each for each in asked if each is not None)]:
+        if not isinstance(name, str):
+            raise InputError(
+                f"The table has a column named {name!r}, which is no text; rename its columns, such as by "
+                "frame.columns = frame.columns.map(str).",
+                "frame",
+            )
 
 
 def names_of(given: Mapping[str, Any]) -> dict[str, str]:

@@ -39,6 +39,7 @@ from selective_labels.diagnostics.effective_f import adjusted_leniency
 from selective_labels.diagnostics.results import NotApplicableError
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import require_count, require_share
 from selective_labels.support.progress import followed
 
 CHECKS = (
@@ -133,10 +134,8 @@ def diagnose(
     >>> diagnosis.status("relevance"), bool(diagnosis.allows("instrument"))
     ('ok', True)
     """
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level={level} must lie between 0 and 1, both excluded.", "level")
-    if n_permutations < 1:
-        raise InputError(f"n_permutations={n_permutations} must be one or more.", "n_permutations")
+    require_share("level", level)
+    require_count("n_permutations", n_permutations)
     data = read_data(
         X,
         y,

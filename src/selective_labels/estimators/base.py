@@ -11,7 +11,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data
-from selective_labels.features.coding import as_table, not_numbers, refuse_repeated_names
+from selective_labels.features.coding import as_table, not_numbers, refuse_huge_numbers, refuse_repeated_names
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import ROUTING
 
@@ -175,7 +175,10 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     data = read_data(X, y, **roles)
-    validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
+    try:
+        validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
+    except TypeError:
+        raise InputError.about("X", "has columns whose names are not all text; rename them.") from None
     estimator._coding = data.coding
     if len(data) < 2:
         shape = data.features.shape
@@ -206,8 +209,9 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
         )
     try:
         checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(str(error), "X") from None
+    refuse_huge_numbers(checked)
     return checked.astype(float, copy=False)
 
 

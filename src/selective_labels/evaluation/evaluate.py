@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import SelectiveLabels, as_series, class_code, read_data, with_instrument
+from selective_labels.data import (
+    SelectiveLabels,
+    as_series,
+    class_code,
+    read_data,
+    refuse_strange_cells,
+    with_instrument,
+)
 from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import estimated, judged, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
@@ -292,6 +299,9 @@ def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike 
 
 def _read_subgroups(by: Any, n_samples: int) -> np.ndarray:
     column = as_series(by, "by", n_samples)
+    refuse_strange_cells(column, "by")
+    if len({type(value) for value in column}) > 1 and column.dtype == object:
+        raise InputError.about("by", "holds subgroups of several types; use one type, such as strings.")
     if column.isna().any():
         raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
     return column.to_numpy()

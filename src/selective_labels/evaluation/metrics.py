@@ -21,6 +21,7 @@ from selective_labels.inference.ends import (
 )
 from selective_labels.inference.regret import Regret
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import require_count
 
 Range = tuple[float, float]
 
@@ -327,6 +328,7 @@ def calibration_bins(pos_label: Any, n_bins: int = 10) -> list[CalibrationBin]:
     >>> [each.name for each in calibration_bins("failed", n_bins=2)]
     ['calibration [0, 0.5)', 'calibration [0.5, 1]']
     """
+    require_count("n_bins", n_bins)
     edges = np.linspace(0.0, 1.0, n_bins + 1).round(12).tolist()
     return [CalibrationBin(pos_label, low, high) for low, high in pairwise(edges)]
 

@@ -1,17 +1,20 @@
 """A table of features as numbers: text and categories become codes, dates become days."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from selective_labels.features.kinds import CATEGORY, DATE, NUMBER, as_objects, kind_by_type
 from selective_labels.support.errors import InputError
 
+# Squares of larger numbers, and sums of them, may be beyond what a float holds.
+LARGEST_NUMBER = 1e100
 WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
 
 
@@ -159,7 +162,7 @@ def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarr
     refuse_repeated_names(X)
     coding = TableCoding.of(X, kinds)
     numbers = X if coding is None else coding.code(X, coding.kinds)
-    return as_numbers(numbers).astype(float, copy=False), coding
+    return as_numbers(numbers), coding
 
 
 def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndarray, TableCoding | None]:
@@ -168,22 +171,57 @@ def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.nd
     table = X if X is None else as_table(X)
     shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
     if X is None or (len(shape) == 2 and shape[1] == 0):
-        return np.zeros((len(y), 0)), None
+        return np.zeros((np.shape(y)[0] if np.ndim(y) else 0, 0)), None
     return coded_features(X, kinds)
 
 
 def as_numbers(X: Any) -> np.ndarray:
     """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
     try:
-        return check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+        checked = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+        numbers = checked.astype(float, copy=False)
     except ValueError as error:
         raise InputError(str(error), "X") from None
+    except OverflowError:
+        raise InputError.about("X", "holds a whole number that is too large; rescale it.") from None
+    refuse_huge_numbers(numbers)
+    return numbers
+
+
+def refuse_huge_numbers(numbers: np.ndarray) -> None:
+    """Refuse numbers whose squares, which every linear model forms, are beyond what a float holds.
+
+    Examples
+    --------
+    >>> refuse_huge_numbers(np.array([[1.0, -1e300]]))
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: X holds numbers beyond 1e+100 in column 1; rescale.
+    """
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return
+    with np.errstate(invalid="ignore"):
+        too_large = (np.abs(numbers) > LARGEST_NUMBER).any(axis=0)
+    if too_large.any():
+        column = int(too_large.argmax())
+        raise InputError.about("X", f"holds numbers beyond {LARGEST_NUMBER:g} in column {column}; rescale.")
 
 
 def as_table(X: Any) -> nw.DataFrame | None:
     """See a pandas, polars or arrow table through narwhals; None for an array."""
+    refuse_what_is_no_table(X)
     table = nw.from_native(X, eager_only=True, pass_through=True)
     return table if isinstance(table, nw.DataFrame) else None
+
+
+def refuse_what_is_no_table(X: Any) -> None:
+    """Refuse what has neither rows nor columns, and tables that are not computed yet."""
+    if issparse(X):
+        raise InputError.about("X", "is sparse, which is not supported; give X.toarray().")
+    if isinstance(X, Mapping | str | bytes | Set):
+        raise InputError.about("X", f"is a {type(X).__name__}; give a table or an array.")
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise InputError.about("X", f"is a {type(X).__name__}; call its collect() first.")
 
 
 def not_numbers(X: Any) -> list[str]:
@@ -196,6 +234,7 @@ def not_numbers(X: Any) -> list[str]:
 
 def refuse_repeated_names(frame: Any) -> None:
     """Raise if two columns of a frame have the same name."""
+    refuse_what_is_no_table(frame)
     columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
     names = pd.Series([] if columns is None else list(columns), dtype=object)
     repeated = sorted(set(names[names.duplicated()].map(repr)))
@@ -208,7 +247,12 @@ def _numbers(column: nw.Series) -> np.ndarray:
     if values.dtype == object:  # booleans with holes, decimals
         objects = as_objects(column)
         values = objects.where(objects.notna(), np.nan).to_numpy()
-    return values.astype(float)
+    try:
+        return values.astype(float)
+    except OverflowError:
+        raise InputError.about(
+            "X", f"has a column {column.name!r} with a whole number that is too large; rescale it."
+        ) from None
 
 
 def _days(column: nw.Series) -> np.ndarray:

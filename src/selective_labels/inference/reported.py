@@ -8,7 +8,8 @@ from scipy.stats import t as student
 
 from selective_labels.inference.intervals import LARGEST_CORRELATION, Interval, parameter_constants
 from selective_labels.inference.spread import FEWEST, ROUNDING, Spread
-from selective_labels.support.errors import InputError, require_choice
+from selective_labels.support.errors import require_choice
+from selective_labels.support.options import require_share
 
 INTERVALS = ("parameter", "set")
 Pair = tuple[float, float]
@@ -192,11 +193,7 @@ class Basis:
 def check_interval(interval: str, confidence_level: float) -> None:
     """Refuse an interval that cannot be made."""
     require_choice("interval", interval, INTERVALS)
-    if not 0.5 < confidence_level < 1.0:
-        raise InputError(
-            f"confidence_level={confidence_level} must lie between 0.5 and 1, both excluded.",
-            "confidence_level",
-        )
+    require_share("confidence_level", confidence_level, low=0.5)
 
 
 def _too_few(spread: Spread) -> str | None:

@@ -12,6 +12,7 @@ from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.nuisance.bands import shrunken_means
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import read_values, require_count, require_share
 from selective_labels.support.seeding import as_seed
 
 ROUNDING = 1e-12
@@ -151,6 +152,8 @@ def contraction(
     >>> curve.human.x, curve.human.lower
     (array([0.5 , 0.75]), array([0.  , 0.25]))
     """
+    require_share("confidence_level", confidence_level, low=0.5)
+    require_count("min_cases", min_cases)
     data = read_labels(y, "contraction", (), decision_maker=decision_maker, decision=decision)
     risk, failed = _read_score(score, data, pos_label)
     codes, n_codes = data.decision_maker_codes, data.n_decision_makers
@@ -230,11 +233,11 @@ def quintile_contraction(
     True
     """
     roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}
+    require_share("confidence_level", confidence_level, low=0.5)
+    require_count("n_bands", n_bands, least=2)
     data = read_labels(y, "quintile_contraction", ["strata"], **roles)
     risk, failed = _read_score(score, data, pos_label)
     cells = data.cells
-    if n_bands < 2:
-        raise InputError(f"n_bands={n_bands} must be 2 or more.", "n_bands")
     band = np.empty(len(data), dtype=int)
     everyone = np.arange(len(data))
     folds = [(everyone, everyone)] if cv is None else _folds(data, cv, as_seed(random_state))
@@ -291,11 +294,7 @@ def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.n
     """Check the score; return it, and whether a case was accepted and failed."""
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: it says whose cases are compared.", "decision_maker")
-    risk = np.asarray(score, dtype=float)
-    if risk.ndim != 1 or not np.isfinite(risk).all():
-        raise InputError(
-            f"score must be one column of finite numbers; got an array of shape {risk.shape}.", "score"
-        )
+    risk = read_values("score", score)
     if len(risk) != len(data):
         raise InputError.about(
             "score", f"has {len(risk)} rows and y has {len(data)}; they must be of equal length."
@@ -360,17 +359,15 @@ def _folds(data: SelectiveLabels, cv: Any, random_state: int | None) -> list[tup
 def _most_lenient(rates: np.ndarray, cases: np.ndarray, min_cases: int) -> int:
     """The decision-maker with the largest rate among those with enough cases."""
     if cases.max() < min_cases:
-        few = f"no decision-maker has min_cases={min_cases} cases (the most is {cases.max()})"
-        raise InputError(f"{few}: pool the lenient ones with pool=0.1.", "min_cases")
+        words = f"no decision-maker has min_cases={min_cases} cases (the most is {cases.max()}): "
+        raise InputError(words + "pool the lenient ones with pool=0.1.", "min_cases")
     return int(np.where(cases >= min_cases, rates, -1.0).argmax())
 
 
 def _near_most_lenient(data: SelectiveLabels, pool: float, cv: Any, random_state: int | None) -> np.ndarray:
     """Rows whose decision-maker is nearly the most lenient one in the other folds."""
     if not 0.0 <= pool <= 1.0:
-        raise InputError(
-            f"pool={pool!r} must lie between 0 and 1: it is a difference of acceptance rates.", "pool"
-        )
+        raise InputError(f"pool={pool!r} must lie between 0 and 1, as a difference of rates.", "pool")
     codes = data.decision_maker_codes
     chosen = np.zeros(len(data), dtype=bool)
     for train, test in _folds(data, cv, random_state):

@@ -22,6 +22,7 @@ from selective_labels.inference.estimates import bootstrap_covariance
 from selective_labels.inference.intervals import few_clusters_factor
 from selective_labels.support.drawing import new_axes
 from selective_labels.support.errors import InputError, UndefinedError, require_choice
+from selective_labels.support.options import require_count, require_share
 from selective_labels.support.seeding import as_seed
 
 FORMS = ("linear", "quadratic", "local")
@@ -237,6 +238,8 @@ def extrapolate(
     (True, True)
     """
     require_choice("form", form, FORMS)
+    require_count("n_draws", n_draws, least=2)
+    require_share("confidence_level", confidence_level, low=0.5)
     if bandwidth is not None and not bandwidth > 0.0:
         raise InputError(f"bandwidth={bandwidth!r} must be positive.", "bandwidth")
     roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}

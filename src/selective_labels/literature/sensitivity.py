@@ -33,6 +33,7 @@ from selective_labels.nuisance.score_formulas import LabelRange, Scores
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
+from selective_labels.support.options import read_values
 
 METRICS = ("accuracy", "error", "cost", "share")
 PARAMETERS = ("gamma", "kappa")
@@ -310,7 +311,7 @@ def _grid(parameter: str, values: Any) -> np.ndarray:
         if parameter == "gamma":
             return np.geomspace(1.0, SHOWN_GAMMA, N_POINTS)
         return np.linspace(0.0, LARGEST_KAPPA, N_POINTS)
-    grid = np.unique(np.atleast_1d(np.asarray(values, dtype=float)))
+    grid = np.unique(read_values("values", values))
     least, most = (1.0, LARGEST_GAMMA) if parameter == "gamma" else (0.0, LARGEST_KAPPA)
     if not ((grid >= least) & (grid <= most)).all():
         raise InputError.about("values", f"of {parameter} must lie between {least:g} and {most:g}.")

@@ -8,7 +8,8 @@ import numpy as np
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.assignment import AUTO, PROPENSITIES
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
-from selective_labels.support.errors import InputError, require_choice
+from selective_labels.support.errors import require_choice
+from selective_labels.support.options import require_count
 from selective_labels.support.seeding import as_seed
 
 
@@ -46,8 +47,7 @@ class FittingSettings:
         """Read what a public entry was given; `random_state` may be all that scikit-learn takes."""
         settings = cls(nuisance, seed=as_seed(random_state), **others)
         require_choice("propensity", settings.propensity, PROPENSITIES)
-        if settings.n_repeats < 1:
-            raise InputError(f"n_repeats={settings.n_repeats} must be one or more.", "n_repeats")
+        require_count("n_repeats", settings.n_repeats)
         return settings
 
     @property

@@ -7,6 +7,7 @@ from scipy.special import ndtri
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.planning.formulas import study_width
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import require_share
 
 MAKERS = (2, 4, 8, 16, 32, 64)
 MOST_CASES = 1e9
@@ -88,8 +89,8 @@ def plan_study(
         raise InputError.about("width", f"is {width!r}; it must be positive.")
     if effect is not None and (disagreement is None or not 0.0 < effect <= disagreement):
         raise InputError("an effect is positive and needs disagreement, which it cannot exceed.", "effect")
-    if not 0.0 < power < 1.0:
-        raise InputError.about("power", f"is {power!r}; it must lie between 0 and 1.")
+    require_share("power", power)
+    require_share("confidence_level", confidence_level, low=0.5)
     rows = []
     for number in decision_makers:
         how = number, acceptance, leniency_spread, disagreement, confidence_level

@@ -2,18 +2,21 @@
 
 import warnings
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.schema import ModelSchema, schema_of_model, version_warning
 from selective_labels.saving.trusted import refuse_wild_trees, untrusted
 from selective_labels.support.errors import InputError
+from selective_labels.support.expansion import MIB, largest_expansion
 from selective_labels.support.words import several
 
 FORMAT = "selective-labels model"
@@ -125,6 +128,7 @@ def load_model(path: str | Path) -> SavedModel:
 
     path = Path(path)
     data = _content(path)
+    _refuse_bomb(data, path)
     try:
         names = io.get_untrusted_types(data=data)
     except Exception as error:  # damaged files fail in as many ways as they have parts
@@ -180,18 +184,59 @@ def _read_content(content: Any, path: Path) -> SavedModel:
         raise InputError(
             f"{path} is not a model file of selective-labels; make one with: selective-labels fit.", "path"
         )
-    if content["format_version"] != FORMAT_VERSION:
+    version = content.get("format_version")
+    if type(version) is not int:
+        raise _damaged(path, "it does not say the version of its format")
+    if version != FORMAT_VERSION:
         raise InputError(
             f"{path} was written by a newer version of selective-labels; update, or fit again.", "path"
         )
     try:
         schema = ModelSchema.from_json(content["schema"])
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"{path} is damaged: its schema cannot be read.", "path") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _damaged(path, "its schema cannot be read") from None
+    saved = SavedModel(content.get("model"), schema)
+    _refuse_unusable(saved, path)
     warning = version_warning(schema)
     if warning is not None:
         warnings.warn(warning, UserWarning, stacklevel=3)
-    return SavedModel(content["model"], schema)
+    return saved
+
+
+def _refuse_bomb(data: bytes, path: Path) -> None:
+    """Refuse an archive that unpacks to far more than its size, before any of it is unpacked."""
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            unpacked = sum(each.file_size for each in archive.infolist())  # no more of a part is ever read
+    except (BadZipFile, ValueError, OSError, LookupError, NotImplementedError):
+        raise InputError(f"{path} is not a model file, or is cut off or damaged.", "path") from None
+    if unpacked > largest_expansion(len(data)):
+        raise InputError(
+            f"{path} unpacks to {unpacked / MIB:,.0f} MiB, as no model does; not loaded.", "path"
+        )
+
+
+def _refuse_unusable(saved: SavedModel, path: Path) -> None:
+    """Refuse what is no fitted model of these features and classes; one row is predicted as a trial."""
+    model, schema = saved.model, saved.schema
+    if not isinstance(model, BaseEstimator) or not hasattr(model, "predict"):
+        raise _damaged(path, "it holds no model")
+    if getattr(model, "n_features_in_", None) != len(schema.features):
+        raise _damaged(path, "its model has other features than its schema")
+    try:
+        if model.classes_.tolist() != list(schema.classes):
+            raise _damaged(path, "its model has other classes than its schema")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            saved.predict(schema.example())
+    except InputError:
+        raise
+    except Exception as error:  # a damaged model fails in as many ways as it has parts
+        raise _damaged(path, f"its model cannot predict ({_first_line(error)})") from None
+
+
+def _damaged(path: Path, reason: str) -> InputError:
+    return InputError(f"{path} is damaged: {reason}.", "path")
 
 
 def _first_line(error: Exception) -> str:

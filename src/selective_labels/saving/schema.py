@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.features.coding import TableCoding
-from selective_labels.features.kinds import CATEGORY, NUMBER
+from selective_labels.features.kinds import CATEGORY, DATE, NUMBER
 from selective_labels.support.words import several
 from selective_labels.tables.conversion import as_kind
 from selective_labels.tables.errors import TableError
 
 PACKAGES = ("selective-labels", "scikit-learn", "numpy", "skops")
+KINDS = (NUMBER, DATE, CATEGORY)
 # So many hashes of training rows tell which share of them is in another table.
 KEPT_ROWS = 1000
 
@@ -83,14 +84,38 @@ class ModelSchema:
 
     @classmethod
     def from_json(cls, text: str) -> "ModelSchema":
-        """The schema of JSON text."""
+        """The schema of JSON text; a ValueError if a part of it is not what it should be."""
         values = json.loads(text)
         features = tuple(
             FeatureSchema(each["name"], each["kind"], tuple(each["categories"]))
             for each in values["features"]
         )
         tuples = {name: tuple(values[name]) for name in ("classes", "rows")}
-        return cls(**(values | tuples | {"features": features}))
+        schema = cls(**(values | tuples | {"features": features}))
+        named = all(isinstance(each.name, str) and each.kind in KINDS for each in features)
+        dicts = (schema.roles, schema.options, schema.versions)
+        words = all(isinstance(each, str) for feature in features for each in feature.categories)
+        if not (named and words and all(isinstance(each, dict) for each in dicts)):
+            raise ValueError("a part of the schema is of another type")
+        if not all(type(each) is int and 0 <= each < 2**64 for each in schema.rows):
+            raise ValueError("the schema has hashes that are none")
+        return schema
+
+    def example(self) -> pd.DataFrame:
+        """One row as a table may have it.
+
+        Examples
+        --------
+        >>> ModelSchema((FeatureSchema("age"), FeatureSchema("job", "category", ("cook",))), (0, 1)).example()
+           age   job
+        0  0.0  cook
+        """
+        cells = {
+            NUMBER: lambda _: 0.0,
+            DATE: lambda _: pd.Timestamp("2000-01-01"),
+            CATEGORY: lambda each: each.categories[0] if each.categories else None,
+        }
+        return pd.DataFrame({each.name: [cells[each.kind](each)] for each in self.features})
 
     def read(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The model's features out of a table, in order, each of its kind.
@@ -197,7 +222,7 @@ def schema_of_model(model: Any) -> ModelSchema:
 
 def version_warning(schema: ModelSchema) -> str | None:
     """A sentence if scikit-learn is not of the version that the model was saved with."""
-    saved, here = schema.versions.get("scikit-learn", ""), version("scikit-learn")
+    saved, here = str(schema.versions.get("scikit-learn", "")), version("scikit-learn")
     if saved.split(".")[:2] == here.split(".")[:2]:
         return None
     return f"The model was saved with scikit-learn {saved} and this is {here}; if in doubt, fit it again."

@@ -51,8 +51,8 @@ def _of_category(values: pd.Series, name: str) -> str:
     if len(others) and len(others) < MOSTLY * len(values):
         word = others.mode().iloc[0]
         return (
-            f"{name} holds numbers, but {len(others):,} of {len(values):,} values, such as {shown(word)}, are "
-            f"none, so that it is a category; --missing {shown(word)} if that means missing."
+            f"{name} holds numbers, but {len(others):,} of {len(values):,} values, such as {shown(word)}, "
+            f"are none, so that it is a category; --missing {shown(word)} if that means missing."
         )
     return ""
 
