@@ -31,7 +31,8 @@ suppress_warnings = ["config.cache"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
 
-# Docstrings
+# Docstrings: what stands between single backticks is code.
+default_role = "literal"
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -58,6 +59,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "selective-labels"
 html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_extra_path = ["llms.txt"]
 html_show_sphinx = False
 html_copy_source = False

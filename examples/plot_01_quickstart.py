@@ -8,7 +8,7 @@ A made-up lender: officers approve loans, and only approved loans show whether t
 # %%
 # The table has features, who decided, the decision, and a label with holes.
 import selective_labels as sl
-from selective_labels.demo import make_loans
+from selective_labels.datasets import make_loans
 
 loans = make_loans(2000).table
 print(loans.head(3).to_string(index=False))

@@ -11,13 +11,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import selective_labels as sl
-from selective_labels.demo import make_loans
+from selective_labels.datasets import make_loans
 
 loans = make_loans(2500)
 data = sl.SelectiveLabels.from_frame(
     loans.table, label="defaulted", decision="approved", decision_maker="officer"
 )
-everybody = loans.sample.y_true
+everybody = loans.defaulted.astype(int)
 
 # %%
 # Each classifier puts another assumption in the place of the labels that are missing.

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from rich.console import Console
 
 from selective_labels import demo
@@ -38,6 +39,8 @@ def draw(picture: Path = PICTURE) -> None:
             (Path(folder) / PAGE).as_uri(),
         ]
         subprocess.run(command, check=True, capture_output=True)
+    # A page of text needs few colours.
+    Image.open(picture).convert("RGB").quantize(48).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

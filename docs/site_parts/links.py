@@ -10,11 +10,9 @@ ROOT = Path(__file__).parents[2]
 FILES = {
     "study/README.md": "study-commands",
     "study/results/study.md": "study",
-    "study/benchmark/README.md": "field-commands",
-    "study/benchmark/results/benchmark.md": "field",
+    "study/benchmark/README.md": "field",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
-    "SECURITY.md": "security",
 }
 TEXT_OF = re.compile(r"^% The text of ([\w./-]+)$", flags=re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#|/)([^)#\s]+)(#[^)]*)?\)")

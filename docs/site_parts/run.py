@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,8 @@ class Run(SphinxDirective):
     """Run Python (or commands, with ``:shell:``), show it, and show what it printed.
 
     Blocks of one page share their names and one temporary folder. A block that fails stops the build, unless
-    ``:fails:`` says that this is what is shown. ``:hide:`` shows nothing.
+    ``:fails:`` says that this is what is shown. ``:hide:`` shows nothing, ``:silent:`` no output, and
+    ``:last: 5`` its last five lines.
 
     ``:check:`` and ``:status:`` are for the pages of checks: the block leaves a `diagnosis`, in which that
     check must have that status; what it says is shown.
@@ -35,6 +35,7 @@ class Run(SphinxDirective):
         "fails": directives.flag,
         "hide": directives.flag,
         "silent": directives.flag,
+        "last": directives.positive_int,
         "check": directives.unchanged,
         "status": directives.unchanged,
     }
@@ -52,7 +53,8 @@ class Run(SphinxDirective):
             return []
         found: list[nodes.Node] = [block(source, "bash" if "shell" in self.options else "python")]
         if printed.strip() and "silent" not in self.options:
-            found.append(block(shortened(printed), "text", "printed"))
+            kind = "terminal" if "shell" in self.options else "printed"
+            found.append(block(shortened(printed, self.options.get("last")), "text", kind))
         return found
 
 
@@ -79,20 +81,20 @@ class Page:
         return output.getvalue()
 
     def shell(self, source: str) -> str:
-        """Run commands one after the other; what they printed, their complaints included."""
-        printed, self.failed = "", None
-        environment = os.environ | {"COLUMNS": "110", "NO_COLOR": "1", "TERM": "dumb"}
+        """Run commands until one fails; what they printed, their complaints included."""
+        environment = os.environ | {"COLUMNS": "86", "NO_COLOR": "1", "TERM": "dumb"}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-        for line in source.replace("\\\n", " ").splitlines():
-            if not shlex.split(line, comments=True):
-                continue
-            done = subprocess.run(
-                line, shell=True, cwd=self.folder.name, env=environment, capture_output=True, text=True
-            )
-            printed += done.stdout + done.stderr
-            if done.returncode:
-                self.failed = printed
-        return printed
+        # As a terminal would, results and remarks in the order in which they come.
+        done = subprocess.run(
+            ["bash", "-e", "-c", source],
+            cwd=self.folder.name,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.failed = done.stdout if done.returncode else None
+        return done.stdout
 
     def finding(self, code: str, status: str) -> str:
         """What a check says in the `diagnosis` that a block left."""
@@ -114,8 +116,10 @@ def block(text: str, language: str, kind: str = "") -> nodes.Node:
     return node
 
 
-def shortened(printed: str) -> str:
-    """The first lines of a long text."""
+def shortened(printed: str, last: int | None = None) -> str:
+    """The first lines of a long text, or its last ones."""
     lines = [line.rstrip() for line in printed.rstrip().splitlines()]
+    if last is not None:
+        return "\n".join(["...", *lines[-last:]] if len(lines) > last else lines)
     rest = len(lines) - LONGEST_OUTPUT
     return "\n".join([*lines[:LONGEST_OUTPUT], f"... and {rest} more lines"] if rest > 0 else lines)

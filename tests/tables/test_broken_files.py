@@ -63,7 +63,7 @@ def test_standard_input_that_is_closed_is_said(monkeypatch, stdin):
 def pages(tmp_path):
     """A Parquet file with checksums, and where the bytes of its columns lie."""
     parquet = pytest.importorskip("pyarrow.parquet", reason="optional: Parquet needs pyarrow")
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow", reason="optional: Parquet needs pyarrow")
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"n": rng.normal(size=5000), "word": rng.choice(["ä", "b"], 5000)})
     path = tmp_path / "cases.parquet"
