@@ -22,7 +22,13 @@ from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.inference.sample import (
+    NO_RANGE,
+    ScoredSample,
+    require_two_classes,
+    score_sample,
+    with_classes_of,
+)
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.policy_value import PolicyValue
@@ -137,7 +143,9 @@ def compare(
     check_interval(interval, confidence_level)
     judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]
     # All that can be wrong is found before anything is fitted.
-    make_contest = _read_contest(a, b, with_classes_of(data, judged), metric, pos_label, cost)
+    known = with_classes_of(data, judged)
+    require_two_classes(known)
+    make_contest = _read_contest(a, b, known, metric, pos_label, cost)
     sample = score_sample(data, judged, assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")

@@ -28,7 +28,13 @@ from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.inference.sample import (
+    NO_RANGE,
+    ScoredSample,
+    require_two_classes,
+    score_sample,
+    with_classes_of,
+)
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.policy_value import PolicyValue
@@ -182,7 +188,9 @@ def evaluate(
         _read_policy(classifier, with_classes_of(data, [classifier.score]), metric, pos_label, cost)
         sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
         return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
-    subject = read_subject(classifier, with_classes_of(data, [classifier]))
+    known = with_classes_of(data, [classifier])
+    require_two_classes(known)
+    subject = read_subject(classifier, known)
     metrics = read_metrics(metric, subject, pos_label, cost)
     for each in metrics:
         each.functional(subject)

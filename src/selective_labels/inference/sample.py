@@ -181,10 +181,7 @@ def score_sample(
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
     cluster = choose_clusters(cluster, data)
-    if len(data.classes) < 2:
-        raise InputError.about(
-            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
-        )
+    require_two_classes(data)
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)
@@ -296,6 +293,14 @@ def read_label_range(label_range: Any, data: SelectiveLabels) -> LabelRange | No
         return None
     shape = len(data), len(data.classes)
     return LabelRange(np.broadcast_to(lowest, shape), np.broadcast_to(highest, shape))
+
+
+def require_two_classes(data: SelectiveLabels) -> None:
+    """Refuse labels of one class: nothing can be right or wrong about them."""
+    if len(data.classes) < 2:
+        raise InputError.about(
+            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
+        )
 
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:
