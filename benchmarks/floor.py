@@ -11,7 +11,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from benchmarks.ratios import timed
 from selective_labels.datasets import make_decision_makers
+from selective_labels.models.indices import IndexLogistic
 from selective_labels.models.logistic import PooledLogistic
+from selective_labels.models.pooled_rows import feature_lines
 from selective_labels.nuisance.cross_fit import CrossFit
 
 
@@ -48,7 +50,7 @@ def floor_seconds(fit: CrossFit, X: np.ndarray, y: np.ndarray, decision_maker: n
     warm = None
     for train, fold in parts:
         model, arm = fold.models[0], fold.lookup[codes][train]
-        if not isinstance(model, PooledLogistic):
+        if not isinstance(model, PooledLogistic | IndexLogistic):
             design = model._design(model.encoder_.transform(X[train]), arm)
             boosting = HistGradientBoostingClassifier(**model.classifier_.get_params())
             cost, _ = timed(lambda b=boosting, d=design, o=outcome[train]: b.fit(d, o))
@@ -69,11 +71,14 @@ def fit_quietly(model: Any, design: np.ndarray, outcome: np.ndarray) -> None:
         model.fit(design, outcome)
 
 
-def written_out(model: PooledLogistic, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+def written_out(model: PooledLogistic | IndexLogistic, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
     """The columns of a pooled logistic model, so scaled that one ridge means all its prior variances."""
     features = model.scale_.transform(X)
     blocks = [features, np.eye(model.n_arms)[arm]]
-    if model.settings.products:
+    if isinstance(model, IndexLogistic):
+        blocks[0] = model._terms(feature_lines(model.scale_, X))[1:].T
+        features = blocks[0][:, : model.directions_.shape[1]]
+    elif model.settings.products:
         products = PolynomialFeatures(include_bias=False).fit_transform(features)
         blocks[0] = StandardScaler().fit_transform(products)
     if model.settings.slope_variance:

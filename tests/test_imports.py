@@ -17,7 +17,9 @@ KNOWS = {
     "identification": {"support"},
     "features": {"support"},
     "datasets": {"support"},
-    "data": {"features", "support"},
+    # Parts of a table in files or in a cluster, hashes of rows: frames in and out, no roles.
+    "partitions": {"support"},
+    "data": {"features", "partitions", "support"},
     "models": {"support"},
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
@@ -27,7 +29,17 @@ KNOWS = {
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
     # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {"assumptions", "data", "diagnostics", "identification", "nuisance", "support", "tilting"},
+    "inference": {
+        "assumptions",
+        "data",
+        "diagnostics",
+        "identification",
+        "nuisance",
+        "support",
+        "tilting",
+    },
+    # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
+    "passes": {"assumptions", "data", "diagnostics", "inference", "nuisance", "partitions", "support"},
     "estimators": {
         "assumptions",
         "data",
@@ -47,6 +59,7 @@ KNOWS = {
         "identification",
         "inference",
         "nuisance",
+        "passes",
         "policies",
         "support",
     },
@@ -114,6 +127,9 @@ KNOWS = {
         "features",
         "identification",
         "inference",
+        "literature",
+        "partitions",
+        "planning",
         "policies",
         "report",
         "saving",
@@ -140,6 +156,12 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.evaluation.thresholds",
     f"{PACKAGE}.inference.sample",
     f"{PACKAGE}.nuisance.settings",
+    # What combinations of assumptions leave possible in a population that is known.
+    f"{PACKAGE}.datasets.decision_makers",
+    f"{PACKAGE}.identification.atoms",
+    f"{PACKAGE}.identification.bounds",
+    f"{PACKAGE}.identification.earmarked",
+    f"{PACKAGE}.identification.multipliers",
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
 
@@ -239,7 +261,7 @@ def test_the_package_does_not_know_the_study():
 def test_assumptions_know_the_formulas_and_no_model(path):
     """So that who needs the names alone does not load the models."""
     modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
-    names = ("score_formulas", "bound_scores", "label_range", "earmarks")
+    names = ("score_formulas", "bound_scores", "label_range")
     formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in names)
     assert all(name.startswith(formulas) for name in modules)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
-    from selective_labels.curves import PolicyCurve, ladder, policy_curve
+    from selective_labels.curves import PolicyCurve, drift, ladder, policy_curve
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ReweightingClassifier,
         SelectedSampleClassifier,
     )
-    from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.estimators.learners import LinearScore, NeuralScore, UCLClassifier
     from selective_labels.evaluation import (
         Comparison,
         Evaluation,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         sensitivity_curve,
     )
     from selective_labels.planning import Plan, plan, plan_study
+    from selective_labels.report import model_card
     from selective_labels.saving import load_model, save_model
     from selective_labels.support.errors import DiagnosticWarning, InputError
 
@@ -61,7 +62,9 @@ __all__ = [
     "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
+    "LinearScore",
     "Metric",
+    "NeuralScore",
     "ParcellingClassifier",
     "Plan",
     "Policy",
@@ -79,11 +82,13 @@ __all__ = [
     "contraction",
     "datasets",
     "diagnose",
+    "drift",
     "evaluate",
     "extrapolate",
     "ladder",
     "load_model",
     "lower_bound_scorer",
+    "model_card",
     "plan",
     "plan_study",
     "policy_curve",
@@ -111,7 +116,9 @@ _ROOM = {
     "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
+    "LinearScore": "estimators.learners",
     "Metric": "evaluation",
+    "NeuralScore": "estimators.learners",
     "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "curves",
@@ -127,9 +134,11 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "drift": "curves",
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",
+    "model_card": "report",
     "plan": "planning",
     "plan_study": "planning",
     "policy_curve": "curves",

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from selective_labels.datasets import make_decision_makers
+from selective_labels.datasets import make_decision_makers, make_tilted
 
 METRICS = ("accuracy", "cost", "share", "tpr", "fpr", "ppv", "f1", "auc", "log_loss", "brier")
+CALLS = ("evaluate", "by", "compare", "threshold")
 REPEATS = 6
 
 
@@ -54,6 +55,12 @@ class Design:
     n_classes : int
     nuisance : str or None
     n_replications : int
+    asked : tuple of str
+        Metrics; default all.
+    calls : tuple of str
+        Which of the public functions are called; default all.
+    propensity : str
+        How probabilities of decision-makers are found; "shares" where cases are known to be dealt out by lot.
     """
 
     name: str
@@ -63,11 +70,21 @@ class Design:
     n_classes: int = 3
     nuisance: str | None = "logistic"
     n_replications: int = 500
+    asked: tuple[str, ...] = ()
+    calls: tuple[str, ...] = CALLS
+    propensity: str = "auto"
 
     @property
     def metrics(self) -> list[str]:
         """What is asked of `evaluate`."""
+        if self.asked:
+            return list(self.asked)
         return [*METRICS, "balanced_accuracy"] if self.n_classes == 2 else list(METRICS)
+
+    def predictions(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities by the fixed classifier; the predicted class where a tilt is asked for."""
+        found = classifier(X, self.n_classes)
+        return found.argmax(axis=1) if "tilt" in self.assumptions else found
 
 
 def classifier(X: np.ndarray, n_classes: int) -> np.ndarray:
@@ -158,6 +175,36 @@ def in_strata(n: int, rng: np.random.Generator) -> Cases:
     return Cases(drawn.X, truth, decision, maker, {"strata": court})
 
 
+def tilted(n: int, rng: np.random.Generator, spread: float) -> Cases:
+    """Refusal tilts the odds of the two classes by one factor for all: the event tilt holds."""
+    sample = make_tilted(n, 2, leniency_spread=spread, random_state=rng)
+    return Cases(sample.X, sample.y_true, sample.decision.astype(bool), sample.decision_maker)
+
+
+def right_or_wrong(n: int, rng: np.random.Generator, spread: float) -> Cases:
+    """Whoever the classifier is right about is accepted more often: the tilt of accuracy holds, no other."""
+    X, maker = rng.normal(size=(n, 4)), rng.integers(8, size=n)
+    truth = (rng.random((n, 1)) > softmax(X[:, :3], axis=1).cumsum(axis=1)).sum(axis=1).clip(max=2)
+    right = classifier(X, 3).argmax(axis=1) == truth
+    lenient = spread * np.linspace(-2.0, 2.0, 8)[maker]
+    return Cases(X, truth, rng.random(n) < expit(lenient - 0.6 + 1.2 * right), maker)
+
+
+def of_a_tilt(name: str, draw: Callable[..., Cases], spread: float, n_classes: int) -> Design:
+    """A design for the interval under the event tilt, with the instrument's beside it."""
+    return Design(
+        name,
+        partial(draw, spread=spread),
+        assumptions=("instrument", "tilt"),
+        n_classes=n_classes,
+        asked=("accuracy", "share"),
+        calls=("evaluate",),
+        propensity="shares",
+    )
+
+
+# Spreads of leniency that make the concentration of n = 2,000 rows about 3, 15, 60 and 200.
+SPREADS = {3: 0.1, 15: 0.19, 60: 0.34, 200: 0.6}
 NUCEM = ("none", "instrument", "nucem")
 EDGE = partial(of_decision_makers, slack_class=2)
 DESIGNS = {
@@ -210,6 +257,14 @@ DESIGNS = {
             n_classes=2,
             nuisance=None,
             n_replications=200,
+        ),
+        *(
+            of_a_tilt(f"{words}, concentration {number}", draw, spread, n_classes)
+            for words, draw, n_classes in (
+                ("the tilt holds", tilted, 2),
+                ("refused where the classifier errs", right_or_wrong, 3),
+            )
+            for number, spread in SPREADS.items()
         ),
     )
 }

@@ -15,7 +15,7 @@ from selective_labels.evaluation.subject import read_subject
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
 from selective_labels.inference.sample import score_sample
 from selective_labels.nuisance.settings import FittingSettings
-from study.coverage.designs import DESIGNS, Cases, Design, classifier
+from study.coverage.designs import DESIGNS, Cases, Design
 
 N_POPULATION = 400_000
 POPULATION_SEED = 17
@@ -29,7 +29,9 @@ def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float,
     """Intervals of one draw, by call, metric and assumption."""
     design = DESIGNS[name]
     cases = design.draw(design.n_samples, np.random.default_rng(seed))
-    fitting = FittingSettings(design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]))
+    fitting = FittingSettings(
+        design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity=design.propensity
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
         return {key: (each.ci_lower, each.ci_upper) for key, each in _intervals(design, cases, fitting)}
@@ -39,11 +41,14 @@ def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterat
     """What `evaluate`, `compare` and `threshold_curve` return; rows are scored once for all of them."""
     data = read_data(cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles)
     sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
-    guess = classifier(cases.X, design.n_classes)
-    rule, other = (read_subject(each, sample.data) for each in (guess, np.roll(guess, 1, axis=1)))
+    guess = design.predictions(cases.X)
+    rule = read_subject(guess, sample.data)
     metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
     for each in evaluate_sample(sample, rule, metrics):
         yield ("evaluate", each.metric, each.assumption), each
+    if design.calls == ("evaluate",):
+        return
+    other = read_subject(np.roll(guess, 1, axis=1), sample.data)
     accuracy = metrics[:1]
     parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
     for each in parts:
@@ -64,12 +69,14 @@ def truths(name: str) -> dict[tuple[str, str], float]:
     """Values by call and metric, from many cases whose labels are all seen."""
     design = DESIGNS[name]
     cases = design.draw(N_POPULATION, np.random.default_rng(POPULATION_SEED))
-    guess = classifier(cases.X, design.n_classes)
+    guess = design.predictions(cases.X)
     weight = {"sample_weight": cases.roles["sample_weight"]} if "sample_weight" in cases.roles else {}
     given = cases.X, cases.y_true
     cost = _cost(design.n_classes)
     found: Any = sl.evaluate(guess, *given, metric=design.metrics, cost=cost, **weight)
     values = {("evaluate", each.metric): each.lower for each in found}
+    if design.calls == ("evaluate",):
+        return values
     parts: Any = sl.evaluate(guess, *given, metric="accuracy", by=cases.X[:, 0] > 0.0, **weight)
     values |= {("by", f"accuracy, {each.subgroup}"): each.lower for each in parts}
     values["by", "gap of accuracy"] = parts.gaps[0].lower

@@ -252,3 +252,13 @@ def test_all_labels_seen_need_no_tilt(judged):
 def test_the_tilt_is_asked_for_by_name_only():
     assert "tilt" not in names()
     assert sl.assumptions.named("tilt") == EventTilt()
+
+
+def test_a_share_has_a_tilt_for_given_probabilities_too(judged):
+    """Probabilities add up to one but for rounding; the share of a class does not depend on them."""
+    sample, data, _ = judged
+    chances = np.random.default_rng(0).dirichlet(np.ones(2), len(sample.y))
+    one, other = (
+        evaluate((sample, data, each), metric="share", pos_label=1) for each in (judged[2], chances)
+    )
+    assert_allclose([one.ci_lower, one.ci_upper], [other.ci_lower, other.ci_upper])

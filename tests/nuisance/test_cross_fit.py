@@ -27,6 +27,7 @@ from selective_labels.support.progress import listening
 FAMILIES = [
     "logistic",
     "quadratic",
+    "index",
     "boosting",
     RandomForestClassifier(n_estimators=10, random_state=0),
     make_pipeline(StandardScaler(), LogisticRegression()),
@@ -62,7 +63,7 @@ def test_every_family_is_coherent(family, n_classes):
         )  # two ways to one number
 
 
-@pytest.mark.parametrize("family", ["logistic", "quadratic", "boosting"])
+@pytest.mark.parametrize("family", ["logistic", "quadratic", "index", "boosting"])
 def test_every_family_learns_that_decision_makers_differ(family):
     sample, data = table(2000, 2, 2)
     joint = cross_fit(data, family, cv=2, random_state=0).folds[0].joint(sample.X)
@@ -95,13 +96,13 @@ def test_held_out_predictions_never_see_their_row():
 def test_none_takes_the_smallest_held_out_loss_and_reports_all():
     _, data = table(600)
     report = cross_fit(data, None, cv=2, random_state=0).report
-    assert set(report.losses) == {"logistic", "quadratic", "boosting"}
+    assert set(report.losses) == {"logistic", "quadratic", "index", "boosting"}
     assert report.losses[report.chosen] == min(report.losses.values())
     assert report.skipped == {}
     assert 0.0 < report.calibration_error < 0.2
 
 
-@pytest.mark.parametrize("chosen", ["logistic", "quadratic", "boosting"])
+@pytest.mark.parametrize("chosen", ["logistic", "quadratic", "index", "boosting"])
 def test_the_reported_loss_is_that_of_the_held_out_rows(chosen):
     sample, data = table(400)
     fit = cross_fit(data, chosen, cv=3, random_state=0)
@@ -179,7 +180,7 @@ def test_boosting_takes_an_unseen_decision_maker():
     assert_coherent(fit.folds[fit.held_out[5]].joint(sample.X))
 
 
-@pytest.mark.parametrize("family", ["logistic", "quadratic", "boosting"])
+@pytest.mark.parametrize("family", ["logistic", "quadratic", "index", "boosting"])
 def test_missing_constant_and_empty_features(family):
     sample, _ = table(300, 2)
     X = np.column_stack([sample.X, np.ones(300), np.full(300, np.nan), np.full(300, np.nan)])
@@ -221,7 +222,7 @@ def test_bad_injected_probabilities(function, message):
 @pytest.mark.parametrize(
     ("nuisance", "message"),
     [
-        ("forest", "'forest' is not one of 'logistic', 'quadratic', 'boosting'"),
+        ("forest", "'forest' is not one of 'logistic', 'quadratic', 'index', 'boosting'"),
         (LinearSVC(), "LinearSVC has no predict_proba"),
         (3, "neither a name, nor a scikit-learn classifier, nor a callable"),
     ],
@@ -356,7 +357,7 @@ def test_progress_is_told_model_by_model_and_changes_nothing(backend):
     with parallel_config(backend=backend, n_jobs=1), listening(lambda *news: heard.append(news)):
         followed = cross_fit(data, None, cv=3, in_halves=True, random_state=0)
     totals = {what: total for what, _, total in heard}
-    assert list(totals.values()) == [3, 3, 3], "three families on two folds, one of them on halves of three"
+    assert list(totals.values()) == [4, 1, 4, 2, 3], "families, a setting, two folds, halves"
     assert heard == [(what, done, totals[what]) for what in totals for done in range(totals[what] + 1)]
     assert followed.report == silent.report
     assert_array_equal(followed.folds[0].joint(data.X), silent.folds[0].joint(data.X))

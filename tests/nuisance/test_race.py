@@ -1,5 +1,6 @@
 """The choice of a model on few rows: who falls out, who is given more rows, and what is kept."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,13 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
+from selective_labels.models.families import Candidate
 from selective_labels.nuisance import race
 from selective_labels.nuisance.bands import one_arm_each
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import make_folds
-from selective_labels.nuisance.selection import Candidate, candidates
+from selective_labels.nuisance.selection import candidates
 from selective_labels.support.jobs import Workers
 
 N_SAMPLES = 4000
@@ -114,6 +116,20 @@ def test_settings_are_compared_within_a_family(fitter):
     assert choice.candidate.settings == "loss 0.3"
     assert list(choice.models) == [0]
     assert not choice.behind
+
+
+@pytest.mark.parametrize(
+    ("plain", "costly", "chosen", "fitted"),
+    [(0.6, 0.2, "good", 0), (0.28, 0.2, "costly", 5), (0.28, 0.4, "plain", 1)],
+    ids=["its family is behind: never tried", "better: taken", "worse: left"],
+)
+def test_costly_settings_are_tried_of_families_that_are_still_running(fitter, plain, costly, chosen, fitted):
+    options, counts = pretend(good=lambda n: 0.3, plain=lambda n: plain, costly=lambda n: costly)
+    options[1:] = [replace(options[1], family="slow"), replace(options[2], family="slow", later=True)]
+    choice = run(fitter, options)
+    found = {id(each.factory): name for name, each in zip(counts, options, strict=True)}
+    assert found[id(choice.candidate.factory)] == chosen
+    assert len(counts["costly"]) in ((fitted, 1) if fitted else (0,))
 
 
 def test_groups_count_as_one(fitter):

@@ -3,20 +3,20 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, named
-from selective_labels.cli.assume import Assumed
+from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
 from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among, pos_label_of
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.stakes import Stakes, described, require_level, require_metrics, team_sentence
-from selective_labels.cli.subjects import Judging, contestant, holds_scores
+from selective_labels.cli.subjects import Judging, contender, holds_scores
 from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
 from selective_labels.curves import ladder
-from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics import quick_assignment
 from selective_labels.evaluation import Evaluations, compare, evaluate
 from selective_labels.evaluation.policies import TEAMS
@@ -45,22 +45,28 @@ def judge(
     require_level(numbers.confidence_level)
     if by is not None and stakes.by_policy:
         raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
-    saved, loaded = _load(source, subject)
-    if holds_scores(loaded, [subject.predictions]):
+    saved, loaded = _load(source, subject, lazily=True)
+    subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    if loaded.lazy is None and holds_scores(loaded, [subject.predictions]):
         stakes = stakes.for_scores()
         if by is not None and stakes.by_policy:
             raise TableError("--by needs predicted classes: give --threshold.")
     judging = _judging(loaded, stakes, numbers)
     column = str(subject.predictions)
-    judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
-    subgroups = None if by is None else _subgroups(loaded.frame, by)
-    data = loaded.prepared.data
-    assumptions = assumed.listed(data.classes)
+    judged: Any = saved
+    if loaded.lazy is not None:
+        subgroups = by
+        if saved is None:
+            require_column(loaded.frame, column, "--predictions")
+            judged = column
+    else:
+        judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
+    assumptions = assumed.listed(loaded.classes)
     with working():
-        quick_checks(data, assumptions, fitting.seed)
+        quick_checks(loaded, assumptions, fitting.seed)
         results = evaluate(
             judged,
-            data,
+            loaded.data,
             metric=list(stakes.metrics),
             assumption=assumptions,
             by=subgroups,
@@ -101,15 +107,23 @@ def climb(
     return ladder_view(loaded, subject.described, found, _notes(saved, subject, prepared))
 
 
-def _load(source: Source, subject: SubjectOptions) -> tuple[SavedModel | None, Loaded]:
+def _load(
+    source: Source, subject: SubjectOptions, *, lazily: bool = False
+) -> tuple[SavedModel | None, Loaded]:
     """The model to be judged, if it is one, and the table."""
     saved = None if subject.model is None else load_model(subject.model)
-    return saved, source.load([] if saved is None else [saved], [subject.predictions])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
+    return saved, loaded
 
 
 def _judging(loaded: Loaded, stakes: Stakes, numbers: NumberOptions, team: str | None = None) -> Judging:
-    classes = loaded.prepared.data.classes
+    classes = loaded.classes
     stakes.require_classes(classes)
+    if loaded.lazy is not None and (stakes.by_policy or stakes.cut.threshold is not None):
+        raise TableError(
+            "Accepted cases, and scores that are cut, need rows in memory; give one table that is not in "
+            "partitions, or predicted classes."
+        )
     return Judging(loaded, stakes, pos_label_of(numbers.pos_label, classes), team)
 
 
@@ -150,20 +164,23 @@ def set_against(
     names = (contest.a, contest.b)
     models = models_among(names)
     not_features = [*names, None if contest.team in TEAMS else contest.team]
-    loaded = source.load(list(models.values()), not_features)
-    if holds_scores(loaded, names):
+    loaded = source.load(list(models.values()), not_features, lazily=True)
+    if loaded.lazy is None and holds_scores(loaded, names):
         stakes = replace(stakes.for_scores(), metrics=stakes.metrics[:1])
     judging = _judging(loaded, stakes, numbers, contest.team)
-    data = loaded.prepared.data
-    first = contestant(judging, contest.a, "--a", models, with_team=True)
-    second = contestant(judging, contest.b, "--b", models)
-    assumption = assumed.listed(data.classes)[0]
+    first, second = (
+        name
+        if loaded.lazy is not None and name in loaded.frame.columns
+        else contender(judging, name, option, models, with_team=option == "--a")
+        for name, option in zip(names, ("--a", "--b"), strict=True)
+    )
+    assumption = assumed.listed(loaded.classes)[0]
     with working():
-        quick_checks(data, [assumption], fitting.seed)
+        quick_checks(loaded, [assumption], fitting.seed)
         result = compare(
             first,
             second,
-            data,
+            loaded.data,
             metric=stakes.metrics[0],
             assumption=assumption,
             pos_label=judging.pos_label,
@@ -176,7 +193,7 @@ def set_against(
         contest.b if contest.b == HUMAN else described(contest.b, cut, stakes.by_policy),
     )
     notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
-    said = [*team_sentence(contest.team), *(stakes.sentences(data.classes) if stakes.by_policy else [])]
+    said = [*team_sentence(contest.team), *(stakes.sentences(loaded.classes) if stakes.by_policy else [])]
     return compare_view(loaded, replace(result, a=called[0], b=called[1]), notes, said)
 
 
@@ -191,11 +208,12 @@ def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Sta
     )
 
 
-def quick_checks(data: SelectiveLabels, assumptions: Sequence[str | Assumption], seed: int) -> None:
+def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: int) -> None:
     """Warn if a quick check refuses what numbers are about to rest on: how cases reach decision-makers."""
     if not any(named(each).needs_decision_makers for each in assumptions):
         return
-    if data.n_decision_makers < 2 or data.decision.all():
+    data = loaded.prepared.data
+    if loaded.lazy is not None or data.n_decision_makers < 2 or data.decision.all():
         return
     found = quick_assignment(data, seed)
     if found.status in ("warning", "violated"):

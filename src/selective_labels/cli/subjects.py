@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.cli.inputs import HUMAN, Loaded, predictions_of
+from selective_labels.cli.inputs import HUMAN, Loaded, contestant, predictions_of
 from selective_labels.cli.stakes import OF_SCORES, Stakes
 from selective_labels.data import class_code
 from selective_labels.evaluation.policies import TEAMS, UNDECIDED, Policy
@@ -179,25 +179,14 @@ def numbers_of(values: np.ndarray, column: str, option: str) -> np.ndarray:
     return numbers.to_numpy()
 
 
-def contestant(
-    judging: Judging,
-    given: str,
-    option: str,
-    models: dict[str, SavedModel],
-    *,
-    with_team: bool = False,
+def contender(
+    judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
-    """What --a or --b means: a column of predictions, a model file, "human", or a class for everybody."""
+    """What --a or --b means, as the metrics need it; see :func:`selective_labels.cli.inputs.contestant`."""
     if given in judging.loaded.frame.columns:
         return judging.of_column(given, option, with_team=with_team)
     if given in models:
         return judging.of_model(models[given], with_team=with_team)
-    if given == HUMAN and option == "--b":
-        return HUMAN
-    found = [each for each in judging.classes.tolist() if str(each) == given]
-    if found:
-        return judging.of_class(found[0], with_team=with_team)
-    raise TableError(
-        f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
-        f"({several([str(each) for each in judging.classes])})" + (", nor human." if option == "--b" else ".")
-    )
+    found = contestant(given, option, judging.loaded.frame, judging.classes, models)
+    human = isinstance(found, str) and found == HUMAN and option == "--b"
+    return HUMAN if human else judging.of_class(found, with_team=with_team)

@@ -1,9 +1,9 @@
 """A selectively labeled table: its roles named and checked once; the way in for everything."""
 
-from selective_labels.data.classes import class_code
+from selective_labels.data.classes import class_code, require_two_classes
 from selective_labels.data.columns import as_series, refuse_strange_cells
 from selective_labels.data.instruments import with_instrument
-from selective_labels.data.reading import read_data, read_labels
+from selective_labels.data.reading import read_data, read_labels, refuse_doubled
 from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -15,6 +15,8 @@ __all__ = [
     "class_code",
     "read_data",
     "read_labels",
+    "refuse_doubled",
     "refuse_strange_cells",
+    "require_two_classes",
     "with_instrument",
 ]

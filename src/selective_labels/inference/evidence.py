@@ -7,9 +7,9 @@ import numpy as np
 
 from selective_labels.identification.bounds import Array, Bounds, repair
 from selective_labels.identification.earmarked import Earmarked, Event, poured
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.multipliers import Share
 from selective_labels.identification.point import project_to_simplex
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.scores import Scores
 
 ROUNDING = 1e-12
@@ -35,6 +35,9 @@ class Evidence:
         What is known of means over the rows; of disjoint rows each.
     population : (n_samples,) array or None
         Weights of the rows that shares are about.
+    clusters : (n_samples,) array or None
+        Independent units, by which a share is found to be impossible, or two ways to use it alike; None:
+        every row is one.
     """
 
     lower: Array
@@ -43,6 +46,7 @@ class Evidence:
     earmarks: Earmarks | None = None
     shares: tuple[Share, ...] = ()
     population: Array | None = None
+    clusters: np.ndarray | None = None
 
     @classmethod
     def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
@@ -62,9 +66,23 @@ class Evidence:
         seen = (y[:, None] == np.arange(n_classes)).astype(float)
         return cls(seen, np.zeros(len(y)), seen)
 
-    def with_shares(self, shares: tuple[Share, ...], population: Array) -> "Evidence":
+    def with_shares(
+        self, shares: tuple[Share, ...], population: Array, clusters: np.ndarray | None = None
+    ) -> "Evidence":
         """The same, with known shares among rows of these weights."""
-        return replace(self, shares=shares, population=population) if shares else self
+        if not shares:
+            return self
+        return replace(self, shares=shares, population=population, clusters=clusters)
+
+    def count_units(self, weights: Array) -> int:
+        """How many independent units have a positive weight."""
+        (rows,) = np.nonzero(weights)
+        return len(rows) if self.clusters is None else len(np.unique(self.clusters[rows]))
+
+    @property
+    def unit(self) -> Array | None:
+        """Of cells, the weight of every row where scores are labels; of rows, None."""
+        return None
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -86,6 +104,30 @@ class Evidence:
         room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
         return repair(Bounds(self.model, self.model + room))[0]
 
+    @cached_property
+    def _box(self) -> Bounds:
+        """The model's floors and ceilings as they are, but where they are empty.
+
+        Tightened ones, of which the scores know nothing, would say that slack comes to an end too early.
+        """
+        assert self.earmarks is not None
+        assert self.earmarks.ceiling_plug_in is not None
+        mended, crossed = repair(Bounds(self.model, self.earmarks.ceiling_plug_in))
+        empty = crossed[:, None]
+        return Bounds(
+            np.where(empty, mended.lower, self.model),
+            np.where(empty, mended.upper, self.earmarks.ceiling_plug_in),
+        )
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Rows in which the model finds nothing possible, (n_samples,) bool."""
+        if self.earmarks is None:
+            return np.asarray(self.model.sum(axis=1) > 1.0 + ROUNDING)
+        if self.earmarks.ceiling_plug_in is not None:
+            return np.asarray(Bounds(self.model, self.earmarks.ceiling_plug_in).crossed)
+        return Earmarked.of(self.model, self.events, self.earmarks.plug_in).repaired()[1]
+
     def extreme(self, gain: Array) -> Array:
         """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).
 
@@ -96,8 +138,8 @@ class Evidence:
         if self.earmarks is None or self.earmarks.ceiling is None:
             return poured(self.lower, self.slack, gain, self.events, self.pots)
         order = np.argsort(-gain, axis=1, kind="stable")
-        model = np.cumsum(np.take_along_axis(self.bounds.width, order, axis=1), axis=1)
-        full = model < self.bounds.slack[:, None] - ROUNDING
+        model = np.cumsum(np.take_along_axis(self._box.width, order, axis=1), axis=1)
+        full = model < self._box.slack[:, None] - ROUNDING
         full[:, -1] = False
         width = np.take_along_axis(self.earmarks.ceiling - self.lower, order, axis=1) * full
         last = full.sum(axis=1)[:, None]

@@ -10,7 +10,8 @@ from selective_labels.models.outcomes import spread_columns
 from selective_labels.support.weighting import fit_weighted
 
 # Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
-BOOSTING = {"learning_rate": 0.1, "max_leaf_nodes": 6, "min_samples_leaf": 20, "l2_regularization": 10.0}
+BOOSTING = {"learning_rate": 0.1, "min_samples_leaf": 20, "l2_regularization": 10.0}
+FEW_LEAVES = 6
 MAX_ITERATIONS = 200
 EARLY_STOPPING_ROWS = 2000
 EARLY_STOPPING_CLASS_ROWS = 20
@@ -70,7 +71,17 @@ class ClassifierJoint:
 
 
 class BoostedJoint(ClassifierJoint):
-    """Slow histogram gradient boosting with the decision-maker as one more category."""
+    """Slow histogram gradient boosting with the decision-maker as one more category.
+
+    Parameters
+    ----------
+    n_arms, n_outcomes : int
+    categorical : tuple of int
+    random_state : int, optional
+    most_iterations : int
+    n_leaves : int
+        Of a tree, at most.
+    """
 
     def __init__(
         self,
@@ -79,10 +90,12 @@ class BoostedJoint(ClassifierJoint):
         categorical: tuple[int, ...] = (),
         random_state: int | None = None,
         most_iterations: int = MAX_ITERATIONS,
+        n_leaves: int = FEW_LEAVES,
     ):
         super().__init__(n_arms, n_outcomes, HistGradientBoostingClassifier(), categorical)
         self.random_state = random_state
         self.most_iterations = most_iterations
+        self.n_leaves = n_leaves
 
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
@@ -92,6 +105,7 @@ class BoostedJoint(ClassifierJoint):
         stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
         self.classifier = HistGradientBoostingClassifier(
             **BOOSTING,
+            max_leaf_nodes=self.n_leaves,
             max_iter=min(MAX_ITERATIONS if stop else FIXED_ITERATIONS, self.most_iterations),
             early_stopping=stop,
             categorical_features=[*self.categorical, X.shape[1]],

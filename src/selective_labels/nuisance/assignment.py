@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.models.families import Candidate
 from selective_labels.models.features import n_standardised
 from selective_labels.models.logistic import LogisticSettings, PooledLogistic
 from selective_labels.models.trees import MAX_ITERATIONS, BoostedJoint
@@ -21,7 +22,7 @@ from selective_labels.nuisance.fitting import Fitter, Problem, spaced
 from selective_labels.nuisance.folds import Fold
 from selective_labels.nuisance.race import MOST_ROWS, Choice, choose
 from selective_labels.nuisance.score_formulas import OVERLAP
-from selective_labels.nuisance.selection import QUADRATIC_FEATURES, Candidate, log_losses
+from selective_labels.nuisance.selection import QUADRATIC_FEATURES, log_losses
 from selective_labels.support.errors import require_choice
 from selective_labels.support.jobs import Workers
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import InjectedJoint
+from selective_labels.models.families import Candidate
 from selective_labels.models.features import n_standardised
 from selective_labels.nuisance.assignment import (
     BY_LOT,
@@ -29,7 +30,7 @@ from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import Fold, make_folds
 from selective_labels.nuisance.panels import panel_bands
 from selective_labels.nuisance.race import MOST_ROWS, choose
-from selective_labels.nuisance.selection import Candidate, JointModel, NuisanceReport, candidates
+from selective_labels.nuisance.selection import JointModel, NuisanceReport, candidates
 from selective_labels.support.jobs import Workers
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.

@@ -8,11 +8,13 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.models.constant import ConstantJoint
+from selective_labels.models.families import Candidate
+from selective_labels.models.indices import IndexLogistic, fit_index_path
 from selective_labels.models.logistic import ROUGH, TOLERANCE, PooledLogistic, fit_path
 from selective_labels.models.smooth import SmoothJoint
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold, halves
-from selective_labels.nuisance.selection import Candidate, JointModel, calibration_error, log_losses
+from selective_labels.nuisance.selection import JointModel, calibration_error, log_losses
 
 
 class Problem(NamedTuple):
@@ -63,8 +65,11 @@ class Fitter:
         models = [self.model(option, n_given, n_outcomes) for option in options]
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
         known = self.data.features[rows], given, outcome, weight
+        tolerance = ROUGH if roughly else TOLERANCE
         if isinstance(models[0], PooledLogistic):
-            yield from fit_path(models, *known, tolerance=ROUGH if roughly else TOLERANCE)
+            yield from fit_path(models, *known, tolerance=tolerance)
+        elif isinstance(models[0], IndexLogistic):
+            yield from fit_index_path(models, *known, tolerance=tolerance)
         else:
             yield from (model.fit(*known) for model in models)
 

@@ -1,7 +1,8 @@
 """Which model: a race on few rows, and on whole folds where few rows cannot tell.
 
 Settings of a family are compared on the first fold, on 20,000 rows at most. Families that are clearly behind
-there, also if one allows for what more rows would give them, fall out. Those left are fitted on whole folds,
+there, also if one allows for what more rows would give them, fall out; costly settings are tried of those
+that do not. Those left are fitted on whole folds,
 one fold after the other, until one is left or 20,000 rows held out have been compared.
 """
 
@@ -12,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.models.families import Candidate
 from selective_labels.nuisance.fitting import Fitter, spaced
-from selective_labels.nuisance.selection import Candidate
 from selective_labels.support.jobs import Workers
 
 # Rows that decide: so many to fit candidates to, and so many held out to compare them on.
@@ -82,6 +83,7 @@ def choose(
     trials = workers.do(tasks, f"comparing models of {fitter.subject}")
     race = _Race(fitter, dict(zip(families, trials, strict=True)), few.tested)
     race.drop(_behind_on_few_rows(fitter, race.running, few))
+    race.try_later(families, few, workers)
     for fold in range(len(fitter.folds)):
         if len(race.running) == 1 or race.n_compared >= MOST_ROWS or not whole:
             break
@@ -143,6 +145,7 @@ def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
 def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> _Trial:
     """Take the setting of a family that loses least; see how much fewer rows would cost it."""
     weight = fitter.weight(few.tested)
+    family = [each for each in family if not each.later] or family
     models, losses, totals = [], [], []
     for model in fitter.fits(family, 0, few.train, roughly=few.quarter is not None):
         models.append(model)
@@ -197,7 +200,7 @@ class _Race:
 
     def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
         self.fitter = fitter
-        self.trials, self.tested = trials, tested
+        self.trials, self.tested = dict(trials), tested
         self.running = {name: _Runner(trial, dict(trial.models)) for name, trial in trials.items()}
         self.behind: dict[str, float] = {}
         self.rows: list[np.ndarray] = []
@@ -205,6 +208,18 @@ class _Race:
     @property
     def n_compared(self) -> int:
         return sum(map(len, self.rows))
+
+    def try_later(self, families: Mapping[str, list[Candidate]], few: _Few, workers: Workers) -> None:
+        """Try settings that cost, of families that are still in the race; keep the better one."""
+        later = {name: [each for each in families[name] if each.later] for name in self.running}
+        later = {name: options for name, options in later.items() if options}
+        tasks = [(_try, self.fitter, options, few, False) for options in later.values()]
+        weight = self.fitter.weight(few.tested)
+        found = workers.do(tasks, f"comparing settings of models of {self.fitter.subject}") if tasks else []
+        for name, trial in zip(later, found, strict=True):
+            if float(weight @ trial.losses) < float(weight @ self.trials[name].losses):
+                self.trials[name] = trial
+                self.running[name] = _Runner(trial, dict(trial.models))
 
     def run(self, fold: int, workers: Workers) -> None:
         """Fit on one more fold, compare on all rows held out so far."""

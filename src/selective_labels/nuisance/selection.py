@@ -1,6 +1,5 @@
 """Which model of the outcome: candidates compared by held-out log-loss."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -9,14 +8,12 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from selective_labels.models.constant import InjectedJoint
-from selective_labels.models.logistic import LogisticSettings, PooledLogistic
-from selective_labels.models.trees import BoostedJoint, ClassifierJoint
+from selective_labels.models.families import Candidate, listed_families
+from selective_labels.models.trees import ClassifierJoint
 from selective_labels.support.errors import InputError, require_choice
 
 # More features than this make the quadratic model's columns too many to be tried unasked.
 QUADRATIC_FEATURES = 20
-# Prior variances of features' coefficients and of decision-makers' slopes, from tight to loose.
-PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
 # No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
 SMALLEST_PROBABILITY = 1e-6
 
@@ -29,19 +26,6 @@ class JointModel(Protocol):
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Return (n, n_outcomes)."""
-
-
-# A factory takes (n_arms, n_outcomes) and returns an unfitted model.
-Factory = Callable[[int, int], Any]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One setting of one family of models."""
-
-    family: str
-    settings: str
-    factory: Factory
 
 
 @dataclass
@@ -90,7 +74,7 @@ def candidates(
 
     Parameters
     ----------
-    nuisance : None, "logistic", "quadratic", "boosting", a scikit-learn classifier, or a callable
+    nuisance : None, "logistic", "quadratic", "index", "boosting", a scikit-learn classifier, or a callable
     n_features : int
         Columns that a linear model sees: each category counts.
     seed : int
@@ -106,13 +90,9 @@ def candidates(
     >>> candidates("logistic", 3, 0)[0][2].settings
     "prior variance 0.1, of decision-makers' slopes 0.01"
     """
-    families = {
-        "logistic": _logistic("logistic", False, categorical),
-        "quadratic": _logistic("quadratic", True, categorical),
-        "boosting": [
-            Candidate("boosting", "slow", partial(BoostedJoint, categorical=categorical, random_state=seed))
-        ],
-    }
+    families = listed_families(categorical, seed)
+    if n_features == 0:
+        del families["index"]  # there is nothing to be curved in
     if nuisance is None:
         skipped = {}
         if n_features > QUADRATIC_FEATURES:
@@ -158,11 +138,3 @@ def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: in
             if len(rows):
                 gaps.append(abs(probabilities[rows, code].mean() - np.mean(outcome[rows] == code)))
     return float(np.mean(gaps))
-
-
-def _logistic(family: str, products: bool, categorical: tuple[int, ...]) -> list[Candidate]:
-    settings = [LogisticSettings(products, variance, slopes) for variance, slopes in PRIOR_VARIANCES]
-    return [
-        Candidate(family, each.describe(), partial(PooledLogistic, settings=each, categorical=categorical))
-        for each in settings
-    ]

@@ -1,4 +1,4 @@
-"""Rare or rarely seen classes in partial mode."""
+"""Rare or rarely seen classes, in every mode by one name."""
 
 import warnings
 
@@ -46,6 +46,21 @@ def test_balanced_costs_bring_the_class_back():
     lower = classifier.predict_bounds(X).lower
     np.testing.assert_array_equal(predicted, np.argmax(lower / shares, axis=1))
     assert classifier.predicted_shares_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore:SL")  # weak instruments are part of what is asked
+@pytest.mark.parametrize("mode", ["point", "tilt", "auto"])
+@pytest.mark.parametrize("weak", [False, True], ids=["instrument", "labeled rows alone"])
+def test_balanced_costs_weigh_probabilities_in_the_other_modes(mode, weak):
+    X, y, maker, label = rare()
+    if weak:
+        maker = np.random.default_rng(5).integers(6, size=len(y))  # who decided has no part in it
+    model = fit(X, y, maker, mode=mode, cost="balanced")
+    assert (model.mode_ == "labeled-only") == weak
+    shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted, np.argmax(model.predict_proba(X) / shares, axis=1))
+    assert min(np.mean(predicted[label == k] == k) for k in (0, 1)) > 0.5
 
 
 def test_balanced_weights_of_everybody_give_balanced_accuracy():

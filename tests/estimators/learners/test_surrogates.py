@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels.estimators.learners import linear
-from selective_labels.estimators.learners.linear import fit_linear
+from selective_labels.estimators.learners.linear import LinearScore
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.surrogates import (
     MARGIN_LOSSES,
@@ -104,7 +104,7 @@ def test_the_linear_score_has_converged(surrogate, monkeypatch):
         return solution
 
     monkeypatch.setattr(linear, "_minimise", watched)
-    fit_linear(problem, surrogate, 0)
+    LinearScore().learn(problem, surrogate, 0)
     for before, after in gradients:
         assert after <= max(1e-3 * before, 1e-4)
     # Cross-entropy first; the softmax then goes on from two multiples of it and two random starts.
@@ -115,8 +115,8 @@ def test_the_softmax_starts_from_the_cross_entropy_solution(monkeypatch):
     problem, starts = make_problem(3), []
     minimise = linear._minimise
     monkeypatch.setattr(linear, "_minimise", lambda f, start: starts.append(start) or minimise(f, start))
-    fit_linear(problem, "softmax", 0)
-    convex = fit_linear(problem, "cross-entropy", 0).coefficients.ravel()
+    LinearScore().learn(problem, "softmax", 0)
+    convex = LinearScore().learn(problem, "cross-entropy", 0).coefficients.ravel()
     assert_allclose(starts[1], convex)
     assert_allclose(starts[2], 4 * convex)
 
@@ -127,7 +127,7 @@ def test_the_softmax_solution_costs_no_more_than_its_start(n_classes):
     weight = problem.sample_weight / problem.sample_weight.sum()
     values = {
         surrogate: weight
-        @ softmax_cost(fit_linear(problem, surrogate, 0).scores(problem.X), problem.costs)[0]
+        @ softmax_cost(LinearScore().learn(problem, surrogate, 0).scores(problem.X), problem.costs)[0]
         for surrogate in ("softmax", "cross-entropy")
     }
     assert values["softmax"] <= values["cross-entropy"]
@@ -140,7 +140,7 @@ def test_every_surrogate_finds_a_linear_rule(surrogate):
     signed = X[:, 0] - 0.5 * X[:, 1]  # the better class is linear in X
     costs = np.column_stack([np.maximum(signed, 0), np.maximum(-signed, 0)])
     problem = CostSensitiveProblem(X, costs, costs[:, ::-1], np.ones(600))
-    chosen = fit_linear(problem, surrogate, 0).scores(X).argmax(axis=1)
+    chosen = LinearScore().learn(problem, surrogate, 0).scores(X).argmax(axis=1)
     assert np.mean(chosen == (signed > 0)) > 0.97
 
 
@@ -150,8 +150,8 @@ def test_scaling_the_costs_changes_nothing():
         problem.X, 1000 * problem.costs, 1000 * problem.gains, problem.sample_weight
     )
     assert_allclose(
-        fit_linear(problem, "cross-entropy").coefficients,
-        fit_linear(scaled, "cross-entropy").coefficients,
+        LinearScore().learn(problem, "cross-entropy").coefficients,
+        LinearScore().learn(scaled, "cross-entropy").coefficients,
         rtol=1e-6,
         atol=1e-9,
     )
@@ -163,13 +163,13 @@ def test_nothing_to_tell_the_classes_apart(surrogate):
     problem = CostSensitiveProblem(X, np.zeros((50, 2)), np.full((50, 2), 300.0), np.ones(50))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(fit_linear(problem, surrogate, 0).coefficients).all()
+        assert np.isfinite(LinearScore().learn(problem, surrogate, 0).coefficients).all()
 
 
 def test_too_few_steps_are_reported(monkeypatch):
     monkeypatch.setattr(linear, "MAX_ITERATIONS", 2)
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
-        fit_linear(make_problem(2), "logistic")
+        LinearScore().learn(make_problem(2), "logistic")
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
         seen labels stay.
     epsilon : float
         From 0 to below one half.
-    nuisance : None, "logistic", "quadratic", "boosting", scikit-learn classifier, or callable
+    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label, as in :class:`~selective_labels.UCLClassifier`.
     cv : int, splitter or iterable of folds
     n_jobs : int or None

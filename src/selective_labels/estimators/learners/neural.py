@@ -1,36 +1,90 @@
 """A small neural score function (PyTorch, the extra `neural`); fitted weights are numpy arrays."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES
 from selective_labels.models.features import standardised
+from selective_labels.support.errors import InputError
 
-HIDDEN_UNITS = 32
-LEARNING_RATE = 0.01
-WEIGHT_DECAY = 1e-4
 BATCH_ROWS = 1024
-MAX_EPOCHS = 500
 # Training ends when the loss has not fallen by this part of itself for so many epochs.
 TOLERANCE, PATIENCE = 1e-3, 20
 
 
-@dataclass(frozen=True)
-class NeuralScore:
-    """One hidden layer of rectified units between features and scores.
+class NeuralScore(BaseEstimator):
+    """One hidden layer of rectified units between features and scores: what ``estimator="neural"`` is.
+
+    The mean surrogate is minimised by Adam, until the loss stops falling. No rows are set aside to stop by:
+    width, decay and epochs are for a search to choose.
+
+    Parameters
+    ----------
+    hidden_units : int
+    learning_rate : float
+    max_epochs : int
+    weight_decay : float
 
     Attributes
     ----------
     scale : fitted Pipeline
+        Once learned, as `layers`.
     layers : list of (weight, bias) numpy arrays
+
+    Examples
+    --------
+    >>> NeuralScore(hidden_units=8)
+    NeuralScore(hidden_units=8)
     """
 
     scale: Pipeline
     layers: list[tuple[np.ndarray, np.ndarray]]
+
+    def __init__(
+        self,
+        hidden_units: int = 32,
+        learning_rate: float = 0.01,
+        max_epochs: int = 500,
+        weight_decay: float = 1e-4,
+    ):
+        self.hidden_units = hidden_units
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.weight_decay = weight_decay
+
+    def learn(
+        self, problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None
+    ) -> "NeuralScore":
+        """Return a copy that has learned the problem.
+
+        Parameters
+        ----------
+        problem : CostSensitiveProblem
+        surrogate : "softmax", "cross-entropy", "logistic", "hinge" or "exponential"
+        random_state : int, optional
+        """
+        self._check()
+        torch = _import_torch()
+        learned = clone(self)
+        learned.scale = standardised(problem.categorical).fit(problem.X)
+        features = torch.as_tensor(learned.scale.transform(problem.X), dtype=torch.float32)
+        targets = torch.as_tensor(_targets(problem, surrogate), dtype=torch.float32)
+        weight = torch.as_tensor(problem.sample_weight / problem.sample_weight.mean(), dtype=torch.float32)
+        with torch.random.fork_rng(devices=[]):  # leave the user's own random stream as it was
+            torch.manual_seed(0 if random_state is None else random_state)
+            network = torch.nn.Sequential(
+                torch.nn.Linear(features.shape[1], self.hidden_units),
+                torch.nn.ReLU(),
+                torch.nn.Linear(self.hidden_units, problem.n_classes),
+            )
+            self._train(torch, network, (features, targets, weight), surrogate)
+        layers = [(layer.weight, layer.bias) for layer in (network[0], network[2])]
+        learned.layers = [tuple(each.detach().numpy().astype(float) for each in layer) for layer in layers]
+        return learned
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of every class, (n_samples, n_classes); needs no torch."""
@@ -38,36 +92,35 @@ class NeuralScore:
         hidden = np.maximum(self.scale.transform(X) @ hidden_weight.T + hidden_bias, 0.0)
         return hidden @ weight.T + bias
 
+    def _check(self) -> None:
+        whole, positive, least = "a whole number, 1 or larger", "larger than zero", "0 or larger"
+        for name, words, right in (
+            ("hidden_units", whole, self.hidden_units >= 1 and self.hidden_units % 1 == 0),
+            ("max_epochs", whole, self.max_epochs >= 1 and self.max_epochs % 1 == 0),
+            ("learning_rate", positive, 0.0 < self.learning_rate < np.inf),
+            ("weight_decay", least, 0.0 <= self.weight_decay < np.inf),
+        ):
+            if not right:
+                value = getattr(self, name)
+                raise InputError(f"estimator=NeuralScore({name}={value!r}): must be {words}.", "estimator")
 
-def fit_neural(problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None) -> NeuralScore:
-    """Minimise the mean surrogate over a network by Adam, until the loss stops falling.
-
-    Parameters
-    ----------
-    problem : CostSensitiveProblem
-    surrogate : "softmax", "cross-entropy", "logistic", "hinge" or "exponential"
-    random_state : int, optional
-
-    Returns
-    -------
-    NeuralScore
-    """
-    torch = _import_torch()
-    scale = standardised(problem.categorical).fit(problem.X)
-    features = torch.as_tensor(scale.transform(problem.X), dtype=torch.float32)
-    targets = torch.as_tensor(_targets(problem, surrogate), dtype=torch.float32)
-    weight = torch.as_tensor(problem.sample_weight / problem.sample_weight.mean(), dtype=torch.float32)
-    with torch.random.fork_rng(devices=[]):  # leave the user's own random stream as it was
-        torch.manual_seed(0 if random_state is None else random_state)
-        network = torch.nn.Sequential(
-            torch.nn.Linear(features.shape[1], HIDDEN_UNITS),
-            torch.nn.ReLU(),
-            torch.nn.Linear(HIDDEN_UNITS, problem.n_classes),
-        )
-        _train(torch, network, (features, targets, weight), surrogate)
-    layers = [(layer.weight, layer.bias) for layer in (network[0], network[2])]
-    arrays = [(w.detach().numpy().astype(float), b.detach().numpy().astype(float)) for w, b in layers]
-    return NeuralScore(scale, arrays)
+    def _train(self, torch: Any, network: Any, tensors: tuple[Any, Any, Any], surrogate: str) -> None:
+        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        optimiser = torch.optim.Adam(network.parameters(), **options)
+        features, targets, weight = tensors
+        best, waited = float("inf"), 0
+        for _ in range(self.max_epochs):
+            total = 0.0
+            for rows in torch.randperm(len(features)).split(BATCH_ROWS):
+                loss = (weight[rows] * _loss(torch, network(features[rows]), targets[rows], surrogate)).mean()
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                total += loss.item() * len(rows)
+            waited = 0 if total < best - TOLERANCE * abs(total) else waited + 1
+            best = min(best, total)
+            if waited >= PATIENCE:
+                return
 
 
 def _import_torch() -> Any:
@@ -87,24 +140,6 @@ def _targets(problem: CostSensitiveProblem, surrogate: str) -> np.ndarray:
         return values / (float(np.abs(values).mean()) or 1.0)
     values = problem.costs if surrogate == "softmax" else problem.gains
     return values / (float(np.ptp(values, axis=1).mean()) or 1.0)
-
-
-def _train(torch: Any, network: Any, tensors: tuple[Any, Any, Any], surrogate: str) -> None:
-    optimiser = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    features, targets, weight = tensors
-    best, waited = float("inf"), 0
-    for _ in range(MAX_EPOCHS):
-        total = 0.0
-        for rows in torch.randperm(len(features)).split(BATCH_ROWS):
-            loss = (weight[rows] * _loss(torch, network(features[rows]), targets[rows], surrogate)).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            total += loss.item() * len(rows)
-        waited = 0 if total < best - TOLERANCE * abs(total) else waited + 1
-        best = min(best, total)
-        if waited >= PATIENCE:
-            return
 
 
 def _loss(torch: Any, scores: Any, targets: Any, surrogate: str) -> Any:

@@ -1,13 +1,9 @@
 """Surrogates of the cost-sensitive risk: smooth stand-ins for the cost of the highest-scored class."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
-from sklearn.base import is_classifier
-
-from selective_labels.support.errors import InputError
 
 # A hinge this much rounded at its corner can be minimised by L-BFGS; it differs from the hinge by half of it.
 ROUNDED_CORNER = 0.01
@@ -90,29 +86,3 @@ def _hinge(margin: np.ndarray) -> Loss:
     corner = short < ROUNDED_CORNER
     values = np.where(corner, short**2 / (2.0 * ROUNDED_CORNER), short - ROUNDED_CORNER / 2.0)
     return values, -np.where(corner, short / ROUNDED_CORNER, 1.0)
-
-
-def check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> str:
-    """Refuse invalid pairs of estimator and surrogate with the valid ones; resolve "auto"."""
-    names = ("linear", "plug-in", "neural")
-    if isinstance(estimator, str) and estimator not in names:
-        raise InputError(
-            f"estimator={estimator!r} is not one of {', '.join(map(repr, names))} or a classifier."
-        )
-    classifier = hasattr(estimator, "fit") and is_classifier(estimator)
-    if not (estimator is None or isinstance(estimator, str) or classifier):
-        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.")
-    valid: tuple[str, ...] = ()
-    if isinstance(estimator, str) and estimator != "plug-in":
-        valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())
-    if surrogate == "auto":
-        return valid[0] if valid else "own"
-    if surrogate not in valid:
-        allowed = ", ".join(map(repr, ("auto", *valid)))
-        known = estimator is None or isinstance(estimator, str)
-        name = repr(estimator) if known else type(estimator).__name__
-        raise InputError(
-            f"surrogate={surrogate!r} does not go with estimator={name} and {n_classes} classes; "
-            f"valid: {allowed}."
-        )
-    return surrogate

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,9 +18,8 @@ from selective_labels.estimators.base import (
     read_features,
 )
 from selective_labels.estimators.learners.assumed import read_assumption, read_label_range, with_share
-from selective_labels.estimators.learners.identified import NO_RANGE, Identified, PlugIn, TrainingRows
-from selective_labels.estimators.learners.linear import fit_linear
-from selective_labels.estimators.learners.neural import fit_neural
+from selective_labels.estimators.learners.chosen import check_surrogate, learn_scores
+from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn, TrainingRows
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.rare_classes import (
     BALANCED,
@@ -30,12 +28,9 @@ from selective_labels.estimators.learners.rare_classes import (
     warn_if_collapsed,
 )
 from selective_labels.estimators.learners.remembered import identify_once
-from selective_labels.estimators.learners.surrogates import check_surrogate
-from selective_labels.estimators.learners.weighted import ClassifierScore, fit_classifier
+from selective_labels.estimators.learners.weighted import ClassifierScore
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
-from selective_labels.models.features import boosting, one_hot_before
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
@@ -70,15 +65,17 @@ class UCLClassifier(SelectiveClassifier):
         from those among the accepted by one factor for everybody, which the instrument then tells; it needs
         decision-makers who differ (`concentration_` of 25 or more), and is else the classifier fitted to the
         labeled rows. auto is tilt, and the labeled rows also where the instrument is refuted (SL401).
-    estimator : scikit-learn classifier, "linear", "plug-in", "neural" or None
+    estimator : scikit-learn classifier, "linear", "plug-in", "neural", LinearScore, NeuralScore or None
         Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
-        at each point, without a learner.
+        at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and ``NeuralScore()``,
+        whose ridge, width, rate, epochs and decay a search can choose (``estimator__ridge``).
     surrogate : str
         For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy", and for two classes
         also "logistic", "hinge", "exponential". Others have their own loss.
-    nuisance : None, "logistic", "quadratic", "boosting", scikit-learn classifier, or callable
-        Model of decision and label given features and decision-maker. None compares the three by held-out
-        log-loss. A callable X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
+    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
+        Model of decision and label given features and decision-maker: linear, with squares and products,
+        cubic in two indices, trees. None compares the four by held-out log-loss. A callable
+        X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
     instrument : "leniency" or "numeric"
         "numeric": `decision_maker` is a number that means something (a distance, a time, a rate). Twenty
         quantiles stand for it, models are smooth in it, bounds are maxima over the quantiles, and point mode
@@ -100,8 +97,8 @@ class UCLClassifier(SelectiveClassifier):
         the program runs, of up to 200,000 rows each, which serves a search.
     assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
         What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
-        are over what is left, and with a `Prevalence` the rule is the one with the largest accuracy that is
-        guaranteed. The rule under the instrument alone is learned beside it: `predict_by_instrument`.
+        are over what is left, with a `Prevalence` over what has this share. The rule under the instrument
+        alone is learned beside it: `predict_by_instrument`.
 
     Attributes
     ----------
@@ -204,10 +201,10 @@ class UCLClassifier(SelectiveClassifier):
         self.nuisance_report_ = self._identified.joint.report
         self._tell_of_mode()
         problem = self._problem(data, rows)
-        self._scores = self._fit_score(problem, surrogate, seeds[1], self._identified)
+        self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
         weight = data.weights
         chosen = self._training_scores(data, problem).argmax(axis=1)
-        regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
+        regrets = self._identified.worst_regrets(rows.bounds)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and self.cost is None
@@ -216,7 +213,7 @@ class UCLClassifier(SelectiveClassifier):
         if assumed is not None:
             costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
             problem = replace(problem, costs=costs, gains=gains)
-            self._scores_by_instrument = self._fit_score(problem, surrogate, seeds[1], alone)
+            self._scores_by_instrument = learn_scores(self.estimator, problem, surrogate, seeds[1], alone)
             others = self._scores_by_instrument
             plain = -costs if isinstance(others, PlugIn) else others.scores(data.features)
             self.disagreement_ = float(np.average(plain.argmax(axis=1) != chosen, weights=weight))
@@ -353,18 +350,6 @@ class UCLClassifier(SelectiveClassifier):
                     stacklevel=4,
                 )
         return check_surrogate(self.estimator, self.surrogate, len(data.classes))
-
-    def _fit_score(
-        self, problem: CostSensitiveProblem, surrogate: str, seed: int, identified: Identified
-    ) -> Any:
-        if isinstance(self.estimator, str) and self.estimator == "plug-in":
-            return PlugIn(identified)
-        if isinstance(self.estimator, str):
-            return {"linear": fit_linear, "neural": fit_neural}[self.estimator](problem, surrogate, seed)
-        if self.estimator is None:
-            boosted = HistGradientBoostingClassifier(random_state=seed)
-            return fit_classifier(problem, boosting(boosted, problem.categorical))
-        return fit_classifier(problem, one_hot_before(self.estimator, problem.categorical))
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -60,7 +60,8 @@ def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierS
 
     Two classes: the label is the cheaper class, the weight what a mistake costs, |w|.
     More: each row is repeated once per class, with the gain of the class as weight (the pointwise minimiser
-    of a proper loss is then proportional to the gains, so the best class has the highest probability).
+    of a proper loss is then proportional to the gains, so the best class has the highest probability). An
+    estimator that stops early "auto"matically does not then: rows it would set aside have copies elsewhere.
 
     Parameters
     ----------
@@ -80,8 +81,23 @@ def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierS
         constant = DummyClassifier(strategy="most_frequent").fit(problem.X[rows], labels)
         return ClassifierScore(constant, problem.n_classes)
     # Weights with mean one leave the estimator's own regularisation with its usual meaning.
-    fitted = fit_weighted(_one_score_per_class(estimator), problem.X[rows], labels, weights / weights.mean())
+    learner = _stopped_by_no_copies(_one_score_per_class(estimator), repeated=problem.n_classes > 2)
+    fitted = fit_weighted(learner, problem.X[rows], labels, weights / weights.mean())
     return ClassifierScore(fitted, problem.n_classes)
+
+
+def _stopped_by_no_copies(estimator: Any, repeated: bool) -> Any:
+    """A clone that sets no rows aside by itself where rows stand there several times.
+
+    Copies of the rows it trains on would be among those, and the loss on them would never stop falling.
+    """
+    copy = clone(estimator)
+    asked = [
+        name
+        for name, value in copy.get_params().items()
+        if name.endswith("early_stopping") and value == "auto"
+    ]
+    return copy.set_params(**dict.fromkeys(asked, False)) if repeated else copy
 
 
 def _one_score_per_class(estimator: Any) -> Any:

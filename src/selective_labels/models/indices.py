@@ -1,0 +1,194 @@
+"""Logistic models that are curved in a few directions of the features: indices."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from selective_labels.models.logistic import TOLERANCE
+from selective_labels.models.outcomes import spread_columns
+from selective_labels.models.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
+from selective_labels.models.pooled_rows import PooledRows, feature_lines
+
+# Prior variance of the linear model that finds the directions, and how exactly it is solved.
+FIRST_VARIANCE = 0.1
+FIRST_TOLERANCE = 1e-6
+# Standard deviations from the mean beyond which an index, or a power of one, says no more.
+FARTHEST_INDEX = 4.0
+FARTHEST_POWER = 10.0
+# Directions along which the linear model moves less than this part of its largest move are rounding.
+ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """How many directions, how curved, and how much is pooled.
+
+    Attributes
+    ----------
+    n_indices : int
+        At most: there are no more than columns.
+    degree : int
+        Of the polynomials in the indices.
+    variance, slope_variance : float
+        Prior variances, as in :class:`selective_labels.models.logistic.LogisticSettings`.
+    """
+
+    n_indices: int
+    degree: int
+    variance: float
+    slope_variance: float
+
+    def describe(self) -> str:
+        """Say the settings in a few words."""
+        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+
+
+class IndexLogistic:
+    r"""A coherent model of decision and label that is curved in a few directions of the features.
+
+    P(outcome = c | x, z) ∝ exp(h(u)·b_c + a_cz + u·s_cz),   u = A'x,   ridge on b, a and s,
+
+    with h all powers and products of the indices u up to a degree. The directions A are those along which a
+    linear model of the same rows moves most (the leading singular vectors of its logits, of decision-makers
+    as well). Labels and decisions mostly depend on a few sums of features; then two indices have the
+    curvature that squares and products of all features need many more coefficients for.
+
+    Parameters
+    ----------
+    n_arms, n_outcomes : int
+    settings : IndexSettings
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
+
+    Attributes
+    ----------
+    scale_ : fitted Pipeline
+    directions_ : (n_columns, n_indices) array
+    powers_ : fitted Pipeline
+    outcomes_ : codes of the outcomes seen
+    coefficients_ : Coefficients
+    """
+
+    def __init__(
+        self, n_arms: int, n_outcomes: int, settings: IndexSettings, categorical: tuple[int, ...] = ()
+    ):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.settings = settings
+        self.categorical = categorical
+
+    def fit(
+        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "IndexLogistic":
+        """Fit to rows with known decision-maker (`arm`) and outcome."""
+        return next(fit_index_path([self], X, arm, outcome, sample_weight))
+
+    def fit_rows(
+        self,
+        rows: PooledRows,
+        directions: np.ndarray,
+        tolerance: float = TOLERANCE,
+        start: "IndexLogistic | None" = None,
+    ) -> "IndexLogistic":
+        """Fit to rows that are prepared already, along given directions."""
+        self.scale_: Pipeline = rows.scale
+        self.outcomes_ = rows.outcomes
+        self.directions_ = directions
+        powers = PolynomialFeatures(self.settings.degree, include_bias=False)
+        self.powers_: Pipeline = make_pipeline(powers, StandardScaler()).fit(self._indices(rows.lines))
+        curved = replace(rows, lines=self._terms(rows.lines), n_numbers=directions.shape[1])
+        self.coefficients_: Coefficients = fit_ridge(
+            curved,
+            False,
+            self.settings.variance,
+            self.settings.slope_variance,
+            tolerance,
+            None if start is None else start.coefficients_,
+        )
+        return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        terms = self._terms(feature_lines(self.scale_, X))
+        local = self.coefficients_.local.transpose(1, 0, 2)
+        logits = local @ terms[: local.shape[2]]
+        logits += self.coefficients_.common_logits(terms)
+        return self._spread(softmax_with_last(logits))
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        order = np.argsort(arm, kind="stable")
+        terms = self._terms(feature_lines(self.scale_, X, order))
+        edges = np.searchsorted(arm[order], np.arange(self.n_arms + 1))
+        logits = np.empty((len(self.outcomes_) - 1, len(order)))
+        logits[:, order] = self.coefficients_.sorted_logits(terms, edges)
+        return self._spread(softmax_with_last(logits))
+
+    def _indices(self, lines: np.ndarray) -> np.ndarray:
+        return np.clip(lines[1:].T @ self.directions_, -FARTHEST_INDEX, FARTHEST_INDEX)
+
+    def _terms(self, lines: np.ndarray) -> np.ndarray:
+        """A line of ones, the indices, their powers and products."""
+        terms = self.powers_.transform(self._indices(lines)).T
+        return np.vstack([lines[:1], np.clip(terms, -FARTHEST_POWER, FARTHEST_POWER)])
+
+    def _spread(self, probabilities: np.ndarray) -> np.ndarray:
+        return spread_columns(np.swapaxes(probabilities, -1, -2), self.outcomes_, self.n_outcomes)
+
+
+def fit_index_path(
+    models: Sequence[IndexLogistic],
+    X: np.ndarray,
+    arm: np.ndarray,
+    outcome: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+) -> Iterator[IndexLogistic]:
+    """Fit models that differ in prior variances only to the same rows, along the same directions."""
+    first = models[0]
+    rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
+    linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
+    directions = leading_directions(linear, np.atleast_2d(np.cov(rows.lines[1:], bias=True)))
+    start = None
+    for model in models:
+        start = model.fit_rows(rows, directions[:, : model.settings.n_indices], tolerance, start)
+        yield start
+
+
+def leading_directions(linear: Coefficients, covariance: np.ndarray) -> np.ndarray:
+    """Directions along which the logits of a linear model move, the one that moves them most first.
+
+    M = [B; (S_z - S̄) / √J for all z],   M Σ M' = U diag(s²) U',   A = M' U diag(1/s):  Var(A'x) = 1
+
+    Parameters
+    ----------
+    linear : Coefficients
+        B (base slopes) and S_z (decision-makers' slopes).
+    covariance : (n_columns, n_columns) array
+        Σ, of the columns.
+
+    Returns
+    -------
+    (n_columns, n_directions) array
+
+    Examples
+    --------
+    >>> linear = Coefficients(np.array([[0.0, 3.0, 4.0], [0.0, 6.0, 8.0]]), None, np.zeros((2, 1, 1)))
+    >>> np.abs(leading_directions(linear, np.eye(2)))
+    array([[0.6],
+           [0.8]])
+    """
+    common = linear.base[:, 1:]
+    slopes = linear.local[:, :, 1:]
+    own = np.zeros((*slopes.shape[:2], common.shape[1]))
+    own[:, :, : slopes.shape[2]] = slopes - slopes.mean(axis=1, keepdims=True)
+    moves = np.concatenate([common, own.reshape(-1, common.shape[1]) / np.sqrt(slopes.shape[1])])
+    variances, axes = np.linalg.eigh(covariance)
+    rotated = moves @ (axes * np.sqrt(np.maximum(variances, 0.0)))
+    left, sizes, _ = np.linalg.svd(rotated, full_matrices=False)
+    kept = sizes > ROUNDING * max(sizes.max(initial=0.0), np.finfo(float).tiny)
+    kept[:1] = True
+    return moves.T @ left[:, kept] / np.maximum(sizes[kept], np.finfo(float).tiny)
