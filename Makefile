@@ -7,7 +7,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PUBLISHED ?= ../shared/published
 
 
-.PHONY: demo test test-statistical mutants bench bench-check study lint docs picture archives clean
+.PHONY: fuzz test-oldest demo test test-statistical mutants bench bench-check study lint docs picture archives clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,6 +27,18 @@ test: lint
 
 test-statistical: .venv/installed
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m statistical --verbose -rP tests
+
+# Thousands of odd tables for every public entry; what is done stays in .fuzz/, delete it to begin anew.
+fuzz: .venv/installed
+	$(THREADS) nice $(BIN)/python -m tests.fuzz
+
+# The fast core with the oldest versions that pyproject.toml declares, in an environment of its own.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt \
+		--editable '.[parquet,polars]' pytest hypothesis jsonschema
+	$(THREADS) .venv-oldest/bin/python -m pytest --quiet -W ignore::DeprecationWarning -W ignore::FutureWarning \
+		tests/test_gate.py tests/test_data.py tests/tables tests/saving tests/nuisance tests/cli/test_mistakes.py
 
 # Wrong versions of the core that no test near by notices; results stay in .mutants/, delete it to begin anew.
 mutants: .venv/installed

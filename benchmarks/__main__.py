@@ -7,7 +7,7 @@ leaves larger tables out.
 import argparse
 import sys
 
-from benchmarks import evaluate, fit, growth, peers, predict
+from benchmarks import evaluate, fit, growth, pass_rate, peers, predict
 from benchmarks.page import write_page
 from benchmarks.ratios import Ratio, regressions, store, stored
 
@@ -23,8 +23,10 @@ def main() -> int:
         return 1 if worse else 0
     found = ratios(fit, evaluate, predict, peers)
     costs = growth.measure(options.most_rows)
+    rate = pass_rate.measure()
+    print(rate, flush=True)
     store(found)
-    write_page(found, costs)
+    write_page(found, costs, rate)
     return 0
 
 

@@ -22,6 +22,7 @@ FILES = {
     "LICENSE",
     "Makefile",
     "PKG-INFO",
+    "constraints-oldest.txt",
     "README.md",
     "SECURITY.md",
     ".gitignore",

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import page
 from benchmarks.growth import BY_CLASSES, BY_DECISION_MAKERS, BY_ROWS, SIZES, WORKS, Cost, exponent
+from benchmarks.pass_rate import Rate
 from benchmarks.ratios import Ratio, median_ratio, regressions
 
 
@@ -46,7 +47,7 @@ def test_exponents_are_slopes_of_logarithms(sizes, axis, expected):
 
 def test_the_page_has_every_ratio_and_every_size(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "DOCS", tmp_path)
-    page.write_page([ratio(1.25), ratio(0.75, "evaluate")], costs())
+    page.write_page([ratio(1.25), ratio(0.75, "evaluate")], costs(), Rate(1000, 10, 0.1))
     text = (tmp_path / "benchmarks.md").read_text()
     assert "| fit | 1.250 |" in text
     assert "| evaluate | 0.750 |" in text

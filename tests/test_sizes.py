@@ -16,6 +16,7 @@ PUBLIC = {
     "assess",
     "compare",
     "diagnose",
+    "drift",
     "evaluate",
     "ladder",
     "policy_curve",
@@ -23,6 +24,8 @@ PUBLIC = {
     "sensitivity_curve",
     "threshold_curve",
     "extrapolate",
+    "from_dask",
+    "from_parquet",
 }
 
 

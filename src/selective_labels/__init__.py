@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels.assessment import TableDescription, assess
-    from selective_labels.curves import PolicyCurve, ladder, policy_curve
+    from selective_labels.curves import PolicyCurve, drift, ladder, policy_curve
     from selective_labels.data import SelectiveLabels
     from selective_labels.diagnostics import Diagnosis, diagnose
     from selective_labels.estimators.baselines import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         sensitivity_curve,
     )
     from selective_labels.planning import Plan, plan, plan_study
+    from selective_labels.report import model_card
     from selective_labels.saving import load_model, save_model
     from selective_labels.support.errors import DiagnosticWarning, InputError
 
@@ -80,11 +81,13 @@ __all__ = [
     "contraction",
     "datasets",
     "diagnose",
+    "drift",
     "evaluate",
     "extrapolate",
     "ladder",
     "load_model",
     "lower_bound_scorer",
+    "model_card",
     "plan",
     "plan_study",
     "policy_curve",
@@ -130,9 +133,11 @@ _ROOM = {
     "diagnose": "diagnostics",
     "evaluate": "evaluation",
     "extrapolate": "literature",
+    "drift": "curves",
     "ladder": "curves",
     "load_model": "saving",
     "lower_bound_scorer": "evaluation",
+    "model_card": "report",
     "plan": "planning",
     "plan_study": "planning",
     "policy_curve": "curves",

@@ -60,15 +60,21 @@ Block: TypeAlias = Heading | Paragraph | Points | Code | Table | Picture
 # Tables of more rows are folded.
 LONG = 24
 
+# Paper, ink, rules and letters of the report page (report/style.css).
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; font-size: .9rem; }
-caption, figcaption { text-align: left; color: #555; padding: .3rem 0; } summary { cursor: pointer; }
-th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: right; white-space: nowrap; }
+body { font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; max-width: 74rem;
+  margin: 0 auto; padding: 1.5rem 1.25rem; background: #fdfcfa; color: #1d1f23; }
+h1, h2 { font-family: Charter, "Iowan Old Style", Georgia, serif; line-height: 1.2; font-weight: 600; }
+h2 { border-top: 1px solid #dcd7cd; padding-top: 1.5rem; margin-top: 2rem; } a { color: #1b4f8f; }
+p, li { max-width: 68ch; } :focus-visible { outline: 3px solid #1b4f8f; outline-offset: 2px; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; font-size: .88rem; }
+caption, figcaption { text-align: left; color: #555a63; padding: .3rem 0; }
+summary { cursor: pointer; color: #1b4f8f; }
+th, td { border-bottom: 1px solid #dcd7cd; padding: .3rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, .wordy th, .wordy td { text-align: left; }
 .wordy td { white-space: normal; vertical-align: top; }
 img { max-width: 100%; } figure { margin: 1rem 0; }
-pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; }
+pre { background: #f4f1eb; padding: .8rem; overflow-x: auto; border-radius: 4px; }
 """
 
 

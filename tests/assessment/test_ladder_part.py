@@ -6,6 +6,7 @@ import pytest
 import selective_labels as sl
 from selective_labels.assessment import ladder as ladder_module
 from selective_labels.assumptions import Informed, Prevalence
+from selective_labels.report import render
 from selective_labels.support.errors import InputError
 from tests.assessment.samples import QUICK, table, validate
 
@@ -55,7 +56,7 @@ def test_what_is_contradicted_has_no_number_and_is_named(document):
 
 def test_other_sections_are_as_without(given, document):
     without = sl.assess(**given, **QUICK)
-    for name in ("models", "comparison", "thresholds", "sensitivity", "summary"):
+    for name in ("models", "comparison", "acceptance", "sensitivity", "summary"):
         assert document[name] == without[name]
     assert without["ladder"] == {"missing": ladder_module.NOTHING_ASSUMED}
 
@@ -64,3 +65,16 @@ def test_a_class_that_is_not_there_is_refused_before_anything_is_fitted(given, m
     monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", None)
     with pytest.raises(InputError, match="adverse='maybe' is not one of the classes"):
         sl.assess(**given, assumptions=Informed("maybe"), **QUICK)
+
+
+def test_periods_add_a_section_and_leave_the_others(given, document):
+    days = [f"2024-{1 + 4 * place // 800:02d}-15" for place in range(800)]
+    without = sl.assess(**given, **QUICK)
+    followed = sl.assess(**given, period=days, every="quarter", **QUICK)
+    validate(followed)
+    assert [each["period"] for each in followed["drift"]["periods"]] == ["2024Q1", "2024Q2"]
+    assert "drift" not in without
+    assert followed["models"] == without["models"]
+    page = render(followed)
+    assert 'id="drift"' in page
+    assert 'id="drift"' not in render(without)

@@ -73,8 +73,8 @@ def test_every_sentence_with_a_number_names_its_assumption(basis, verdict):
 def test_with_an_instrument_the_range_and_the_naive_number_stand_side_by_side():
     summary = summarise(DATA, sections(), LOTTERY)
     assert summary["headline"] == (
-        "“defaulted” among the approved cases: 11%. Among everybody: 20% to 35%, if officers get their cases "
-        "as if by lot."
+        "“defaulted” among the approved cases: 11%. Among everybody: 18% to 37% with 95% confidence, if "
+        "officers get their cases as if by lot."
     )
     text = text_of(summary)
     assert "53% to 72% (95% confidence)" in text

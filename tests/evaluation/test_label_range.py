@@ -74,7 +74,7 @@ def test_the_sensitivity_curve_lies_within_it(sample, roles, limit):
             sample.X,
             sample.y,
             metric="share",
-            values=[1, 3, 1e6],
+            values=[5, 8, 1e6],
             limit=limit,
             label_range=each,
             **roles,

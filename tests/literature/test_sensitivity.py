@@ -1,4 +1,4 @@
-"""Bounded confounding: boxes against linear programs, double robustness, curves and break-even values."""
+"""Curves over one knob: against linear programs and evaluate, double robustness, break-even values."""
 
 import numpy as np
 import pytest
@@ -7,99 +7,94 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
+from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.assumptions import Nucem
-from selective_labels.data import SelectiveLabels
-from selective_labels.datasets import make_decision_makers
+from selective_labels.assumptions import Informed, Instrument, NearNucem, Prevalence, Refused, SimilarBias
+from selective_labels.assumptions.near_nucem import LARGEST, slope_leverage
+from selective_labels.datasets import make_decision_makers, make_tilted
 from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.identification.bounds import Bounds
+from selective_labels.inference.evidence import Evidence
+from selective_labels.literature.families import read_family
 from selective_labels.literature.sensitivity import sensitivity_curve
-from selective_labels.nuisance.confounding import (
-    LARGEST_KAPPA,
-    ScoredBox,
-    linear_scores,
-    outcome_box,
-    slope_box,
-    slope_leverage,
-    with_lower_bounds,
-)
-from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.score_formulas import Scores, aipw_scores, manski_scores
-from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.nuisance.score_formulas import Rows, aipw_scores, manski_scores
 from tests.reference.clusters import clustered_mean
-from tests.reference.confounding import extremes, outcome_extremes
+from tests.reference.confounding import outcome_extremes
 
 LIMIT = 4.5  # standard errors of a false alarm of 7e-6
 
 
-def known(values):
-    """Scores without noise: what is averaged is what is chosen with."""
-    return Scores(values, values, np.zeros(len(values), dtype=bool))
-
-
 def population(rng, n_rows, n_classes, n_makers=3):
-    """Joint laws (rows, decision-makers, classes) of what is seen, compatible with an instrument."""
+    """Joint laws (decision-makers, rows, unlabeled and classes) of what is seen, fit for an instrument."""
     truth = rng.dirichlet(np.ones(n_classes), n_rows)
-    seen = truth[:, None, :] * rng.random((n_rows, n_makers, n_classes))
-    return seen.mean(axis=1), seen.max(axis=1), truth
+    seen = truth[None] * rng.random((n_makers, n_rows, n_classes))
+    return np.concatenate([1.0 - seen.sum(axis=2, keepdims=True), seen], axis=2)
+
+
+def rows_of(joint, y, arm=None):
+    """Rows whose probabilities are known, decision-makers dealt out evenly."""
+    n_makers, n_rows = joint.shape[:2]
+    arm = np.zeros(n_rows, dtype=int) if arm is None else arm
+    shares = np.full((n_rows, n_makers), 1.0 / n_makers)
+    return Rows(joint, joint, arm, y, shares, 0.0, classes=np.arange(joint.shape[2] - 1))
+
+
+def without_noise(assumption, joint):
+    """What the models say, as if it were scores: the mean is that of the population."""
+    scores = assumption.score(rows_of(joint, np.full(joint.shape[1], -1)), 0.0)
+    values, earmarks = scores.plug_in, scores.earmarks
+    if earmarks is not None:
+        earmarks = type(earmarks)(
+            earmarks.events,
+            earmarks.plug_in,
+            earmarks.plug_in,
+            earmarks.ceiling_plug_in,
+            earmarks.ceiling_plug_in,
+        )
+    exact = type(scores)(values, values, scores.clipped, None, None, earmarks)
+    return Evidence.from_scores(exact, point=False)
+
+
+def ends_of(evidence, coefficients):
+    high, low = (evidence.extreme(sign * coefficients) for sign in (1.0, -1.0))
+    return np.column_stack([(coefficients * each).sum(axis=1) for each in (low, high)])
+
+
+def gamma_at(value, n_classes, limit):
+    return read_family("gamma", None, 1, np.arange(n_classes), limit).at(value)
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 4), st.integers(0, 10_000), st.floats(1.0, 20.0))
-def test_outcome_box_equals_the_linear_program(n_classes, seed, gamma):
+def test_gamma_equals_the_linear_program(n_classes, seed, gamma):
     rng = np.random.default_rng(seed)
-    labeled, _, _ = population(rng, 6, n_classes)
-    posterior = labeled / labeled.sum(axis=1, keepdims=True)
+    joint = population(rng, 6, n_classes)
+    labeled = joint.mean(axis=0)[:, 1:]
     coefficients = rng.normal(size=(6, n_classes)).round(1)  # ties too
-    ours = linear_scores(outcome_box(known(labeled), known(posterior), gamma), coefficients)
+    ours = ends_of(without_noise(gamma_at(gamma, n_classes, "none"), joint), coefficients)
+    gamma = float(f"{gamma:.6g}")
     solved = [outcome_extremes(*row, gamma) for row in zip(coefficients, labeled, strict=True)]
-    assert_allclose(np.transpose(ours), solved, atol=1e-8)
+    assert_allclose(ours, solved, atol=1e-8)
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 4), st.integers(0, 10_000), st.floats(1.0, 20.0))
-def test_intersection_with_the_instrument_equals_the_linear_program(n_classes, seed, gamma):
+def test_gamma_with_the_instrument_equals_the_linear_program(n_classes, seed, gamma):
     rng = np.random.default_rng(seed)
-    labeled, instrument, _ = population(rng, 6, n_classes)
-    posterior = labeled / labeled.sum(axis=1, keepdims=True)
+    joint = population(rng, 6, n_classes)
+    labeled, lower = joint.mean(axis=0)[:, 1:], joint[:, :, 1:].max(axis=0)
     coefficients = rng.normal(size=(6, n_classes)).round(1)
-    base = outcome_box(known(labeled), known(posterior), gamma)
-    box, crossed = with_lower_bounds(base, known(instrument))
-    ours, alone = (
-        np.transpose(linear_scores(box, coefficients)),
-        np.transpose(linear_scores(base, coefficients)),
-    )
+    evidence = without_noise(gamma_at(gamma, n_classes, "instrument"), joint)
+    ours, gamma = ends_of(evidence, coefficients), float(f"{gamma:.6g}")
     for row in range(6):
-        solved = outcome_extremes(coefficients[row], labeled[row], gamma, instrument[row])
-        assert crossed[row] == (solved is None)  # empty if and only if the program has no solution
-        assert_allclose(ours[row], alone[row] if solved is None else solved, atol=1e-8)
+        solved = outcome_extremes(coefficients[row], labeled[row], gamma, lower[row])
+        assert evidence.empty[row] == (solved is None)  # empty if and only if the program has no solution
+        if solved is not None:
+            assert_allclose(ours[row], solved, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(2, 4), st.integers(0, 10_000))
-def test_any_box_equals_the_linear_program(n_classes, seed):
-    rng = np.random.default_rng(seed)
-    inside = rng.dirichlet(np.ones(n_classes), 6)
-    lower, upper = inside - rng.random((6, n_classes)) * 0.3, inside + rng.random((6, n_classes)) * 0.3
-    coefficients = rng.normal(size=n_classes).round(1)
-    ours = linear_scores(ScoredBox(lower, upper, Bounds(lower, upper)), coefficients)
-    solved = [extremes(coefficients, *row) for row in zip(lower, upper, strict=True)]
-    assert_allclose(np.transpose(ours), solved, atol=1e-8)
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.integers(2, 4), st.integers(0, 10_000))
-def test_ends_are_valid_whatever_the_models_say(n_classes, seed):
-    rng = np.random.default_rng(seed)
-    inside, wrong = rng.dirichlet(np.ones(n_classes), (2, 6))
-    reach = rng.random((2, 6, n_classes)) * 0.3
-    lower, upper = inside - reach[0], inside + reach[1]
-    coefficients = rng.normal(size=(6, n_classes))
-    best = linear_scores(ScoredBox(lower, upper, Bounds(lower, upper)), coefficients)
-    misled = linear_scores(ScoredBox(lower, upper, Bounds(wrong - reach[1], wrong + reach[0])), coefficients)
-    assert (misled[0] <= best[0] + 1e-12).all()  # wider, never wrong
-    assert (misled[1] >= best[1] - 1e-12).all()
+def one_arm(labeled):
+    return np.column_stack([1.0 - labeled.sum(axis=1), labeled])[None]
 
 
 def test_gamma_one_is_aipw_and_infinity_is_manski():
@@ -108,24 +103,36 @@ def test_gamma_one_is_aipw_and_infinity_is_manski():
     y = rng.integers(-1, 3, 50)
     none, unconfounded = manski_scores(y, labeled), aipw_scores(labeled, y)
     coefficients = rng.normal(size=(50, 3))
-    for end in linear_scores(outcome_box(none, unconfounded, 1.0), coefficients):
-        assert_allclose(end, (coefficients * unconfounded.values).sum(axis=1), atol=1e-12)
-    low, high = linear_scores(outcome_box(none, unconfounded, 1e12), coefficients)
+    rows = rows_of(one_arm(labeled), y)
+    first, last = (
+        ends_of(Evidence.from_scores(gamma_at(value, 3, "none").score(rows, 0.0), point=False), coefficients)
+        for value in (1.0, 1e9)
+    )
+    for end in first.T:
+        assert_allclose(end, (coefficients * unconfounded.values).sum(axis=1), atol=1e-9)
     seen, hole = (coefficients * none.values).sum(axis=1), y < 0
-    assert_allclose(low, seen + hole * coefficients.min(axis=1), atol=1e-8)
-    assert_allclose(high, seen + hole * coefficients.max(axis=1), atol=1e-8)
+    assert_allclose(last[:, 0], seen + hole * coefficients.min(axis=1), atol=1e-6)
+    assert_allclose(last[:, 1], seen + hole * coefficients.max(axis=1), atol=1e-6)
+
+
+def upper_scores(labeled, y, gamma):
+    """Scores of the upper end of class 1, of two, where its chance among the refused is gamma times μ."""
+    rows = rows_of(one_arm(labeled), y)
+    assumed = Refused(1, at_most=gamma, given="features")
+    return 1.0 - assumed.score(rows, 0.0).values[:, 0]
 
 
 def test_score_is_that_of_the_paper_for_two_classes():
     rng = np.random.default_rng(0)
     labeled, y, gamma = rng.dirichlet(np.ones(3), 40)[:, :2], rng.integers(-1, 2, 40), 1.7
-    box = outcome_box(manski_scores(y, labeled), aipw_scores(labeled, y), gamma)
     chance = labeled.sum(axis=1)
     posterior, decided, seen = labeled[:, 1] / chance, (y >= 0).astype(float), (y == 1).astype(float)
     correction = decided * (seen - posterior)
     score = posterior + correction / chance
     score += (gamma - 1) * ((1 - decided) * posterior + (1 - chance) / chance * correction)
-    assert_allclose(box.upper[:, 1], score, atol=1e-12)
+    possible = (gamma * posterior < 1.0) & (chance > 0.01)  # else the chance ends at one
+    assert possible.sum() > 15
+    assert_allclose(upper_scores(labeled, y, gamma)[possible], score[possible], atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -134,16 +141,15 @@ def test_score_is_that_of_the_paper_for_two_classes():
 def test_debiased_score_is_doubly_robust(chance_right, posterior_right):
     rng = np.random.default_rng(0)
     n_samples, gamma = 200_000, 2.0
-    x = rng.standard_normal(n_samples)
-    chance, posterior = expit(0.5 + x), expit(-0.3 + x)
+    x = np.clip(rng.standard_normal(n_samples), -2.0, 2.0)
+    chance, posterior = expit(0.5 + x), expit(-1.5 + 0.5 * x)  # twice of it is below one
     decided = rng.random(n_samples) < chance
     y = np.where(decided, rng.random(n_samples) < posterior, -1).astype(int)
     chance_model = chance if chance_right else np.full(n_samples, 0.6)
-    posterior_model = posterior if posterior_right else np.full(n_samples, 0.5)
+    posterior_model = posterior if posterior_right else np.full(n_samples, 0.3)
     labeled = chance_model[:, None] * np.column_stack([1 - posterior_model, posterior_model])
-    box = outcome_box(manski_scores(y, labeled), aipw_scores(labeled, y), gamma)
     truth = np.mean(chance * posterior + (1 - chance) * gamma * posterior)
-    scores = box.upper[:, 1]
+    scores = upper_scores(labeled, y, gamma)
     error = scores.std() / np.sqrt(n_samples)
     off = abs(scores.mean() - truth)
     assert (off < LIMIT * error) == (
@@ -151,42 +157,41 @@ def test_debiased_score_is_doubly_robust(chance_right, posterior_right):
     )  # one right model is enough, none is not
 
 
-def test_slope_box_holds_for_every_law_within_kappa():
-    sample = make_decision_makers(400, n_classes=3, additive=False, random_state=0)
-    joint, eta = sample.oracle.joint(sample.X), sample.oracle.probabilities(sample.X)
-    leniency = 1.0 - joint[:, :, 0]
-    confounding = joint[:, :, 1:] - eta[:, None, :] * leniency[:, :, None]
-    kappa = np.ptp(confounding, axis=1).max() / 2  # of the midpoint between the extreme decision-makers
-    data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    fit = cross_fit(data, sample.oracle.joint)
-    scores = cross_fit_scores(fit, data, [Nucem()])["nucem"]
-    leverage = slope_leverage(fit, data)
-    shares = np.bincount(sample.decision_maker) / 400
-    spread = leniency - (leniency @ shares)[:, None]
-    strength = (shares * spread**2).sum(axis=1)
-    usable = ~scores.bounded
-    assert usable.mean() > 0.9
-    assert_allclose(leverage[usable], ((shares * np.abs(spread)).sum(axis=1) / strength)[usable], rtol=1e-9)
-    slope = np.einsum("nz,nzk->nk", shares * spread, joint[:, :, 1:]) / strength[:, None]
-    exact = Scores(slope, slope, scores.clipped, scores.bounded)
-    assert slope_box(exact, leverage, kappa).plug_in.contains(eta, 1e-9)[usable].all()
-    assert not slope_box(exact, leverage, kappa / 20).plug_in.contains(eta, 1e-9)[usable].all()  # it can fail
+def strong_rows(n_samples, seed):
+    sample = make_decision_makers(n_samples, n_classes=3, additive=False, random_state=seed)
+    joint = np.moveaxis(sample.oracle.joint(sample.X), 1, 0)
+    return sample, joint
 
 
-def test_kappa_of_one_quarter_assumes_nothing():
-    sample = make_decision_makers(300, n_classes=3, additive=False, random_state=1)
-    joint = sample.oracle.joint(sample.X)
-    lower = joint[:, :, 1:].max(axis=1)
-    shares = np.full(8, 1 / 8)
+def test_near_nucem_holds_for_every_law_within_rho():
+    sample, joint = strong_rows(400, 0)
+    eta = sample.oracle.probabilities(sample.X)
+    confounding = joint[:, :, 1:] - eta * (1.0 - joint[:, :, :1])
+    rho = np.ptp(confounding, axis=0).max() / 2  # of the midpoint between the extreme decision-makers
+    rows = rows_of(joint, sample.y, sample.decision_maker)
+
+    def holds(value):
+        evidence = without_noise(NearNucem(value), joint)
+        return evidence.bounds.contains(eta, 1e-9)[~evidence.empty].all()
+
     leniency = 1.0 - joint[:, :, 0]
-    spread = leniency - leniency.mean(axis=1, keepdims=True)
-    strength = (shares * spread**2).sum(axis=1)
-    slope = np.einsum("nz,nzk->nk", shares * spread, joint[:, :, 1:]) / strength[:, None]
-    box = slope_box(known(slope), (shares * np.abs(spread)).sum(axis=1) / strength, LARGEST_KAPPA)
+    spread = np.abs(leniency - leniency.mean(axis=0))
+    assert_allclose(slope_leverage(rows), spread.mean(axis=0) / np.maximum((spread**2).mean(axis=0), 1e-3))
+    assert holds(rho)
+    assert not holds(rho / 20)  # it can fail
+
+
+def test_near_nucem_of_one_quarter_assumes_nothing_but_the_instrument():
+    _, joint = strong_rows(300, 1)
+    lower = joint[:, :, 1:].max(axis=0)
+    bounds = without_noise(NearNucem(LARGEST), joint).bounds
+    assert_allclose(bounds.lower, lower, atol=1e-12)
     for corner in range(3):  # every corner of the instrument's set
         eta = lower.copy()
         eta[:, corner] += 1 - lower.sum(axis=1)
-        assert box.plug_in.contains(eta).all()
+        assert bounds.contains(eta, 1e-9).all()
+    with pytest.raises(ValueError, match=r"rho=0\.3 must lie between"):
+        NearNucem(0.3)
 
 
 @pytest.fixture(scope="module")
@@ -220,10 +225,7 @@ def exact_ends(sample, coefficients, gamma, instrument):
     ends = []
     for row in range(len(labeled)):
         bound = lower[row] if instrument else None
-        found = outcome_extremes(coefficients[row], labeled[row], gamma, bound)
-        if found is None:  # the assumption is false at this x: the box alone
-            found = outcome_extremes(coefficients[row], labeled[row], gamma)
-        ends.append(found)
+        ends.append(outcome_extremes(coefficients[row], labeled[row], gamma, bound))
     return np.mean(ends, axis=0)
 
 
@@ -231,7 +233,7 @@ def exact_ends(sample, coefficients, gamma, instrument):
 def test_ends_are_consistent(instrument):
     small = make_decision_makers(150, n_classes=3, random_state=7)
     coefficients = np.eye(3)[(small.X[:, 1] > 0).astype(int)]
-    expected = exact_ends(small, coefficients, 2.0, instrument)
+    expected = exact_ends(small, coefficients, 12.0, instrument)
     # Many draws of decisions and labels at the same features: the mean of scores meets the programs.
     joint = small.oracle.joint(small.X)
     rng = np.random.default_rng(0)
@@ -247,7 +249,7 @@ def test_ends_are_consistent(instrument):
             nuisance=small.oracle.joint
             if instrument
             else lambda X: small.oracle.joint(X).mean(1, keepdims=True),
-            values=[2.0],
+            values=[12.0],
         )
         found.append((curve.lower[0], curve.upper[0]))
     error = np.std(found, axis=0) / np.sqrt(40)
@@ -257,12 +259,13 @@ def test_ends_are_consistent(instrument):
 def test_curve_widens_from_the_point_to_the_limit(sample, predictions):
     for options in ({}, {"decision_maker": sample.decision_maker}):
         curve = run(sample, predictions[0], values=[1, 1.5, 3, 10, 1e9], **options)
-        assert_allclose(curve.lower[0], curve.upper[0], atol=1e-12)  # a point assumption
         width = curve.upper - curve.lower
+        assert_allclose(width[0], 0.0, atol=1e-12)  # a point assumption
         assert (np.diff(width) > -0.02).all()  # up to the noise of a changing selector
-        assert width[3] > width[0]
         assert_allclose([curve.lower[-1], curve.upper[-1]], [curve.limit_lower, curve.limit_upper], atol=0.01)
-        assert ((curve.ci_lower <= curve.lower) & (curve.upper <= curve.ci_upper)).all()
+        there = ~np.isnan(curve.lower)
+        assert (curve.ci_lower <= curve.lower)[there].all()
+        assert (curve.upper <= curve.ci_upper)[there].all()
 
 
 def test_kappa_runs_from_nucem_to_the_instrument(sample, predictions):
@@ -279,11 +282,16 @@ def test_kappa_runs_from_nucem_to_the_instrument(sample, predictions):
 def test_ends_of_the_curve_are_what_evaluate_says(sample, predictions, parameter, start):
     options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint}
     curve = run(
-        sample, predictions[0], parameter=parameter, values=[1.0 if parameter == "gamma" else 0.0], **options
+        sample,
+        predictions[0],
+        parameter=parameter,
+        limit="none" if parameter == "gamma" else "instrument",
+        values=[1.0 if parameter == "gamma" else 0.0],
+        **options,
     )
     first, last = (
         evaluate(predictions[0], sample.X, sample.y, assumption=name, **options)
-        for name in (start, "instrument")
+        for name in (start, curve.limit)
     )
     assert_allclose([curve.lower[0], curve.upper[0]], [first.lower, first.upper], atol=1e-12)
     assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [first.ci_lower, first.ci_upper], atol=1e-9)
@@ -293,6 +301,7 @@ def test_ends_of_the_curve_are_what_evaluate_says(sample, predictions, parameter
 def test_instrument_narrows(sample, predictions):
     alone = run(sample, predictions[0], values=[5.0])
     both = run(sample, predictions[0], decision_maker=sample.decision_maker, values=[5.0])
+    assert both.crossed[0] < 0.2
     assert both.upper[0] - both.lower[0] < alone.upper[0] - alone.lower[0]
     assert (alone.limit, both.limit) == ("none", "instrument")
 
@@ -402,11 +411,85 @@ def test_with_all_labels_seen_the_interval_is_the_textbook_one(cluster, level):
         confidence_level=level,
         nuisance=lambda X: np.broadcast_to([0.0, 0.5, 0.5], (len(X), 5, 3)),
     )
-    clusters = {"decision_maker": maker, "groups": case, "none": np.arange(90)}[cluster]
-    expected = clustered_mean(y == prediction, clusters, level)
+    if cluster == "none":  # labels are counts then
+        exact = binomtest(int((y == prediction).sum()), 90).proportion_ci(level)
+        assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [exact.low, exact.high])
+        return
+    expected = clustered_mean(y == prediction, {"decision_maker": maker, "groups": case}[cluster], level)
     assert_allclose([curve.lower[0], curve.upper[0]], expected.mean)
     # Solving for the constant of an interval is good to 1e-5.
     assert_allclose([curve.ci_lower[0], curve.ci_upper[0]], [expected.lower, expected.upper], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "assumed"),
+    [
+        ("odds", 2.0, Refused(2, 2.0, 2.0, "odds")),
+        ("ratio", 1.5, Refused(2, 1.5, 1.5, "ratio")),
+        ("share", 0.4, Refused(2, 0.4, 0.4, "share")),
+        ("rho", 0.1, Instrument() & SimilarBias(0.1)),
+        ("prevalence", 0.35, Instrument() & Prevalence(2, 0.35)),
+    ],
+)
+def test_every_value_is_what_evaluate_says_under_its_assumption(
+    sample, predictions, parameter, value, assumed
+):
+    options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint, "random_state": 0}
+    curve = run(sample, predictions[0], parameter=parameter, values=[value], **options)
+    found = evaluate(predictions[0], sample.X, sample.y, assumption=assumed, **options)
+    for end in ("lower", "upper", "ci_lower", "ci_upper"):
+        assert_allclose(getattr(curve, end)[0], getattr(found, end), atol=1e-12)
+
+
+def test_any_function_of_a_value_will_do(sample, predictions):
+    options = {"decision_maker": sample.decision_maker}
+
+    def known(value):
+        return Instrument() & Informed(2) & Prevalence(2, value)
+
+    with pytest.raises(ValueError, match="values are missing"):
+        run(sample, predictions[0], assumption=known, **options)
+    curve = run(sample, predictions[0], assumption=known, values=[0.2, 0.4], parameter="bureau", **options)
+    found = evaluate(
+        predictions[0],
+        sample.X,
+        sample.y,
+        assumption=known(0.4),
+        nuisance=sample.oracle.joint,
+        random_state=0,
+        **options,
+    )
+    assert curve.x_name == "bureau"
+    assert_allclose(curve.lower[1], found.lower, atol=1e-12)
+    with pytest.raises(ValueError, match="one name"):
+        run(sample, predictions[0], assumption=lambda v: NamedAlike(v), values=[1, 2], **options)
+
+
+class NamedAlike(NearNucem):
+    """Another assumption at every value, always of one name."""
+
+    name = "alike"
+
+    def __init__(self, value):
+        super().__init__(value / 100)
+
+
+def test_supported_odds_hold_the_true_ratio_and_conclusions_flip_at_it():
+    """The tilt is the truth here: the odds of class 1 among the refused are e^{-γ} times those accepted."""
+    tilted = make_tilted(6000, 2, tilt=(0.0, -1.0), random_state=0)
+    truth = np.exp(1.0)
+    options = {"decision_maker": tilted.decision_maker, "nuisance": tilted.oracle.joint, "random_state": 0}
+    curve = sensitivity_curve(
+        None, tilted.X, tilted.y, metric="share", parameter="odds", threshold=tilted.y_true.mean(), **options
+    )
+    assert any(low <= truth <= high for low, high in curve.supported)
+    assert not any(low <= 1.0 <= high for low, high in curve.supported), "strong enough to tell"
+    assert curve.concluded_at == 1.0
+    assert_allclose(np.log(curve.break_even), 1.0, atol=0.25)
+    text = str(curve)
+    assert "the refused have x times the odds of 1" in text
+    assert "the instrument supports" in text
+    assert curve.plot(Figure().subplots()).get_xscale() == "log"
 
 
 def test_text_and_plot_state_the_conclusion(sample, predictions):
@@ -419,7 +502,6 @@ def test_text_and_plot_state_the_conclusion(sample, predictions):
         "Conclusion",
     ):
         assert part in text
-    assert list(curve.to_frame())[-1] == "crossed"
     axes = curve.plot(Figure().subplots())
     assert len(axes.lines) >= 5  # two ends, two limits, the threshold
 
@@ -427,15 +509,17 @@ def test_text_and_plot_state_the_conclusion(sample, predictions):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "auc"}, "metric='auc' is not one of"),
-        ({"parameter": "rho"}, "parameter='rho' is not one of"),
+        ({"metric": "size"}, "'size'"),
+        ({"metric": ["accuracy", "error"]}, "one metric"),
+        ({"parameter": "theta"}, "parameter='theta' is not one of"),
+        ({"parameter": "rho"}, "it needs limit='instrument'"),
         ({"limit": "nucem"}, "limit='nucem' is not one of"),
         ({"cluster": "rows"}, "cluster='rows' is not one of"),
         ({"limit": "instrument"}, "decision_maker is missing"),
         ({"parameter": "kappa"}, "it needs limit='instrument'"),
         ({"values": [0.5]}, "values of gamma must lie between 1 and"),
         ({"values": [np.nan]}, "values of gamma must lie between 1 and"),
-        ({"metric": "cost"}, "needs cost of shape"),
+        ({"metric": "cost"}, "cost"),
         ({"metric": "share", "compare_to": np.zeros(3000)}, "the same for every classifier"),
         ({"metric": "share", "pos_label": 9}, "pos_label=9 is not among"),
         ({"cluster": "groups"}, "needs groups"),
@@ -446,14 +530,6 @@ def test_text_and_plot_state_the_conclusion(sample, predictions):
 def test_bad_input_gets_one_clear_sentence(sample, predictions, options, message):
     with pytest.raises(ValueError, match=message):
         run(sample, predictions[0], **options)
-
-
-def test_parameters_of_the_boxes_are_checked():
-    scores = known(np.full((1, 2), 0.5))
-    with pytest.raises(ValueError, match=r"gamma=0\.5 must be 1"):
-        outcome_box(scores, scores, 0.5)
-    with pytest.raises(ValueError, match=r"kappa=0\.3 must lie between"):
-        slope_box(scores, np.ones(1), 0.3)
 
 
 @pytest.mark.parametrize("parameter", ["gamma", "kappa"])

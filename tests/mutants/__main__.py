@@ -41,7 +41,6 @@ ELSEWHERE = {
     "nuisance/settings.py": ["tests/evaluation/test_evaluate.py"],
     "models/trees.py": ["tests/evaluation/test_wiring.py"],
     "identification/extrapolation.py": ["tests/literature/test_extrapolation.py"],
-    "nuisance/confounding.py": ["tests/literature/test_sensitivity.py"],
 }
 RESULTS = ".mutants/results.jsonl"
 # A mutant that takes so many times as long as it should, and so many seconds more, has been noticed.

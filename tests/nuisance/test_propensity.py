@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from selective_labels.assumptions import named
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.assignment import BY_LOT
-from selective_labels.nuisance.confounding import slope_leverage
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
 from selective_labels.nuisance.propensity import arm_propensity
 from selective_labels.nuisance.scores import cross_fit_scores
@@ -142,12 +141,3 @@ def test_scores_weigh_with_the_chance_of_the_row(assumption, given, known):
     usable = ~scores.bounded  # elsewhere there are bounds in place of a slope
     assert usable.mean() > 0.5
     assert_allclose(scores.values[usable], np.array(expected)[usable])
-
-
-def test_leverage_weighs_with_the_chance_of_the_row(known):
-    data = make_data(assignment=known)
-    fit = cross_fit(data, lambda X: np.broadcast_to(JOINT, (len(X), 3, 3)))
-    leniency = 1 - JOINT[:, 0]
-    spread = leniency - (known @ leniency)[:, None]
-    strength = np.maximum((known * spread**2).sum(axis=1), 0.001)
-    assert_allclose(slope_leverage(fit, data), (known * np.abs(spread)).sum(axis=1) / strength)

@@ -1,6 +1,6 @@
 """Documents for the tests of the page: like those of an assessment, with numbers made up in a moment."""
 
-from math import exp, sin
+from math import sin
 
 ASSUMPTIONS = ("none", "instrument", "nucem", "unconfounded")
 FAMILIES = ("relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing")
@@ -271,26 +271,28 @@ def ladder():
 
 
 def sensitivity():
-    gammas = [1.0 + 0.375 * place for place in range(25)]
+    odds = [2.0 ** (place / 4.0 - 3.0) for place in range(25)]
     curve = [
         {
-            "x": g,
-            "lower": 0.12 - 0.2 * (1 - exp(1 - g)),
-            "upper": 0.12 + 0.2 * (1 - exp(1 - g)),
-            "ci_lower": 0.08 - 0.22 * (1 - exp(1 - g)),
-            "ci_upper": 0.16 + 0.22 * (1 - exp(1 - g)),
+            "x": x,
+            "lower": 0.2 - 0.1 * x,
+            "upper": 0.2 - 0.1 * x,
+            "ci_lower": 0.16 - 0.1 * x,
+            "ci_upper": 0.24 - 0.1 * x,
         }
-        for g in gammas
+        for x in odds
     ]
     return {
         "model": "yours",
         "title": "Accuracy of yours minus ours",
-        "x_name": "gamma",
+        "x_name": "odds",
         "curve": curve,
-        "sentences": ["Gamma is how many times more frequent a class may be among unlabeled cases."],
+        "sentences": ["The refused have so many times the odds of the event."],
         "limit": [-0.1, 0.34],
         "threshold": 0.0,
-        "break_even": 1.9,
+        "break_even": 2.0,
+        "break_even_below": None,
+        "supported": [[1.0, 4.0]],
     }
 
 

@@ -1,7 +1,9 @@
 """The page in a real browser: it opens from disk, asks nobody for anything, and its slider works."""
 
 import json
+import re
 import shutil
+from base64 import b64decode
 
 import pytest
 from rich.console import Console
@@ -152,17 +154,26 @@ def test_the_other_model_can_be_chosen(browser, files):
     assert shown == [False, True]
 
 
-def test_the_page_prints_in_light_colours_with_everything_unfolded(browser, files):
+def test_the_page_prints_in_light_colours_without_what_needs_a_mouse(browser, files):
     visit(browser, files["plain"], "desktop", "dark")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
         ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-        folded = browser.execute_script("return document.querySelectorAll('details.more:not([open])').length")
+        shown = browser.execute_script(
+            "return [...document.querySelectorAll('nav, .slider, .choice, details, #download')]"
+            ".filter((each) => each.checkVisibility()).length"
+        )
         assert ground == "rgb(255, 255, 255)"
-        assert folded == 0
+        assert shown == 0, "paper has nothing to click on"
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@pytest.mark.parametrize("name", ["plain", "demo"])
+def test_the_page_prints_on_at_most_twelve_pages(browser, files, name):
+    visit(browser, files[name])
+    printed = b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 12
 
 
 def test_the_numbers_can_be_saved(browser, files, tmp_path):

@@ -109,7 +109,9 @@ def test_a_band_has_a_gap_where_a_number_is_unknown():
 
 def test_the_break_even_value_is_marked():
     line = elements(sensitivity_chart(sensitivity()), "line", "break-even")[0]
-    assert line.get("x1") == "10%", "1.9 between 1 and 10"
+    assert line.get("x1") == "66.67%", "2 between 1/8 and 8, each doubling alike"
+    band = elements(sensitivity_chart(sensitivity()), "rect", "supported")[0]
+    assert (band.get("x"), band.get("width")) == ("50%", "33.33%"), "from 1 to 4"
 
 
 def test_a_break_even_value_beyond_the_curve_is_not_drawn():

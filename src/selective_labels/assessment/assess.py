@@ -17,6 +17,7 @@ from selective_labels.assessment.comparison import comparison_part
 from selective_labels.assessment.contenders import Contender, given_model, given_predictions
 from selective_labels.assessment.decided import decided_part
 from selective_labels.assessment.description import TableDescription
+from selective_labels.assessment.drift import drift_part
 from selective_labels.assessment.ladder import NOTHING_ASSUMED, check_assumptions, ladder_part
 from selective_labels.assessment.leniency import leniency_part
 from selective_labels.assessment.metrics import chosen_metrics
@@ -30,6 +31,7 @@ from selective_labels.assessment.table import table_section
 from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
+from selective_labels.curves.periods import read_periods
 from selective_labels.data import as_series, class_code, read_data
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -62,6 +64,8 @@ def assess(
     sections: SectionStore | None = None,
     assignment: Any = None,
     assumptions: Any = (),
+    period: Any = None,
+    every: str | None = None,
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
@@ -112,6 +116,10 @@ def assess(
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
         buys, as :func:`selective_labels.ladder` does.
+    period : (n_samples,) dates or periods, optional
+        Adds the section "drift": acceptance, labels and bounds over time.
+    every : "month", "quarter" or "year", optional
+        What dates are cut into.
 
     Returns
     -------
@@ -146,7 +154,8 @@ def assess(
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     stakes = _Stakes(metric, pos_label, cost)
-    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions)
+    periods = None if period is None else read_periods(period, every, len(data))
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions, periods)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)
@@ -212,6 +221,7 @@ def _open_workbench(
     settings: Settings,
     store: SectionStore | None,
     assumptions: Any,
+    periods: np.ndarray | None,
 ) -> Workbench:
     """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
@@ -234,6 +244,7 @@ def _open_workbench(
         classifiers=rule.classifiers,
         store=store,
         rungs=rungs,
+        periods=None if periods is None else periods[rows],
         notes=[*notes, *_notes_about_rows(everybody, cases)],
     )
 
@@ -261,9 +272,10 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
 
     def sensitivity() -> Part:
         # Its scores take decision-makers to be dealt out within strata.
-        limit = "instrument" if bench.basis.given == "strata" else "none"
+        dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
+        limit = bench.assumption if dealt_out else "none"
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
-        return sensitivity_part(bench.cases.data, bench.yours, limit, **settings)
+        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, **settings)
 
     def ladder() -> Part:
         if not bench.rungs:
@@ -277,6 +289,11 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         return subgroups_part(
             bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
         )
+
+    def drift() -> Part:
+        assert bench.periods is not None
+        how = bench.event, bench.assumption, bench.periods
+        return drift_part(bench.sample, bench.yours, bench.metrics, *how)
 
     def comparators() -> Part:
         how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others")
@@ -307,6 +324,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         "decided": lambda: decided_part(bench.ours, columns, weights),
         "sensitivity": sensitivity,
         "subgroups": subgroups,
+        **({} if bench.periods is None else {"drift": drift}),
     }
 
 

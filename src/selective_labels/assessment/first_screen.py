@@ -31,7 +31,11 @@ def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str])
     result, labeled = answers["event"]["result"], answers["event"]["labeled"]
     if is_empty(result) or result["lower"] is None:
         return None
-    everybody = percent_range(result["lower"], result["upper"])
+    # The range that is said first counts the chance of the sample too.
+    ends = ("lower", "upper") if result["ci_lower"] is None else ("ci_lower", "ci_upper")
+    everybody = percent_range(*(result[end] for end in ends))
+    if ends[0] == "ci_lower":
+        everybody += f" with {percent(result['confidence_level'])} confidence"
     if basis.given == "all seen":
         return f"“{event}” among everybody: {everybody}. Every outcome was seen."
     condition = f"if {_by_lot(basis, words)}" if basis.given else "assuming nothing"

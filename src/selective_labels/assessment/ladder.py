@@ -8,7 +8,7 @@ from selective_labels.assessment.models import subject_of
 from selective_labels.assessment.sections import Part
 from selective_labels.assessment.wording import percent_range
 from selective_labels.assumptions import Assumption, Combination
-from selective_labels.curves.rungs import Ladder, Rung, build
+from selective_labels.curves.rungs import Ladder, Rung, build, without_value
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric
@@ -58,12 +58,20 @@ def ladder_part(
     classes = sample.data.classes
     share = named_metrics("share", classes, classes[event])[0]
     shown = {each.name: each for each in (metrics[0], share)}
+    names = [each.name for each in rungs]
+    climbed = [
+        list(evaluate_sample(sample, subject_of(contender, each, classes), [each], assumptions=names))
+        for each in shown.values()
+    ]
+    # What the data contradict by one number has no other number either.
+    refuted = {each.assumption for found in climbed for each in found if each.empty}
     ladders = []
-    for metric in shown.values():
-        names = [each.name for each in rungs]
-        subject = subject_of(contender, metric, classes)
-        found = build(list(rungs), list(evaluate_sample(sample, subject, [metric], assumptions=names)))
-        ladders.append(_content(found))
+    for found in climbed:
+        left = [
+            without_value(each, each.assumption) if each.assumption in refuted and not each.empty else each
+            for each in found
+        ]
+        ladders.append(_content(build(list(rungs), left)))
     return Part({"model": contender.key, "ladders": ladders})
 
 

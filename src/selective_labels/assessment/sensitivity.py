@@ -12,8 +12,10 @@ from selective_labels.literature.sensitivity import SensitivityCurve, sensitivit
 from selective_labels.support.errors import InputError
 
 
-def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **settings: Any) -> Part:
-    """Curve of accuracy over gamma: how many times likelier a class may be among unlabeled cases.
+def sensitivity_part(
+    data: SelectiveLabels, contender: Contender, limit: str, event: int, **settings: Any
+) -> Part:
+    """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
 
     The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
     the rule of any use? A rule that always predicts that class is compared with nothing.
@@ -28,6 +30,8 @@ def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **
         data,
         compare_to=None if constant else label,
         limit=limit,
+        parameter="odds",
+        pos_label=data.classes.tolist()[event],
         **settings,
     )
     what = f"Accuracy of “{contender.name}”"
@@ -37,7 +41,7 @@ def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **
             "model": contender.key,
             "title": title,
             "x_name": curve.x_name,
-            "sentences": [_meaning(title), *curve.sentences()],
+            "sentences": [_meaning(title, str(data.classes.tolist()[event])), *curve.sentences()],
             "curve": [
                 {"x": x, "lower": lower, "upper": upper, "ci_lower": ci_lower, "ci_upper": ci_upper}
                 for x, lower, upper, ci_lower, ci_upper in _points(curve)
@@ -45,6 +49,8 @@ def sensitivity_part(data: SelectiveLabels, contender: Contender, limit: str, **
             "limit": plain([curve.limit_lower, curve.limit_upper]),
             "threshold": curve.threshold,
             "break_even": plain(curve.break_even),
+            "break_even_below": plain(curve.break_even_below),
+            "supported": None if limit == "none" or curve.supported is None else plain_pairs(curve.supported),
         }
     )
 
@@ -54,8 +60,13 @@ def _points(curve: SensitivityCurve) -> list[list[float | None]]:
     return [plain(point) for point in np.column_stack(columns).tolist()]
 
 
-def _meaning(title: str) -> str:
+def plain_pairs(pairs: list[tuple[float, float]]) -> list[list[float | None]]:
+    """Pairs as lists; an end that is not bounded is None."""
+    return [plain(list(pair)) for pair in pairs]
+
+
+def _meaning(title: str, event: str) -> str:
     return (
-        f"{title}. To the left, unlabeled cases are taken to be like labeled cases with the same features; "
-        "further right, each class may be up to gamma times more or less frequent among them."
+        f"{title}. At 1, refused cases are taken to be like accepted cases with the same features; further "
+        f"right, they have so many times the odds of {event!r}, further left so many times less."
     )

@@ -86,6 +86,8 @@ class Workbench:
     store : SectionStore or None
     rungs : sequence of Assumption
         What the ladder climbs; empty if nothing was assumed.
+    periods : (n_samples,) array or None
+        When each case was decided.
     notes : list of str
         What should be said about how the rules were learned and the sample scored.
     """
@@ -102,6 +104,7 @@ class Workbench:
     classifiers: list[Any]
     store: SectionStore | None
     rungs: Sequence[Assumption] = ()
+    periods: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
 
     @cached_property

@@ -6,6 +6,7 @@ from selective_labels.assumptions.combination import Combination, combined, whol
 from selective_labels.assumptions.event_tilt import EventTilt
 from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.near_nucem import NearNucem
 from selective_labels.assumptions.no_assumption import NoAssumption
 from selective_labels.assumptions.nucem import Nucem
 from selective_labels.assumptions.pairs import RisingRisk, SameRanking, SimilarBias
@@ -25,6 +26,7 @@ __all__ = [
     "Informed",
     "Instrument",
     "LabelRange",
+    "NearNucem",
     "NoAssumption",
     "Nucem",
     "Permission",
@@ -93,6 +95,8 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
         for each in (*known(), *BY_NAME):
             if assumption in (each.name, each):
                 return each
+    if isinstance(assumption, NearNucem):
+        return assumption
     if isinstance(assumption, Part | Combination):
         return whole(assumption)
     words = ", ".join(map(repr, (*names(), *(each.name for each in BY_NAME), *besides)))

@@ -83,11 +83,16 @@ class Combination(Assumption):
         return next((each for each in self.parts if isinstance(each, LabelRange)), None)
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """Those of all; without the instrument, of all decision-makers together."""
+        """Those of all; without the instrument, what they say of the mean over decision-makers."""
         found = [floor for each in self.parts for floor in each.floors(classes)]
         if Instrument() in self.parts:
             return tuple(found)
-        return tuple(replace(each, singled_out=False) if isinstance(each, Floor) else each for each in found)
+        return tuple(
+            replace(each, singled_out=False, averaged=each.singled_out and not each.pooled)
+            if isinstance(each, Floor)
+            else each
+            for each in found
+        )
 
     def shares(self, data: "SelectiveLabels") -> tuple[Share, ...]:
         """Known shares of the population."""

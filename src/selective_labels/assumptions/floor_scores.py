@@ -50,6 +50,8 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
     seen = np.isin(rows.y, floor.event).astype(float)
     if isinstance(floor, Chord):
         return _chord(rows, floor, chance, leniency, seen, overlap)
+    if floor.averaged:
+        return _over_all(rows, floor, chance, leniency, seen)
     together = _together(rows, floor, chance, leniency, seen)
     if not floor.singled_out:
         return *together, together[1]
@@ -170,6 +172,14 @@ def _step(
     leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
     own = decided * (seen - share) * leverage
     return np.asarray(own + (share - floor.refused(share)) * (decided - leniency))
+
+
+def _over_all(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Judged:
+    """The mean over decision-makers, as cases go to them: it needs no weighting, and no instrument."""
+    model = np.einsum("na,an->n", rows.propensity, floor.values(chance, leniency))
+    own = rows.arm, np.arange(len(rows.y))
+    step = _step(floor, share_of(chance, leniency)[own], leniency[own], seen, rows.y >= 0)
+    return model + step, model, model
 
 
 def _chord(

@@ -112,6 +112,9 @@ class Refused(Atom):
     at_least, at_most : float, optional
         One of them, or both.
     scale : "ratio", "odds" or "share"
+    given : "decision_maker" or "features"
+        Whether refused cases are set against what the same decision-maker accepts, or against all accepted
+        cases alike, which is less.
 
     Examples
     --------
@@ -127,11 +130,13 @@ class Refused(Atom):
     at_least: float | None = None
     at_most: float | None = None
     scale: str = "ratio"
+    given: str = "decision_maker"
 
     refuted_by = "floors that leave no room (SL1001), or a least ratio above the one stated (SL1005)."
 
     def __post_init__(self) -> None:
         require_choice("scale", self.scale, tuple(SCALES))
+        require_choice("given", self.given, GIVEN)
         object.__setattr__(self, "adverse", as_event(self.adverse))
         ends = [each for each in (self.at_least, self.at_most) if each is not None]
         if not ends:
@@ -151,7 +156,8 @@ class Refused(Atom):
         limits = f"at least {low:g}" if high is None else f"at most {high:g}"
         if low is not None and high is not None:
             limits = f"{low:g} to {high:g}"
-        return f"refused({in_words(self.adverse)}, {self.scale} {limits})"
+        given = ", given features" if self.given == "features" else ""
+        return f"refused({in_words(self.adverse)}, {self.scale} {limits}{given})"
 
     @property
     def sentence(self) -> str:
@@ -161,15 +167,10 @@ class Refused(Atom):
         label = in_words(self.adverse)
         if self.scale == "share":
             return f"among refused cases, whatever their features, the share of {label} is {limits}."
+        same = "that the same decision-maker accepts" if self.given == "decision_maker" else "accepted"
         if self.scale == "odds":
-            return (
-                f"the odds that a refused case is {label} are {limits} times those of cases alike that the "
-                "same decision-maker accepts."
-            )
-        return (
-            f"refused cases are {label} {limits} times as often as cases alike that the same decision-maker "
-            "accepts."
-        )
+            return f"the odds that a refused case is {label} are {limits} times those of cases alike {same}."
+        return f"refused cases are {label} {limits} times as often as cases alike {same}."
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -184,10 +185,11 @@ class Refused(Atom):
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
         """A floor under the event, and one under its complement for the ceiling."""
         event = event_codes(self.adverse, classes)
+        single = self.given == "decision_maker"
         found: list[AnyFloor] = []
         if self.at_least is not None:
-            found.append(Floor(event, *SCALES[self.scale](self.at_least)))
+            found.append(Floor(event, *SCALES[self.scale](self.at_least), singled_out=single))
         if self.at_most is not None:
             functions = mirrored(*SCALES[self.scale](self.at_most))
-            found.append(Floor(complement(event, len(classes)), *functions))
+            found.append(Floor(complement(event, len(classes)), *functions, singled_out=single))
         return tuple(found)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from selective_labels.cli.config import ConfigurableCommand
-from selective_labels.cli.console import guarded, working
+from selective_labels.cli.console import guarded, say, working
+from selective_labels.cli.curve_commands import COMMANDS
 from selective_labels.cli.grouped import with_groups
 from selective_labels.cli.interrupts import advise
 from selective_labels.cli.options import (
@@ -126,6 +127,9 @@ def fit(
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
     assume: Assume = None,
+    card: Annotated[
+        Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
+    ] = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
     from selective_labels.cli.assume import Assumed
@@ -133,11 +137,14 @@ def fit(
     from selective_labels.cli.output import show
     from selective_labels.cli.views import fit_view
     from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.report import model_card
     from selective_labels.saving import save_model
-    from selective_labels.saving.atomic import require_writable
+    from selective_labels.saving.atomic import require_writable, write_whole
     from selective_labels.saving.schema import describe
 
     require_writable(model)
+    if card is not None:
+        require_writable(card)
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
     loaded = Source(context, data, file, table, output).load()
@@ -153,6 +160,8 @@ def fit(
     roles = prepared.roles.to_dict()
     schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)
+    if card is not None:
+        write_whole(card, model_card(classifier, prepared.data, title=f"Model card: {model.name}"))
     show(fit_view(loaded, classifier, model), output.format)
 
 
@@ -162,22 +171,43 @@ def predict(
     model: ModelFile,
     data: Data,
     file: FileOptions,
-    out: Annotated[str, typer.Option(help="CSV (.csv, .csv.gz) to write; - for standard output.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            help="CSV (.csv, .csv.gz) to write; - for standard output; a folder if DATA is in partitions."
+        ),
+    ],
     keep: Annotated[Names, typer.Option(help="A column to carry over, such as an id. Repeatable.")] = None,
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
-    from selective_labels.cli.predictions import STANDARD_OUTPUT, prediction_table, write_predictions
+    from selective_labels.cli.partition_predictions import write_partitions
+    from selective_labels.cli.partitioned import partitions_of
+    from selective_labels.cli.predictions import (
+        STANDARD_OUTPUT,
+        Predicted,
+        prediction_table,
+        write_predictions,
+    )
     from selective_labels.cli.views import predict_view
     from selective_labels.saving import load_model
     from selective_labels.saving.atomic import require_writable
 
+    saved, kept = load_model(model), keep or []
+    used = {*saved.schema.names, *kept}
+    parts = partitions_of(data)
+    if parts is not None:
+        with working():
+            found, n_there = write_partitions(parts, saved, model, Path(out), kept)
+        if n_there:
+            say("Resumed", f"{n_there} of {len(parts.paths)} files were there already.")
+        ignored = [column for column in parts.columns if column not in used]
+        show(predict_view(data, model, out, found, ignored), format)
+        return
     if out != STANDARD_OUTPUT:
         require_writable(out)
-    saved = load_model(model)
-    kept = keep or []
     # Ids stay as they are written, and so do categories.
     categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
     frame = open_source(data, file).read([*kept, *categories])
@@ -185,10 +215,9 @@ def predict(
     predictions = prediction_table(saved, X, frame, kept)
     write_predictions(predictions, out)
     if out != STANDARD_OUTPUT:
-        used = {*saved.schema.names, *kept}
         ignored = [column for column in frame.columns if column not in used]
-        unseen = saved.schema.unseen_categories(X)
-        show(predict_view(data, model, out, predictions, ignored, unseen), format)
+        found = Predicted.of(predictions, saved.schema.unseen_categories(X))
+        show(predict_view(data, model, out, found, ignored), format)
 
 
 @command(f"selective-labels evaluate cases.csv {ROLES} --predictions score --metric accuracy --metric tpr")
@@ -286,7 +315,10 @@ def compare(
 def report(
     context: typer.Context,
     data: Data,
-    out: Annotated[Path, typer.Option(help="The page to write.", metavar="FILE")],
+    out: Annotated[
+        Path,
+        typer.Option(help="The page to write; .md for Markdown, .pdf if a browser is found.", metavar="FILE"),
+    ],
     subject: SubjectOptions,
     table: TableOptions,
     file: FileOptions,
@@ -305,3 +337,7 @@ def report(
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, typed, shown, Assumed.read(shown.assume))
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)
+
+
+for _function, _example in COMMANDS:
+    command(_example)(_function)

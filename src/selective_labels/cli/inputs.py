@@ -11,7 +11,10 @@ import typer
 
 from selective_labels.cli.config import save_config
 from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
+from selective_labels.cli.partitioned import as_labels, partitions_of, shown_rows
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.features.kinds import CATEGORY
+from selective_labels.partitions.sources import ParquetSource
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.saving.atomic import require_writable
 from selective_labels.support.words import several, shown
@@ -41,11 +44,34 @@ def open_source(source: str, file: FileOptions) -> OpenTable:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A table as read, and with its roles taken apart."""
+    """A table as read, and with its roles taken apart; of one in partitions, some rows of it.
+
+    Attributes
+    ----------
+    name : str
+    frame : pandas.DataFrame
+    prepared : PreparedTable
+    lazy : PartitionedLabels or None
+        The whole table, if it is read in parts.
+    sampled : bool
+        Whether the rows in memory are all that the command works on.
+    """
 
     name: str
     frame: pd.DataFrame
     prepared: PreparedTable
+    lazy: PartitionedLabels | None = None
+    sampled: bool = False
+
+    @property
+    def data(self) -> Any:
+        """What numbers about the whole table are computed from."""
+        return self.prepared.data if self.lazy is None else self.lazy
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes of the whole table."""
+        return self.prepared.data.classes if self.lazy is None else self.lazy.classes
 
 
 @dataclass(frozen=True)
@@ -58,8 +84,17 @@ class Source:
     table: TableOptions
     output: OutputOptions
 
-    def load(self, models: Sequence[SavedModel] = (), not_features: Sequence[str | None] = ()) -> Loaded:
+    def load(
+        self,
+        models: Sequence[SavedModel] = (),
+        not_features: Sequence[str | None] = (),
+        *,
+        lazily: bool = False,
+    ) -> Loaded:
         """Read the table, find its roles (asking if they are guessed), choose its features.
+
+        Of a table in partitions, the rows in memory are those that models are fitted to; a few rows, to find
+        roles and features by, if the command works on all of them `lazily`.
 
         Parameters
         ----------
@@ -72,16 +107,41 @@ class Source:
         if save_to is not None:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
-        opened = open_source(self.name, self.file)
-        frame, roles = self._frame_and_roles(opened, self._texts(kinds))
+        parts = partitions_of(self.name)
+        if parts is None:
+            opened = open_source(self.name, self.file)
+            frame, roles = self._frame_and_roles(opened, self._texts(kinds))
+        else:
+            frame = shown_rows(parts)
+            roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
         for model in models:
             model.schema.read(frame)  # says which column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
+        lazy = None
+        if parts is None:
+            frame = _with_classes(frame, opened, prepared.data.classes, not_features)
+        else:
+            lazy = self._lazy(parts, prepared)
+            if not lazily:
+                frame = lazy.sample_frame(lazy.fit_rows, others=parts.columns)
+                rules = replace(rules, features=[*prepared.kinds], also=[*prepared.kinds])
+                prepared = prepare_table(frame, roles, rules)
+                lazy.require_all_classes(prepared.data)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
-        return Loaded(self.name, _with_classes(frame, opened, prepared.data.classes, not_features), prepared)
+        return Loaded(self.name, frame, prepared, lazy, sampled=lazy is not None and not lazily)
+
+    def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
+        if self.table.share_labels:
+            raise TableError("--share-labels needs rows in memory; give one table that is not in partitions.")
+        if prepared.readings:
+            raise TableError(
+                f"{self.name} is read in parts, as it is written, and this is not: {prepared.readings[0]} "
+                "Write the column so that it needs no reading."
+            )
+        return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
         """The table with its roles, whose ids and labels are as they are written."""

@@ -38,17 +38,19 @@ def judge(
     by: str | None,
 ) -> View:
     """Evaluate predictions or a model."""
-    loaded, judged = _load(source, subject)
+    loaded, judged = _load(source, subject, lazily=True)
     prepared = loaded.prepared
-    subgroups = None if by is None else _subgroups(loaded.frame, by)
+    subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    if loaded.lazy is not None:
+        subgroups = by
     with working():
         results = evaluate(
             judged,
-            prepared.data,
+            loaded.data,
             metric=list(numbers.metric or ["accuracy"]),
-            assumption=assumed.listed(prepared.data.classes),
+            assumption=assumed.listed(loaded.classes),
             by=subgroups,
-            pos_label=pos_label_of(numbers.pos_label, prepared.data.classes),
+            pos_label=pos_label_of(numbers.pos_label, loaded.classes),
             **numbers.keywords,
             **fitting.keywords,
         )
@@ -79,10 +81,13 @@ def climb(
     return ladder_view(loaded, subject.described, found, _notes(judged, subject, prepared))
 
 
-def _load(source: Source, subject: SubjectOptions) -> tuple[Loaded, Any]:
+def _load(source: Source, subject: SubjectOptions, *, lazily: bool = False) -> tuple[Loaded, Any]:
     """The table, and the model or the predictions to be judged on it."""
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
+    if saved is None and lazily and loaded.lazy is not None:
+        require_column(loaded.frame, str(subject.predictions), "--predictions")
+        return loaded, subject.predictions
     return loaded, (saved if saved is not None else predictions_of(loaded.frame, str(subject.predictions)))
 
 
@@ -109,11 +114,14 @@ def set_against(
 ) -> View:
     """Compare two."""
     models = models_among(names)
-    loaded = source.load(list(models.values()), names)
-    prepared = loaded.prepared
-    classes = prepared.data.classes
-    first = contestant(names[0], "--a", loaded.frame, classes, models)
-    second = contestant(names[1], "--b", loaded.frame, classes, models)
+    loaded = source.load(list(models.values()), names, lazily=True)
+    prepared, classes = loaded.prepared, loaded.classes
+    first, second = (
+        name
+        if loaded.lazy is not None and name in loaded.frame.columns
+        else contestant(name, option, loaded.frame, classes, models)
+        for name, option in zip(names, ("--a", "--b"), strict=True)
+    )
     metrics = numbers.metric or []
     if len(metrics) > 1:
         raise TableError("compare takes one --metric.")
@@ -121,7 +129,7 @@ def set_against(
         result = compare(
             first,
             second,
-            prepared.data,
+            loaded.data,
             metric=metrics[0] if metrics else None,
             assumption=assumed.listed(classes)[0],
             pos_label=pos_label_of(numbers.pos_label, classes),

@@ -160,6 +160,10 @@ class TableOptions:
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    fit_rows: Annotated[
+        int | None,
+        _option("Of a table in partitions: rows that models are fitted to.", ROLE, min=1, metavar="ROWS"),
+    ] = None
     share_labels: Annotated[
         bool,
         _option(
@@ -293,6 +297,12 @@ class PageOptions:
     pos_label: PosLabel = None
     title: Annotated[str, _option("Of the page.")] = "What the data can tell"
     assume: Assume = None
+    period: Annotated[
+        str | None, _option("Column of dates or periods: adds what changed over time.", metavar="COLUMN")
+    ] = None
+    every: Annotated[
+        str | None, _option("Cut dates into month, quarter or year.", metavar="month|quarter|year")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,11 @@
 
 import gzip
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -50,6 +53,50 @@ def prediction_table(
         if column in columns:
             raise TableError(f"--keep {shown(column)} has the name of a column of the output; rename it.")
     return pd.DataFrame({column: frame[column].to_numpy() for column in keep} | columns)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Counts of what was predicted: of a table, or of its parts together.
+
+    Attributes
+    ----------
+    classes : dict of int
+        Rows by predicted class.
+    n_decided : int
+        Rows at which only one class can be best.
+    columns : tuple of str
+        Of what was written.
+    unseen : dict of int
+        By column, rows that hold a category that training had not.
+    """
+
+    classes: Mapping[Any, int]
+    n_decided: int
+    columns: tuple[str, ...]
+    unseen: Mapping[str, int]
+
+    @classmethod
+    def of(cls, predictions: pd.DataFrame, unseen: Mapping[str, int]) -> "Predicted":
+        """Count."""
+        counts = predictions["prediction"].value_counts(sort=False)
+        decided = int(predictions["decided"].sum())
+        return cls({name: int(n) for name, n in counts.items()}, decided, (*predictions.columns,), unseen)
+
+    @classmethod
+    def added(cls, several: Sequence["Predicted"]) -> "Predicted":
+        """Add the counts of parts."""
+        classes: Counter[Any] = Counter()
+        unseen: Counter[str] = Counter()
+        for each in several:
+            classes.update(each.classes)
+            unseen.update(each.unseen)
+        return cls(classes, sum(each.n_decided for each in several), several[0].columns, unseen)
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return sum(self.classes.values())
 
 
 def write_predictions(predictions: pd.DataFrame, out: str) -> None:

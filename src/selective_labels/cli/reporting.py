@@ -10,16 +10,17 @@ import pandas as pd
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.cli.assume import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Source, pos_label_of, predictions_of, subgroups_of
+from selective_labels.cli.inputs import Loaded, Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.views import report_view
-from selective_labels.report import render
+from selective_labels.report import render, render_markdown, render_pdf, require_browser
 from selective_labels.saving import load_model
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.sections import SectionStore, fingerprint
 from selective_labels.tables import PreparedTable
+from selective_labels.tables.roles import require_column
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,19 @@ class Page:
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
     """Assess the table, render the page, write it whole."""
     require_writable(page.out)
+    if page.out.suffix.lower() == ".pdf":
+        require_browser()
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
     prepared = loaded.prepared
     columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
         columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
+    if page.shown.period is not None:
+        require_column(loaded.frame, page.shown.period, "--period")
+        columns["period"] = loaded.frame[page.shown.period]
     settings: dict[str, Any] = {
+        "every": page.shown.every,
         **fitting.keywords,
         "metric": page.shown.metric,
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
@@ -57,13 +64,21 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
             **columns,
             **settings,
             model=saved,
-            description=_description(source.name, prepared, page),
+            description=_description(_named(source.name, loaded), prepared, page, subject),
             sections=store,
         )
-        html = render(document)
-    write_whole(page.out, html)
+        content = _rendered(document, page.out.suffix.lower())
+    write_whole(page.out, content)
     store.remove()
-    return report_view(document, page.out, len(html.encode()))
+    return report_view(document, page.out, len(content))
+
+
+def _rendered(document: dict[str, Any], suffix: str) -> bytes:
+    """A page, unless the file's name asks for Markdown or PDF."""
+    if suffix in (".md", ".markdown"):
+        return render_markdown(document).encode("utf-8", "replace")
+    page = render(document)
+    return render_pdf(page) if suffix == ".pdf" else page.encode()
 
 
 def _fingerprint(
@@ -78,12 +93,23 @@ def _fingerprint(
     return fingerprint(tables, kept | {"model": content})
 
 
-def _description(source: str, prepared: PreparedTable, page: Page) -> TableDescription:
+def _named(source: str, loaded: Loaded) -> str:
+    """What the table is called; of one in partitions, how many of its rows the page is about."""
+    name = "standard input" if source == "-" else Path(source).name
+    if loaded.lazy is None:
+        return name
+    return f"{name} ({len(loaded.frame):,} of its {len(loaded.lazy):,} cases, drawn by hash)"
+
+
+def _description(
+    source: str, prepared: PreparedTable, page: Page, subject: SubjectOptions
+) -> TableDescription:
     return TableDescription(
-        source="standard input" if source == "-" else Path(source).name,
+        source=source,
         title=page.shown.title,
         command=page.typed,
         roles=prepared.roles.to_dict(),
+        rule=subject.predictions or (None if subject.model is None else subject.model.name),
         features=tuple(prepared.kinds.items()),
         left_out=tuple((each.name, each.reason) for each in prepared.left_out),
     )

@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from selective_labels.assessment.diagnosis import diagnosis_content
 from selective_labels.cli.inputs import Loaded
 from selective_labels.cli.output import View, number, table
+from selective_labels.cli.predictions import Predicted
 from selective_labels.curves import Ladder
 from selective_labels.curves.rungs import HEADINGS
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
+from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
 from selective_labels.support.words import several, shown
-from selective_labels.tables import PreparedTable
 
 SCHEMA_VERSION = 1
 INTERVAL = ("lower", "upper", "ci_lower", "ci_upper")
@@ -38,12 +38,9 @@ def _data(loaded: Loaded) -> dict[str, Any]:
     prepared, labels = loaded.prepared, loaded.prepared.data
     return {
         "source": loaded.name,
-        "n_cases": len(labels),
-        "n_labeled": int(labels.decision.sum()),
-        "n_ignored_labels": labels.n_ignored_labels,
-        "n_decision_makers": labels.n_decision_makers if labels.panels is None else len(labels.panels.people),
+        **_counts(loaded),
         "n_panels": None if labels.panels is None else labels.panels.n_panels,
-        "classes": plain(labels.classes.tolist()),
+        "classes": plain(loaded.classes.tolist()),
         "roles": prepared.roles.to_dict(),
         "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
         "left_out": [{"name": each.name, "reason": each.reason} for each in prepared.left_out],
@@ -51,16 +48,45 @@ def _data(loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _data_parts(prepared: PreparedTable) -> list[Any]:
+def _counts(loaded: Loaded) -> dict[str, int]:
+    """Counts of the whole table."""
+    labels = loaded.prepared.data
+    if loaded.lazy is not None:
+        survey = loaded.lazy.survey()
+        return {
+            "n_cases": survey.n_rows,
+            "n_labeled": survey.n_labeled,
+            "n_ignored_labels": survey.n_ignored,
+            "n_decision_makers": len(survey.decision_makers),
+        }
+    return {
+        "n_cases": len(labels),
+        "n_labeled": int(labels.decision.sum()),
+        "n_ignored_labels": labels.n_ignored_labels,
+        "n_decision_makers": labels.n_decision_makers if labels.panels is None else len(labels.panels.people),
+    }
+
+
+def _data_parts(loaded: Loaded) -> list[Any]:
     """Sentences about the table that belong above every result."""
+    prepared = loaded.prepared
     labels = prepared.data
+    found = _counts(loaded)
     share = labels.decision.mean()
     kinds = list(prepared.kinds.values())
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     parts = [
-        f"{len(labels):,} cases, {share:.0%} with a label, {labels.n_decision_makers:,} decision-makers, "
-        f"{len(kinds)} features ({counts})."
+        f"{found['n_cases']:,} cases, {found['n_labeled'] / found['n_cases']:.0%} with a label, "
+        f"{found['n_decision_makers']:,} decision-makers, {len(kinds)} features ({counts})."
     ]
+    if loaded.lazy is not None:
+        rows = min(loaded.lazy.fit_rows, found["n_cases"])
+        what = (
+            f"this is computed from {len(loaded.frame):,}"
+            if loaded.sampled
+            else f"models are fitted to {rows:,}"
+        )
+        parts.append(f"The table is in partitions; {what} of its cases, drawn by hash.")
     if labels.panels is not None:
         parts = [
             f"{len(labels):,} rows, {share:.0%} with a label (shared within {shown(prepared.roles.groups)}), "
@@ -74,8 +100,8 @@ def _data_parts(prepared: PreparedTable) -> list[Any]:
         )
     parts += [f"Read: {each}" for each in prepared.readings]
     parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
-    if labels.n_ignored_labels:
-        parts.append(f"{labels.n_ignored_labels:,} labels where the decision is 0 are not read.")
+    if found["n_ignored_labels"]:
+        parts.append(f"{found['n_ignored_labels']:,} labels where the decision is 0 are not read.")
     return parts
 
 
@@ -102,7 +128,7 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
     )
     advice = [f"{each.code}: {each.advice}" for each in diagnosis if each.advice]
     document = _document("check", data=_data(loaded), **content)
-    return View(document, content["checks"], [*_data_parts(loaded.prepared), findings, *advice, permissions])
+    return View(document, content["checks"], [*_data_parts(loaded), findings, *advice, permissions])
 
 
 def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
@@ -134,7 +160,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
     parts = [
-        *_data_parts(loaded.prepared),
+        *_data_parts(loaded),
         f"Model of decision and label: {report.chosen} ({report.settings}).",
         f"Worst-case regret: {regret}. If {condition}, the rule costs about that much at most above the best "
         "rule, whatever the unseen labels are.",
@@ -155,39 +181,30 @@ def _assumed_of(model: UCLClassifier) -> list[str]:
     ]
 
 
-def predict_view(
-    source: str,
-    model: Path,
-    out: str,
-    predictions: pd.DataFrame,
-    ignored: list[str],
-    unseen: dict[str, int],
-) -> View:
+def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: list[str]) -> View:
     """How many predictions of each class, and what was odd about the table."""
-    counts = predictions["prediction"].value_counts(sort=False)
-    classes = [
-        {"class": plain(name), "n": int(n)} for name, n in sorted(counts.items(), key=lambda each: str(each))
-    ]
+    ordered = sorted(found.classes.items(), key=lambda each: str(each))
+    classes = [{"class": plain(name), "n": n} for name, n in ordered]
     document = _document(
         "predict",
         source=source,
         model=str(model),
         out=out,
-        n_rows=len(predictions),
-        n_decided=int(predictions["decided"].sum()),
+        n_rows=found.n_rows,
+        n_decided=found.n_decided,
         predictions=classes,
-        columns=list(predictions.columns),
+        columns=list(found.columns),
         ignored_columns=ignored,
-        unseen_categories=[{"name": name, "n_rows": count} for name, count in unseen.items()],
+        unseen_categories=[{"name": name, "n_rows": count} for name, count in found.unseen.items()],
     )
     parts: list[Any] = [
         table(
             ("prediction", "cases"), ((each["class"], f"{each['n']:,}") for each in classes), right="cases"
         ),
-        f"Decided (only one class can be best): {predictions['decided'].mean():.0%} of the cases.",
+        f"Decided (only one class can be best): {found.n_decided / max(found.n_rows, 1):.0%} of the cases.",
         *[
             f"Column {name!r}: {count:,} rows hold a category that training had not."
-            for name, count in unseen.items()
+            for name, count in found.unseen.items()
         ],
     ]
     if ignored:
@@ -210,7 +227,7 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
     sentences = {each.assumption: each.sample.sentence for each in results}
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
     said = _said([*results, *gaps])
-    parts = [*_data_parts(loaded.prepared), _intervals([*results, *gaps]), *said, *assumed, *notes]
+    parts = [*_data_parts(loaded), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
 
 
@@ -229,7 +246,21 @@ def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: l
         notes=notes,
     )
     rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
-    return View(document, rows, [*_data_parts(loaded.prepared), rungs, *found.sentences(), *notes])
+    return View(document, rows, [*_data_parts(loaded), rungs, *found.sentences(), *notes])
+
+
+def curve_view(
+    command: str, loaded: Loaded, content: dict[str, Any], rows: list[dict[str, Any]], found: Described
+) -> View:
+    """A curve or a plan as it prints itself, and its numbers."""
+    document = _document(command, data=_data(loaded), **content)
+    frame = found.printed_frame()
+    cells = [
+        [number(each) if isinstance(each, float) else each for each in row]
+        for row in frame.to_numpy().tolist()
+    ]
+    shown_table = table([str(name) for name in frame.columns], cells, title=found.title, limit=200)
+    return View(document, rows, [*_data_parts(loaded), shown_table, *found.sentences()])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
@@ -240,7 +271,7 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
         result.verdict, "undecided"
     )
     parts = [
-        *_data_parts(loaded.prepared),
+        *_data_parts(loaded),
         _intervals([result]),
         *_said([result]),
         assumption_text(result.assumption, result.sample.sentence),

@@ -223,13 +223,13 @@ def decision_maker_points(
         size = total(weights * below)
         share = np.divide(total(weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
         columns[name] = share
-        columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = _exact(
+        columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
             share, number(below), confidence_level
         )
     return pd.DataFrame(columns)
 
 
-def _exact(share: Array, number: Array, confidence_level: float) -> tuple[Array, Array]:
+def clopper_pearson(share: Array, number: Array, confidence_level: float) -> tuple[Array, Array]:
     """Clopper and Pearson's interval for many shares at once; NaN where there is no case."""
     tail = (1.0 - confidence_level) / 2.0
     hits = share * number

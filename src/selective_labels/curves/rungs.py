@@ -205,7 +205,7 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
         weaker = [each for each in rungs if assumes_more(assumption, each.assumption)]
         refuted = [each for each in weaker if each.contradicted]
         if refuted and not found.empty:
-            found = _without_value(found, refuted[0].assumption.name)
+            found = without_value(found, refuted[0].assumption.name)
         base = next((each for each in reversed(weaker) if each.evaluation.defined), None)
         adds, sentence = assumption.name, assumption.sentence
         if base is not None:
@@ -263,7 +263,8 @@ def _parts(assumption: Assumption) -> tuple[Assumption, ...]:
     return (Instrument(), assumption) if isinstance(assumption, Nucem | EventTilt) else (assumption,)
 
 
-def _without_value(found: Evaluation, name: str) -> Evaluation:
+def without_value(found: Evaluation, name: str) -> Evaluation:
+    """The same without a number: it contains an assumption that the data contradict."""
     return replace(
         found,
         lower=NAN,

@@ -3,7 +3,7 @@
 from selective_labels.data.classes import class_code
 from selective_labels.data.columns import as_series, refuse_strange_cells
 from selective_labels.data.instruments import with_instrument
-from selective_labels.data.reading import read_data, read_labels
+from selective_labels.data.reading import read_data, read_labels, refuse_doubled
 from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -15,6 +15,7 @@ __all__ = [
     "class_code",
     "read_data",
     "read_labels",
+    "refuse_doubled",
     "refuse_strange_cells",
     "with_instrument",
 ]

@@ -96,19 +96,20 @@ def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
     >>> labels.codes, labels.classes.tolist()
     (array([ 0, -1,  1]), ['no', 'yes'])
     """
+    labels, seen, ignored = seen_labels(y, decision, n_samples)
+    codes, classes = _label_codes(labels, seen)
+    return Labels(codes, classes, seen, ignored)
+
+
+def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.ndarray, np.ndarray]:
+    """Labels as given, which of them were seen, and which were given but do not count."""
     labels = as_series(y, "y", n_samples)
     missing = labels.isna().to_numpy()
     if decision is None:
-        seen = ~(missing | _is_minus_one(labels))
-        ignored = np.zeros(n_samples, dtype=bool)
-    else:
-        seen = _read_decisions(decision, n_samples)
-        refuse_rows(
-            seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0"
-        )
-        ignored = ~seen & ~missing
-    codes, classes = _label_codes(labels, seen)
-    return Labels(codes, classes, seen, ignored)
+        return labels, ~(missing | _is_minus_one(labels)), np.zeros(n_samples, dtype=bool)
+    seen = _read_decisions(decision, n_samples)
+    refuse_rows(seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0")
+    return labels, seen, ~seen & ~missing
 
 
 def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded]:
@@ -129,8 +130,8 @@ def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
     return _sorted_codes(series)
 
 
-def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
-    """Sample weights, not negative."""
+def read_weights(sample_weight: Any, n_samples: int, *, part: bool = False) -> np.ndarray | None:
+    """Sample weights, not negative; of a part of a table they may all be zero."""
     if sample_weight is None:
         return None
     series = as_series(sample_weight, "sample_weight", n_samples)
@@ -140,7 +141,7 @@ def read_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
         raise InputError.about("sample_weight", "holds what is no number, or too large for one.") from None
     wrong = ~np.isfinite(weight) | (weight < 0)
     refuse_rows(wrong, "sample_weight", "is negative or not a number", "mend it")
-    if not weight.any():
+    if not (part or weight.any()):
         raise InputError.about("sample_weight", "is zero everywhere.")
     return weight
 
@@ -220,9 +221,7 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
         raise InputError.about(
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
         )
-    visible = labels[seen]
-    refuse_strange_cells(visible, "y")
-    values = _plain_array(visible)
+    values = label_values(labels[seen])
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise InputError("Input y contains infinity; labels must be classes.", "y")
     if values.dtype.kind in "mM" or isinstance(values.flat[0], (date, time, timedelta)):
@@ -244,8 +243,9 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
     return codes, classes
 
 
-def _plain_array(visible: pd.Series) -> np.ndarray:
+def label_values(visible: pd.Series) -> np.ndarray:
     """Labels without holes as an array, in which text is an object: numpy's own drops a NUL at the end."""
+    refuse_strange_cells(visible, "y")
     if visible.dtype == object:
         typed = _typed(visible)
         return typed.to_numpy(dtype=None if getattr(typed.dtype, "kind", "O") in "biufcmM" else object)
@@ -265,9 +265,24 @@ def _refuse_measurements(values: np.ndarray) -> None:
         raise InputError(str(error), "y") from None
 
 
-def _sorted_codes(series: pd.Series) -> Coded:
+def sorted_values(series: pd.Series) -> np.ndarray:
+    """Different values of a column in their order; ids of several types are ordered as text."""
+    return _sorted_codes(series).values
+
+
+def _different(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Code of each row, and the values; pandas before 3 takes a NUL for the end of a text."""
+    if series.dtype == object and any("\0" in each for each in series if isinstance(each, str)):
+        place = {value: code for code, value in enumerate(dict.fromkeys(series))}
+        values = np.empty(len(place), dtype=object)
+        values[:] = list(place)
+        return np.array([place[value] for value in series], dtype=int), values
     codes, uniques = pd.factorize(series)
-    values = np.asarray(uniques)
+    return codes, np.asarray(uniques)
+
+
+def _sorted_codes(series: pd.Series) -> Coded:
+    codes, values = _different(series)
     try:
         order = np.argsort(values, kind="stable")
     except TypeError:  # ids of several types have no order of their own

@@ -1,9 +1,10 @@
 """The one reader: whichever way a table was given, a checked object comes out."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.support.errors import InputError
 
@@ -35,8 +36,9 @@ def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any
     ...
     selective_labels.support.errors.InputError: decision_maker is given twice: ...
     """
+    _refuse_partitions(X)
     if isinstance(X, SelectiveLabels):
-        _refuse_doubled({"y": y, **roles})
+        refuse_doubled({"y": y, **roles})
         data = X.compact()
     else:
         data = _of_keywords(X, y, roles)
@@ -66,6 +68,7 @@ def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> Selec
     >>> read_labels([1, None], "contraction", ["decision_maker"], decision_maker=["a", "b"]).y
     array([ 0, -1])
     """
+    _refuse_partitions(y)
     if not isinstance(y, SelectiveLabels):
         return _of_keywords(None, y, roles)
     data = read_data(y, need_features=False, **roles)
@@ -84,7 +87,17 @@ def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> Selec
     return data
 
 
-def _refuse_doubled(given: dict[str, Any]) -> None:
+def _refuse_partitions(given: Any) -> None:
+    """What takes tables in partitions does not come here with one."""
+    if isinstance(given, PartitionedLabels):
+        raise InputError(
+            "this needs rows in memory, and the table is in partitions; give data.sample(n), some of them.",
+            "X",
+        )
+
+
+def refuse_doubled(given: Mapping[str, Any]) -> None:
+    """Refuse roles beside an object that has them."""
     for name, values in given.items():
         if values is not None:
             raise InputError.about(

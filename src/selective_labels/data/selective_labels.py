@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from selective_labels.data import columns, display, naming
 from selective_labels.data.compacting import compacted
+from selective_labels.data.from_partitions import FromPartitions
 from selective_labels.data.panels import Panels, with_shared_labels
 from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.features.coding import TableCoding, features_or_none, refuse_repeated_names
@@ -19,10 +20,10 @@ from selective_labels.support.seeding import as_seed
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SelectiveLabels:
+class SelectiveLabels(FromPartitions):
     """Features, labels with holes, decisions, decision-makers: what every entry of the package takes.
 
-    Make one with :meth:`from_frame` or :meth:`from_arrays`; both check everything.
+    Make one with :meth:`from_frame` or :meth:`from_arrays`; one larger than memory with :meth:`from_parquet`.
 
     Attributes
     ----------
@@ -182,9 +183,8 @@ class SelectiveLabels:
         >>> data.take(np.array([1])).y, len(data.take(np.array([1])).decision_makers)
         (array([1]), 2)
         """
-        kept = {name: array[rows] for name, array in self._columns.items()}
         X = None if self.X is None else _safe_indexing(self.X, rows)
-        return replace(self, X=X, complete=False, **kept)
+        return replace(self, X=X, complete=False, **{name: a[rows] for name, a in self._columns.items()})
 
     def compact(self) -> "SelectiveLabels":
         """Code by what occurs in these rows, as if they alone had been given.

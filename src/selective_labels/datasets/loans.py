@@ -32,6 +32,12 @@ class Loans:
         The outcome of every application, approved or not.
     chance : (n_samples,) array
         P(default | features).
+
+    Examples
+    --------
+    >>> loans = make_loans(5, random_state=0)
+    >>> len(loans.table) == len(loans.defaulted) == len(loans.chance)
+    True
     """
 
     table: pd.DataFrame

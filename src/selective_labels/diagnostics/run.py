@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_data, with_instrument
+from selective_labels.data import read_data, refuse_doubled, with_instrument
 from selective_labels.data.instruments import LENIENCY
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import (
     balance,
     classifier,
@@ -87,7 +88,8 @@ def diagnose(
 ) -> Diagnosis:
     """Check whether decision-makers differ, get like cases, and fit what assumptions say.
 
-    Models are fitted once, on 50,000 random rows at most; counts and permutations use all rows.
+    Models are fitted once, on 50,000 random rows at most; counts and permutations use all rows. Of a table in
+    partitions, `fit_rows` of its rows are checked, drawn by hash, and the text says so.
 
     Parameters
     ----------
@@ -136,23 +138,25 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    data = read_data(
-        X,
-        y,
-        need_features=False,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
+    roles = {
+        "decision_maker": decision_maker,
+        "decision": decision,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "strata": strata,
+        "assignment": assignment,
+    }
+    sharing = ""
+    if isinstance(X, PartitionedLabels):
+        refuse_doubled({"y": y, **roles})
+        n_rows, X, roles = len(X), X.fitting_sample(random_state), {}
+        sharing = f"The table has {n_rows:,} cases; these were drawn from it by hash."
+    data = read_data(X, y, need_features=False, **roles)
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells
         data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
-    sharing = ""
     if data.panels is not None:
         sharing, data = said_of_panels(data), panel_cases(data, fitting.seed)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)

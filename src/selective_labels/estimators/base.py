@@ -9,7 +9,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data
+from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data, refuse_doubled
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.features.coding import as_table, not_numbers, refuse_huge_numbers, refuse_repeated_names
 from selective_labels.support.errors import InputError
 
@@ -46,7 +47,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : SelectiveLabels, array of numbers, or table of numbers, text, categories and dates
-            A SelectiveLabels has labels and roles in it: nothing else is given beside it. Missing values are
+            A SelectiveLabels has labels and roles in it: nothing else is given beside it; of one in
+            partitions, `fit_rows` of its rows are learned from, by hash. Missing values are
             allowed. Categories are encoded by each model, from the rows that it is fitted on; callables of X
             (`nuisance`, `label_range`) get an array with their codes, in order of first appearance.
         y : (n_samples,) labels of any type, with holes
@@ -156,13 +158,20 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
     The estimator remembers how categories are coded, and :func:`read_features` codes other tables alike.
-    Without decision-makers, all rows belong to one.
+    Without decision-makers, all rows belong to one. Of a table in partitions a sample is learned from: its
+    rows are counted in `n_fitted_`, those of the table in `n_rows_`.
 
     Returns
     -------
     SelectiveLabels
         With two or more classes.
     """
+    estimator.n_fitted_, estimator.n_rows_ = None, None
+    if isinstance(X, PartitionedLabels):
+        refuse_doubled({"y": y, **roles})
+        estimator.n_rows_ = len(X)
+        X = X.fitting_sample()
+        estimator.n_fitted_, roles = len(X), {}
     if y is None and not isinstance(X, SelectiveLabels):
         name = type(estimator).__name__
         raise InputError(

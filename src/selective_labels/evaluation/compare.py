@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import class_code, read_data, with_instrument
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
-from selective_labels.evaluation.estimated import estimated, undefined
+from selective_labels.evaluation.estimated import Scored, estimated, undefined
 from selective_labels.evaluation.evaluate import read_metrics
 from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
 from selective_labels.evaluation.policies import Policy, read_course, risk_of
 from selective_labels.evaluation.results import Comparison
 from selective_labels.evaluation.subject import Subject, read_subject
@@ -115,16 +117,6 @@ def compare(
     >>> compare(good, bad, data, nuisance="logistic", random_state=0).verdict
     'a'
     """
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
     fitting = FittingSettings.read(
         nuisance,
         cv=cv,
@@ -133,7 +125,19 @@ def compare(
         random_state=random_state,
         propensity=propensity,
     )
-    data = with_instrument(data, instrument, nuisance=nuisance)
+    roles = {
+        "decision_maker": decision_maker,
+        "decision": decision,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "strata": strata,
+        "assignment": assignment,
+    }
+    if isinstance(X, PartitionedLabels):
+        require_plain({"y": y, **roles}, instrument, label_range)
+        how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost
+        return compare_partitions(RowsPass([a, b], *how).run(), interval, confidence_level, (a, b))
+    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     policies = isinstance(a, Policy) or isinstance(b, Policy)
     judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]
     sample = score_sample(data, judged, assumption, cluster, fitting, label_range)
@@ -156,6 +160,23 @@ def compare(
         contest = paired_contest(first, second, metrics[0])
     return compare_sample(
         sample, contest, sample.assumptions[0], interval, confidence_level, names=(_name(a), _name(b))
+    )
+
+
+def compare_partitions(
+    judged: PartitionedSubjects, interval: str, confidence_level: float, given: tuple[Any, Any]
+) -> Comparison:
+    """Compare what was judged in one pass over the partitions of a table."""
+    if len(judged.metrics) != 1:
+        raise InputError("compare takes one metric.", "metric")
+    metric = judged.metrics[0]
+    sample = judged.sample(metric)
+    if len(sample.assumptions) != 1:
+        raise InputError("compare takes one assumption.", "assumption")
+    contest = paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
+    names = tuple(each if isinstance(each, str) else _name(each) for each in given)
+    return compare_sample(
+        sample, contest, sample.assumptions[0], interval, confidence_level, names=(names[0], names[1])
     )
 
 
@@ -260,7 +281,7 @@ def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: S
 
 
 def compare_sample(
-    sample: ScoredSample,
+    sample: Scored,
     contest: Contest,
     assumption: str,
     interval: str = "parameter",
@@ -268,7 +289,7 @@ def compare_sample(
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
     """Bound a difference on rows that are scored already."""
-    everybody = np.ones(len(sample.data), dtype=bool)
+    everybody = np.ones(sample.size, dtype=bool)
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
@@ -282,7 +303,11 @@ def compare_sample(
     else:
         shared = estimated(sample, basis, *how)
     plans: dict[str, Any] = {}
-    if contest.coefficients is not None and assumption in sample.repeats[0]:
+    if (
+        isinstance(sample, ScoredSample)
+        and contest.coefficients is not None
+        and assumption in sample.repeats[0]
+    ):
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
         plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
     return Comparison(
@@ -293,18 +318,16 @@ def compare_sample(
         a=names[0],
         b=names[1],
         greater_is_better=contest.greater_is_better,
-        disagreement=float(
-            np.average(np.broadcast_to(contest.differ, len(sample.data)), weights=sample.weights)
-        ),
+        disagreement=float(np.average(np.broadcast_to(contest.differ, sample.size), weights=sample.weights)),
         sharp=contest.sharp,
     )
 
 
-def _basis(sample: ScoredSample, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
+def _basis(sample: Scored, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
     if contest.functional is not None:
         return sample.basis(contest.functional, assumption, rows, contest.limits)
-    ends = [contest.ends(sample.evidence(each, assumption), sample.weights) for each in sample.repeats]
-    return Basis(sample.spread(ends, rows), contest.limits)
+    ends = sample.ends_by(contest.ends, assumption, rows)
+    return Basis(sample.spread(ends, rows, assumption), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:

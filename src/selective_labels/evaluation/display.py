@@ -99,7 +99,12 @@ def sample_text(sample: "Sample") -> str:
         what, makers = "rows", f"{makers} in {sample.n_panels:,} panels"
     text = f"{sample.n:,} {what}, {sample.n_labeled:,} of them ({share:.0%}) with a label, {makers}"
     units = units_text(sample.cluster, sample.n_clusters)
-    return f"{text}; {units}." if units else f"{text}."
+    text = f"{text}; {units}." if units else f"{text}."
+    if sample.n_fitted:
+        text += f" Models were fitted to {sample.n_fitted:,} of the cases; all are scored."
+    if sample.rank_error > 0.0:
+        text += f" Ranks are those of bins: the ends reach {sample.rank_error:.1g} further for it."
+    return text
 
 
 def units_text(cluster: str | None, n_clusters: int) -> str:

@@ -5,15 +5,20 @@ from typing import Any
 import numpy as np
 
 from selective_labels.evaluation.results import Evaluation, Sample, printed
+from selective_labels.inference.cell_sample import CellSample
 from selective_labels.inference.ends import Functional
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.inference.spread import Spread
 from selective_labels.support.errors import UndefinedError
+
+# Rows with scores, or cells with sums of scores: both answer the same questions.
+Scored = ScoredSample | CellSample
 
 
 def estimated(
-    sample: ScoredSample,
+    sample: Scored,
     basis: Basis,
     assumption: str,
     rows: np.ndarray,
@@ -32,12 +37,12 @@ def estimated(
         "correlation": spread.correlation,
         "limits": basis.limits,
         "basis": basis,
-        "sample": _sample(sample, assumption, rows, spread.n_clusters, number),
+        "sample": _sample(sample, assumption, rows, spread, number),
     }
 
 
 def undefined(
-    sample: ScoredSample,
+    sample: Scored,
     reason: str,
     assumption: str,
     rows: np.ndarray,
@@ -48,6 +53,7 @@ def undefined(
     contradicted: bool = False,
 ) -> dict[str, Any]:
     """The same fields where the metric has no value: NaN, and the reason."""
+    spread = Spread(NAN, NAN, (NAN, NAN), NAN, sample.count_units(rows))
     nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
         "assumption": assumption,
@@ -56,34 +62,25 @@ def undefined(
         "confidence_level": confidence_level,
         "correlation": NAN,
         "limits": limits,
-        "sample": _sample(sample, assumption, rows, sample.count_units(rows), NAN),
+        "sample": _sample(sample, assumption, rows, spread, NAN),
     }
 
 
-def _sample(
-    sample: ScoredSample, assumption: str, rows: np.ndarray, n_clusters: int, n_effective: float
-) -> Sample:
-    data = sample.data
+def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n_effective: float) -> Sample:
     return Sample(
-        n=int(rows.sum()),
-        n_labeled=int(data.decision[rows].sum()),
-        n_decision_makers=data.n_decision_makers if data.panels is None else len(data.panels.people),
+        n=sample.n_cases(rows),
+        n_labeled=sample.n_labeled(rows),
         cluster=sample.cluster,
-        n_clusters=n_clusters,
-        clipped_share=sample.clipped[assumption],
+        n_clusters=spread.n_clusters,
         n_effective=n_effective,
-        bounded_share=sample.bounded[assumption],
-        sharpness_lost=sample.lost[assumption],
-        refusal=sample.refused.get(assumption),
-        numeric=data.numeric,
-        n_panels=None if data.panels is None else data.panels.n_panels,
-        assignment=sample.assignment if sample.assumed(assumption).needs_decision_makers else "",
+        rank_error=spread.coarse,
         sentence=sample.assumed(assumption).sentence,
+        **sample.told_of(assumption),
     )
 
 
 def judged(
-    sample: ScoredSample,
+    sample: Scored,
     functional: Functional,
     metric: str,
     assumption: str,
@@ -92,7 +89,7 @@ def judged(
     interval: str = "parameter",
 ) -> Evaluation:
     """Evaluate one functional on all rows; where it has no value, say why."""
-    everybody = np.ones(len(sample.data), dtype=bool)
+    everybody = np.ones(sample.size, dtype=bool)
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
     try:

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import as_series, class_code, read_data, refuse_strange_cells, with_instrument
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of
-from selective_labels.evaluation.estimated import estimated, judged, undefined
+from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
 from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
 from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
 from selective_labels.evaluation.policies import Policy, read_course
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.evaluation.subject import Subject, read_subject
@@ -149,16 +151,6 @@ def evaluate(
     random, and who decides does not change the label.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
     fitting = FittingSettings.read(
         nuisance,
         cv=cv,
@@ -167,7 +159,22 @@ def evaluate(
         random_state=random_state,
         propensity=propensity,
     )
-    data = with_instrument(data, instrument, nuisance=nuisance)
+    single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
+    one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
+    roles = {
+        "decision_maker": decision_maker,
+        "decision": decision,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "strata": strata,
+        "assignment": assignment,
+    }
+    if isinstance(X, PartitionedLabels):
+        require_plain({"y": y, **roles}, instrument, label_range)
+        how = X, metric, assumption, cluster, fitting, pos_label, cost, by
+        results = evaluate_partitions(RowsPass([classifier], *how).run(), interval, confidence_level)
+        return results[0] if single and len(results) == 1 and one_metric else results
+    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     if isinstance(classifier, Policy):
         sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
         return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
@@ -176,13 +183,25 @@ def evaluate(
     metrics = read_metrics(metric, subject, pos_label, cost)
     cells = None if by is None else _read_subgroups(by, len(sample.data))
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
-    single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     if by is None:
         results = _with_designs(results, sample, subject, metrics)
-    one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
     if single and len(results) == 1 and one_metric:
         return results[0]
     return results
+
+
+def evaluate_partitions(
+    judged: PartitionedSubjects, interval: str = "parameter", confidence_level: float = 0.95
+) -> Evaluations:
+    """Evaluate what was judged in one pass over the partitions of a table."""
+    items: list[Evaluation] = []
+    gaps: list[Evaluation] = []
+    for metric in judged.metrics:
+        how = judged.cells(metric), interval, confidence_level
+        found = evaluate_sample(judged.sample(metric), judged.subject(metric), [metric], *how)
+        items += found.items
+        gaps += [] if found.gaps is None else found.gaps.items
+    return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
 def _with_designs(
@@ -229,7 +248,7 @@ def evaluate_policy(
 
 
 def evaluate_sample(
-    sample: ScoredSample,
+    sample: Scored,
     subject: Subject,
     metrics: Sequence[AnyMetric],
     by: np.ndarray | Mapping[Any, np.ndarray] | None = None,
@@ -246,7 +265,7 @@ def evaluate_sample(
     if isinstance(by, Mapping):
         cells = by
     elif by is None:
-        cells = {None: np.ones(len(sample.data), dtype=bool)}
+        cells = {None: np.ones(sample.size, dtype=bool)}
     else:
         cells = {label: by == label for label in np.unique(by).tolist()}
     items, gaps = [], []
@@ -291,7 +310,7 @@ def _read_subgroups(by: Any, n_samples: int) -> np.ndarray:
 class _Summary:
     """Everything that the results of one metric under one assumption share."""
 
-    sample: ScoredSample
+    sample: Scored
     metric: str
     assumption: str
     interval: str
@@ -321,7 +340,7 @@ class _Summary:
         except UndefinedError as error:
             reason = f"a gap of {self.metric!r} is not defined under assumption {self.assumption!r}: {error}"
             return _Found(span, reason=reason)
-        spread = self.sample.spread(ends, rows)
+        spread = self.sample.spread(ends, rows, self.assumption)
         shared = spread.n_clusters < first.basis.spread.n_clusters + second.basis.spread.n_clusters
         # What a cluster adds to one subgroup it may take from the other: then only sums over clusters count.
         parts = None if shared else (first.basis, second.basis)

@@ -53,6 +53,10 @@ class Sample:
         With labels shared within cases: how many panels there are; `n` counts rows then.
     sentence : str
         What is assumed, in words.
+    n_fitted : int or None
+        Rows that models were fitted to, where that was a sample of a table in partitions; all are scored.
+    rank_error : float
+        How far the ends reach out because ranks are those of bins of a score; zero for rows in memory.
     """
 
     n: int
@@ -69,6 +73,8 @@ class Sample:
     numeric: bool = False
     n_panels: int | None = None
     sentence: str = ""
+    n_fitted: int | None = None
+    rank_error: float = 0.0
 
 
 @dataclass(frozen=True, repr=False)

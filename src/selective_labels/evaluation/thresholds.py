@@ -10,16 +10,22 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.data import class_code, read_data, with_instrument
+from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.evaluation.cell_keys import RANKS, CutKeys, Judged
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
+from selective_labels.evaluation.estimated import Scored
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Metric
 from selective_labels.evaluation.named import named_metrics
+from selective_labels.evaluation.partitioned import require_plain
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.subject import ArraySubject, read_subject
+from selective_labels.evaluation.subject import UNNAMED, ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.inference.cell_sample import CellSample
+from selective_labels.inference.sample import NO_RANGE, score_sample
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.partitioned import prepare
 from selective_labels.support.errors import InputError
 
 ACCEPTANCE = "acceptance"
@@ -145,16 +151,6 @@ def threshold_curve(
     >>> curve.to_frame()["acceptance_lower"].round(1).tolist()
     [0.2, 0.5, 0.8]
     """
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
     fitting = FittingSettings.read(
         nuisance,
         cv=cv,
@@ -163,9 +159,21 @@ def threshold_curve(
         random_state=random_state,
         propensity=propensity,
     )
-    data = with_instrument(data, instrument, nuisance=nuisance)
-    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
+    roles = {
+        "decision_maker": decision_maker,
+        "decision": decision,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "strata": strata,
+        "assignment": assignment,
+    }
     metrics = [metric] if isinstance(metric, str) else list(metric)
+    if isinstance(X, PartitionedLabels):
+        require_plain({"y": y, **roles}, instrument, label_range)
+        how = classifier, X, pos_label, thresholds, metrics, assumption, cluster, fitting
+        return _threshold_curve_of_partitions(*how, confidence_level)
+    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
+    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")
     classes = sample.data.classes
@@ -176,8 +184,38 @@ def threshold_curve(
     )
 
 
+def _threshold_curve_of_partitions(
+    classifier: Any,
+    lazy: PartitionedLabels,
+    pos_label: Any,
+    thresholds: ArrayLike | None,
+    metrics: Sequence[str],
+    assumption: str | Assumption,
+    cluster: str | None,
+    fitting: FittingSettings,
+    confidence_level: float,
+) -> ThresholdCurve:
+    """Cut a score on a table in partitions: cells lie between thresholds."""
+    judged = Judged.read(classifier, lazy, UNNAMED)
+    columns = [] if judged.column is None else [judged.column]
+    prepared = prepare(lazy, [judged.given], assumption, cluster, fitting, columns)
+    event = class_code(pos_label, prepared.data.classes)
+    if thresholds is None:
+        scores = judged.subject(prepared.frame, prepared.data).score(event)
+        cuts = default_thresholds(scores, weights=prepared.data.weights)
+    else:
+        cuts = _read_thresholds(thresholds)
+    sums = prepared.run(CutKeys(judged, event, cuts), columns)
+    sample = prepared.samples(sums, {})[RANKS]
+    if len(sample.assumptions) != 1:
+        raise InputError("threshold_curve takes one assumption.", "assumption")
+    between = np.append(-np.inf, cuts)[sample.cells.key[:, 0]]
+    how = sample.assumptions[0], cuts, metrics, confidence_level
+    return threshold_curve_of_sample(sample, between, event, *how)
+
+
 def threshold_curve_of_sample(
-    sample: ScoredSample,
+    sample: Scored,
     scores: Array,
     event: int,
     assumption: str,
@@ -193,7 +231,7 @@ def threshold_curve_of_sample(
         cuts = default_thresholds(scores, weights=sample.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    classes = sample.data.classes
+    classes = sample.told.classes if isinstance(sample, CellSample) else sample.data.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
     rest = 1 if event == 0 else 0
     rows = []

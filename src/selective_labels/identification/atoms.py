@@ -31,6 +31,8 @@ class Floor:
         Whether it says the same of all decision-makers taken together, so that no one need be singled out.
     singled_out : bool
         Whether it holds for each decision-maker; else only for all together.
+    averaged : bool
+        Whether it holds for each, but without an instrument: then for the mean over them alone.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Floor:
     slope: Function
     pooled: bool = False
     singled_out: bool = True
+    averaged: bool = False
 
     def values(self, chance: Array, leniency: Array) -> Array:
         """F_z from P(Y in A, D=1 | x, z) and λ_z; zero where nobody is accepted."""
@@ -187,9 +190,12 @@ def best_floor(
             value = floor.value((chance[first], leniency[first]), (chance[second], gap))
             found = np.where(apart, np.maximum(found, value), found)
         return found
-    if not floor.singled_out:
+    if not (floor.singled_out or floor.averaged):
         shares = np.full((joint.shape[1], len(joint)), 1.0 / len(joint)) if propensity is None else propensity
         chance = np.einsum("na,an->n", shares, chance)[None]
         leniency = np.einsum("na,an->n", shares, leniency)[None]
+    if floor.averaged:
+        shares = np.full((joint.shape[1], len(joint)), 1.0 / len(joint)) if propensity is None else propensity
+        return np.asarray(np.einsum("na,an->n", shares, floor.values(chance, leniency)))
     best: Array = np.where(leniency > least, floor.values(chance, leniency), 0.0).max(axis=0)
     return best

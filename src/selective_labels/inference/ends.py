@@ -4,9 +4,11 @@ A functional of one classifier, or the difference of two, is one of three things
 are linear in the class probabilities (`Ratio`; with a constant below, a mean), a separation of an event from
 its complement (`Separation`, `RankSeparation`), or the regret (:mod:`selective_labels.inference.regret`).
 Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
-so the delta method applies.
+so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
+linear forms (:mod:`selective_labels.inference.cells`): arrays of scores then have one more axis.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -18,7 +20,9 @@ from selective_labels.identification.ranking import NEGLIGIBLE, balanced_accurac
 from selective_labels.inference.estimates import (
     Ends,
     Estimate,
+    by_row,
     mean_estimate,
+    of_rows,
     ratio_estimate,
     smooth_estimate,
     weighted_outside,
@@ -28,6 +32,8 @@ from selective_labels.inference.exact import count_scores
 from selective_labels.inference.known_shares import shared_ratio_end, shared_separation_end
 from selective_labels.support.errors import UndefinedError
 
+# From evidence and weights to two ends.
+FindEnds = Callable[[Evidence, Array], Ends]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-12
 
@@ -84,16 +90,16 @@ class Ratio:
             if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
                 break
         above, below = (mean_estimate(each, weights) for each in scores)
-        counts = count_scores(*scores, weights, self.signed)
+        counts = count_scores(*scores, weights, self.signed, evidence.unit)
         support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
         return replace(ratio_estimate(above, below), counts=counts, support=support)
 
     def _scores(self, probabilities: Array) -> tuple[Array, Array]:
         """Scores of numerator and denominator, from scores of class probabilities."""
-        above = np.einsum("nk,nk->n", self.numerator, probabilities)
+        above = np.einsum("nk,nk...->n...", self.numerator, probabilities)
         if self.known_denominator:  # class probabilities sum to one, and so do their scores
-            return above, self.denominator[:, 0]
-        return above, np.einsum("nk,nk->n", self.denominator, probabilities)
+            return above, of_rows(self.denominator[:, 0], above)
+        return above, np.einsum("nk,nk...->n...", self.denominator, probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +115,7 @@ class KnownRatioDifference:
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
-        scale = [mean_estimate(each.denominator[:, 0], weights).value for each in (self.first, self.second)]
+        scale = [self._below(each, evidence, weights).value for each in (self.first, self.second)]
         if min(scale) <= NEGLIGIBLE:
             raise UndefinedError("its condition has no probability among these cases.", "metric")
         gain = self.first.numerator / scale[0] - self.second.numerator / scale[1]
@@ -124,9 +130,14 @@ class KnownRatioDifference:
             )
         probabilities, parts = evidence.extreme(sign * gain), []
         for each in (self.first, self.second):
-            above = mean_estimate(np.einsum("nk,nk->n", each.numerator, probabilities), weights)
-            parts.append(ratio_estimate(above, mean_estimate(each.denominator[:, 0], weights)))
+            above = mean_estimate(np.einsum("nk,nk...->n...", each.numerator, probabilities), weights)
+            parts.append(ratio_estimate(above, self._below(each, evidence, weights)))
         return subtract(*parts)
+
+    @staticmethod
+    def _below(ratio: Ratio, evidence: Evidence, weights: Array | None) -> Estimate:
+        shape = evidence.slack if weights is None else weights
+        return mean_estimate(of_rows(ratio.denominator[:, 0], shape), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +176,7 @@ class Separation:
             )
             return low, high
         event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
-        extremes = balanced_accuracy_extremes(gain, *event, weights)
+        extremes = balanced_accuracy_extremes(gain, *event, by_row(weights))
         low, high = (
             self._end(evidence, weights, gain, np.asarray(at_upper, dtype=float))
             for at_upper in (extremes.minimum_at_upper, extremes.maximum_at_upper)
@@ -178,12 +189,12 @@ class Separation:
 
     def spill(self, mass: Array, weights: Array | None) -> Array:
         """How much a row moves E[gain · mass] by moving the gains of the others."""
-        return np.zeros(len(mass))
+        return np.zeros_like(mass)
 
     def _end(self, evidence: Evidence, weights: Array | None, gain: Array, at_upper: Array) -> Estimate:
         event = np.eye(evidence.lower.shape[1])[self.event]
         low, high = (evidence.extreme(sign * event)[:, self.event] for sign in (-1.0, 1.0))
-        chance = low + at_upper * (high - low)
+        chance = low + of_rows(at_upper, low) * (high - low)
         joint = self._mean_of_gain(gain, chance, weights)
         mean = self._mean_of_gain(gain, np.ones_like(chance), weights)
         share = mean_estimate(chance, weights)
@@ -200,7 +211,7 @@ class Separation:
         return replace(found, support=min(share.value, 1.0 - share.value))
 
     def _mean_of_gain(self, gain: Array, mass: Array, weights: Array | None) -> Estimate:
-        direct = mean_estimate(gain * mass, weights)
+        direct = mean_estimate(of_rows(gain, mass) * mass, weights)
         indirect = mean_estimate(self.spill(mass, weights), weights)
         return Estimate(direct.value, direct.influence + indirect.influence)
 
@@ -225,14 +236,15 @@ class RankSeparation(Separation):
 
     def gain(self, weights: Array | None) -> Array:
         """Mid-ranks in [0, 1]."""
-        share = _shares(weights, self.values.shape[1])
+        share = _shares(by_row(weights), self.values.shape[1])
         return np.sum([sign * _mass_below(level, share) for sign, level in self._scores], axis=0)
 
     def spill(self, mass: Array, weights: Array | None) -> Array:
         """Mass at higher scores, whose ranks a row raises."""
-        above = _shares(weights, len(mass)) * mass
+        moved = _shares(weights, len(mass)) * mass
+        above = moved if moved.ndim == 1 else moved.sum(axis=1)
         spills = [sign * _mass_below(level.max() - level, above) for sign, level in self._scores]
-        return np.sum(spills, axis=0)
+        return of_rows(np.sum(spills, axis=0), mass)
 
     @property
     def _scores(self) -> list[tuple[float, np.ndarray]]:
@@ -262,10 +274,10 @@ def outer_difference(first: Ends, second: Ends) -> Ends:
 
 
 def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:
-    denominator = float(shares @ below)
+    denominator = float(np.vdot(shares, below))
     if not denominator > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
-    return float(shares @ above) / denominator
+    return float(np.vdot(shares, above)) / denominator
 
 
 def _shares(weights: Array | None, n_samples: int) -> Array:

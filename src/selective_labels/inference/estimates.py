@@ -49,7 +49,8 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     ----------
     scores : array-like of shape (n_samples,)
     weights : array-like of shape (n_samples,), optional
-        Not negative, not all zero.
+        Not negative, not all zero. Of cells (:mod:`selective_labels.inference.cells`) both arrays are of
+        shape (n_cells, n_parts), and the influence is the form of each cell.
 
     Examples
     --------
@@ -60,7 +61,27 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     scores = np.asarray(scores, dtype=np.float64)
     weights = np.ones_like(scores) if weights is None else np.asarray(weights, dtype=np.float64)
     value = float(np.average(scores, weights=weights))
+    if weights.ndim > 1:  # forms of cells: what a row of weight one adds to the error of the mean
+        return Estimate(value, (scores - value) * weights.any(axis=1, keepdims=True) / weights.sum())
     return Estimate(value, weights * (scores - value) / weights.mean())
+
+
+def of_rows(values: ArrayLike, like: Array) -> Array:
+    """One number for each row in the shape of scores: of cells, the form that is the same for every part.
+
+    Examples
+    --------
+    >>> of_rows([1.0, 2.0], np.zeros((2, 3)))
+    array([[1., 1., 1.],
+           [2., 2., 2.]])
+    """
+    column = np.asarray(values, dtype=np.float64)
+    return np.broadcast_to(column.reshape(-1, *[1] * (like.ndim - 1)), like.shape)
+
+
+def by_row(weights: Array | None) -> Array | None:
+    """Weights of rows; those of cells are given part by part, and are summed."""
+    return weights if weights is None or weights.ndim == 1 else weights.sum(axis=1)
 
 
 def smooth_estimate(

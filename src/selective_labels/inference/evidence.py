@@ -67,6 +67,11 @@ class Evidence:
         return replace(self, shares=shares, population=population) if shares else self
 
     @property
+    def unit(self) -> Array | None:
+        """Of cells, the weight of every row where scores are labels; of rows, None."""
+        return None
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """The events that slack is earmarked for."""
         return () if self.earmarks is None else self.earmarks.events
@@ -86,6 +91,30 @@ class Evidence:
         room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
         return repair(Bounds(self.model, self.model + room))[0]
 
+    @cached_property
+    def _box(self) -> Bounds:
+        """The model's floors and ceilings as they are, but where they are empty.
+
+        Tightened ones, of which the scores know nothing, would say that slack comes to an end too early.
+        """
+        assert self.earmarks is not None
+        assert self.earmarks.ceiling_plug_in is not None
+        mended, crossed = repair(Bounds(self.model, self.earmarks.ceiling_plug_in))
+        empty = crossed[:, None]
+        return Bounds(
+            np.where(empty, mended.lower, self.model),
+            np.where(empty, mended.upper, self.earmarks.ceiling_plug_in),
+        )
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Rows in which the model finds nothing possible, (n_samples,) bool."""
+        if self.earmarks is None:
+            return np.asarray(self.model.sum(axis=1) > 1.0 + ROUNDING)
+        if self.earmarks.ceiling_plug_in is not None:
+            return np.asarray(Bounds(self.model, self.earmarks.ceiling_plug_in).crossed)
+        return Earmarked.of(self.model, self.events, self.earmarks.plug_in).repaired()[1]
+
     def extreme(self, gain: Array) -> Array:
         """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).
 
@@ -96,8 +125,8 @@ class Evidence:
         if self.earmarks is None or self.earmarks.ceiling is None:
             return poured(self.lower, self.slack, gain, self.events, self.pots)
         order = np.argsort(-gain, axis=1, kind="stable")
-        model = np.cumsum(np.take_along_axis(self.bounds.width, order, axis=1), axis=1)
-        full = model < self.bounds.slack[:, None] - ROUNDING
+        model = np.cumsum(np.take_along_axis(self._box.width, order, axis=1), axis=1)
+        full = model < self._box.slack[:, None] - ROUNDING
         full[:, -1] = False
         width = np.take_along_axis(self.earmarks.ceiling - self.lower, order, axis=1) * full
         last = full.sum(axis=1)[:, None]

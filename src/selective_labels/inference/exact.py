@@ -41,7 +41,11 @@ class Counts:
 
 
 def count_scores(
-    above: np.ndarray, below: np.ndarray, weights: ArrayLike | None, signed: bool = False
+    above: np.ndarray,
+    below: np.ndarray,
+    weights: ArrayLike | None,
+    signed: bool = False,
+    unit: np.ndarray | None = None,
 ) -> Counts | None:
     """Count rows, if scores are counts: values of -1, 0 and 1 among rows of equal weight.
 
@@ -52,6 +56,8 @@ def count_scores(
     weights : (n_samples,) array, optional
         Rows of weight zero are outside the population.
     signed : bool
+    unit : (n_cells,) array, optional
+        Of cells, whose scores are forms: the weight of every row where scores are labels, else -1.
 
     Returns
     -------
@@ -64,6 +70,8 @@ def count_scores(
     >>> count_scores(np.array([1.0, 0.0, 0.5]), np.ones(3), None) is None
     True
     """
+    if above.ndim > 1:
+        return _count_cells(above, below, np.asarray(weights, dtype=float), signed, unit)
     if weights is not None:
         given = np.asarray(weights, dtype=float)
         inside = given > 0.0
@@ -76,6 +84,23 @@ def count_scores(
     if (np.abs(above) > below).any():
         return None
     return Counts(int((above > 0).sum()), int((above < 0).sum()), int(below.sum()), signed)
+
+
+def _count_cells(
+    above: np.ndarray, below: np.ndarray, weights: np.ndarray, signed: bool, unit: np.ndarray | None
+) -> Counts | None:
+    """Count the rows of cells: a row is of one part, and each part scores 0, 1 or -1."""
+    inside = weights.any(axis=1)
+    if unit is None or not inside.any() or not (unit[inside] == max(unit[inside][0], 0.0)).all():
+        return None
+    possible = (0.0, 1.0, -1.0) if signed else (0.0, 1.0)
+    above, below, rows = above[inside], below[inside], weights[inside] / unit[inside][0]
+    if not (np.isin(below, (0.0, 1.0)).all() and np.isin(above, possible).all()):
+        return None
+    if (np.abs(above) > below).any():
+        return None
+    found = [round(float(rows[which].sum())) for which in (above > 0.0, above < 0.0, below > 0.0)]
+    return Counts(found[0], found[1], found[2], signed)
 
 
 def clopper_pearson(successes: int, trials: int, tails: tuple[float, float] = (0.025, 0.025)) -> Interval:

@@ -1,7 +1,7 @@
 """The sample that evaluation and comparison share: data checked once, nuisances fitted once, scores kept."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
-from selective_labels.inference.ends import Functional
+from selective_labels.inference.ends import FindEnds, Functional
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError, contradiction
@@ -102,11 +102,15 @@ class ScoredSample:
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some rows, once for each repeat."""
+        return self.ends_by(functional.ends, assumption, rows)
+
+    def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Estimate ends by any function of evidence and weights."""
         self.require_possible(assumption)
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
-        return [functional.ends(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
+        return [find(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
 
     def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
         """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""
@@ -122,26 +126,45 @@ class ScoredSample:
         Under the event tilt that is not two ends with errors: see :mod:`selective_labels.inference.tilted`.
         """
         if assumption in self.repeats[0]:
-            return Basis(self.spread(self.ends(functional, assumption, rows), rows), limits)
+            return Basis(self.spread(self.ends(functional, assumption, rows), rows, assumption), limits)
         weights = self.weights * rows
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
         ends = [functional.ends(each.instrument, weights) for each in self.tilted]
-        bounds = Basis(self.spread(ends, rows), limits)
+        bounds = Basis(self.spread(ends, rows, assumption), limits)
         clusters = cluster_codes(self.cluster, self.data)
         return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
-    def spread(self, ends: list[Ends], rows: np.ndarray) -> Spread:
-        """Add standard errors to ends, and take the median over repeats.
-
-        Parameters
-        ----------
-        ends : list of pairs of estimates
-            One pair for each repeat.
-        rows : (n_samples,) bool array
-            The rows that they concern: how many units these are widens standard errors.
-        """
+    def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> Spread:
+        """Add standard errors to ends (one pair for each repeat) among some rows; the median over repeats."""
         return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
+
+    @property
+    def size(self) -> int:
+        """Rows that masks are about."""
+        return len(self.data)
+
+    def n_cases(self, rows: np.ndarray) -> int:
+        """How many rows some rows are."""
+        return int(rows.sum())
+
+    def n_labeled(self, rows: np.ndarray) -> int:
+        """How many of some rows have a label."""
+        return int(self.data.decision[rows].sum())
+
+    def told_of(self, assumption: str) -> dict[str, Any]:
+        """What results say of the sample, whichever rows they are about."""
+        data = self.data
+        return {
+            "n_decision_makers": data.n_decision_makers if data.panels is None else len(data.panels.people),
+            "clipped_share": self.clipped[assumption],
+            "bounded_share": self.bounded[assumption],
+            "sharpness_lost": self.lost[assumption],
+            "refusal": self.refused.get(assumption),
+            "numeric": data.numeric,
+            "n_panels": None if data.panels is None else data.panels.n_panels,
+            "assignment": self.assignment if self.assumed(assumption).needs_decision_makers else "",
+        }
 
     def count_units(self, rows: np.ndarray) -> int:
         """How many independent units some rows are."""
@@ -156,6 +179,7 @@ def score_sample(
     cluster: str | None = None,
     fitting: FittingSettings = DEFAULT_SETTINGS,
     label_range: Any = NO_RANGE,
+    fits: Sequence[CrossFit] | None = None,
 ) -> ScoredSample:
     """Fit the nuisances (once a repeat) and score every row under every assumption.
 
@@ -173,10 +197,12 @@ def score_sample(
     fitting : FittingSettings
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
+    fits : sequence of CrossFit, optional
+        Of :func:`cross_fits` for these data and settings: then nothing is fitted.
     """
     data = with_classes_of(data, classifiers)
     known = read_label_range(label_range, data)
-    chosen = _chosen(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    chosen = chosen_assumptions(assumption, data.decision_makers_given and data.n_decision_makers > 1)
     ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
@@ -191,22 +217,21 @@ def score_sample(
         return ScoredSample(
             data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster, objects=objects
         )
-    _check_instrument(chosen, data)
+    check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
     plain = [each for each in chosen if each != EventTilt()]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
-    n_bands, in_halves = selector_bands(data), any(each.needs_halves for each in chosen)
-    fits = (fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands) for seed in seeds)
-    for seed, fit in zip(seeds, followed(fits, "repeating cross-fitting", len(seeds)), strict=True):
+    made = cross_fits(data, fitting, any(each.needs_halves for each in chosen)) if fits is None else fits
+    for seed, fit in zip(seeds, followed(made, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             refusal = doubt(data, fit, random_state=seed)
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
-            assignment = _said_of_assignment(fit)
+            assignment = said_of_assignment(fit)
             if data.panels is not None:
                 assignment = f"{PANELS} {assignment}".strip()
         scores: dict[str, Scores] = {}
@@ -235,6 +260,15 @@ def score_sample(
         objects,
         _impossible(repeats),
         tilted,
+    )
+
+
+def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool) -> Iterator[CrossFit]:
+    """The models behind a scored sample, one fit for each repeat."""
+    n_bands = selector_bands(data)
+    return (
+        fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands)
+        for seed in fitting.repeated_seeds
     )
 
 
@@ -279,7 +313,7 @@ def _label_ranges(
     return found
 
 
-def _said_of_assignment(fit: CrossFit) -> str:
+def said_of_assignment(fit: CrossFit) -> str:
     """What results say of it; where they are not to be trusted, a warning too."""
     report = fit.report.assignment
     if report is None:
@@ -315,7 +349,7 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
     return data.with_classes(classes)
 
 
-def _chosen(
+def chosen_assumptions(
     assumption: str | Assumption | Sequence[str | Assumption], has_instrument: bool
 ) -> list[Assumption]:
     """List the assumptions asked for; "all" means all that the input allows."""
@@ -326,7 +360,7 @@ def _chosen(
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
-def _check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
+def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
     """Refuse or warn where decision-makers cannot serve as an instrument."""
     needing = [each for each in chosen if each.needs_decision_makers]
     if not needing:

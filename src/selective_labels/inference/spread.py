@@ -40,6 +40,8 @@ class Spread:
         Share of the units that each end rests on.
     counts : pair of Counts or None
         Where scores are labels.
+    coarse : float
+        By how much the ends were moved outwards, because ranks are those of bins.
     """
 
     lower: float
@@ -52,6 +54,7 @@ class Spread:
     effective: tuple[float, float] = (float("inf"), float("inf"))
     supports: tuple[float, float] = (1.0, 1.0)
     counts: tuple[Counts | None, Counts | None] = (None, None)
+    coarse: float = 0.0
 
     def widened(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Errors that make a normal interval as long as that of Student's t."""
@@ -94,12 +97,24 @@ def spread_of(
         return Spread(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
     # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
     lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
-    matrices = [
-        lost * covariance([end.influence for end in pair], clusters) + _outside(pair) for pair in ends
-    ]
+    matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
+    numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
+    return summed_up(ends, matrices, numbers, n_clusters, clusters is not None, n_units)
+
+
+def summed_up(
+    ends: Sequence[Ends],
+    matrices: Sequence[Array],
+    numbers: Sequence[Sequence[float]],
+    n_clusters: int,
+    clustered: bool,
+    n_units: float,
+) -> Spread:
+    """Put ends, their covariance matrices and effective numbers together, medians over repeats."""
+    values = np.array([[end.value for end in pair] for pair in ends])
+    matrices = [matrix + _outside(pair) for matrix, pair in zip(matrices, ends, strict=True)]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
     lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
-    numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
     effective = np.median(numbers, axis=0).tolist()
     supports = np.median([[end.support for end in pair] for pair in ends], axis=0).tolist()
     return Spread(
@@ -108,11 +123,11 @@ def spread_of(
         errors=(lower[1], upper[1]),
         correlation=float(np.median(list(map(_correlation, matrices, values)))),
         n_clusters=n_clusters,
-        clustered=clusters is not None,
+        clustered=clustered,
         n_units=n_units,
         effective=(effective[0], effective[1]),
         supports=(supports[0], supports[1]),
-        counts=(None, None) if clusters is not None else (_common(ends, 0), _common(ends, 1)),
+        counts=(None, None) if clustered else (_common(ends, 0), _common(ends, 1)),
     )
 
 
@@ -149,7 +164,11 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     if not largest > 0.0:
         return max(n_units, FEWEST)
     squares = np.bincount(codes, influence / largest) ** 2
-    carrying = squares.sum() ** 2 / np.sum(squares**2)
+    return number_of_carriers(squares.sum() ** 2 / np.sum(squares**2), n_units)
+
+
+def number_of_carriers(carrying: float, n_units: float) -> float:
+    """Count units from m = (Σ_g s_g²)² / Σ_g s_g⁴; see :func:`effective_number`."""
     like_normal = min(1.0, NORMAL_KURTOSIS * carrying / n_units) ** 2
     number = carrying * (1.0 + (NORMAL_KURTOSIS - 1.0) * like_normal)
     return float(max(min(number, n_units), FEWEST))

@@ -314,3 +314,33 @@ def _sums(columns: Array, weights: Array, clusters: np.ndarray | None) -> tuple[
         codes = np.unique(clusters, return_inverse=True)[1]
         parts = np.stack([np.bincount(codes, each) for each in parts])
     return sums, parts @ parts.T
+
+
+def supported_odds(
+    rows: TiltRows, event: np.ndarray, weights: Array, clusters: np.ndarray | None, confidence_level: float
+) -> list[tuple[float, float]]:
+    """How many times the odds of an event the refused can have, by the instrument: a confidence set.
+
+    {e^{-γ}: Q(γ) <= χ²_1(level)},   γ the tilt of the event in all rows
+
+    Anderson and Rubin's kind of set: it covers the true odds ratio whatever the strength of the instrument,
+    if there is one for all cases and decision-makers. It may be empty, unbounded, or in several pieces.
+
+    Parameters
+    ----------
+    event : (n_classes,) bool array
+
+    Returns
+    -------
+    list of pairs (low, high)
+        Of odds ratios, ascending; infinite where the set is not bounded.
+    """
+    used = np.flatnonzero(weights > 0.0)
+    group = EventGroup(used, np.broadcast_to(event, (len(used), len(event))), np.ones(len(used)))
+    tilts = _points(rows, group, weights, clusters)[::-1]  # odds ascend as tilts fall
+    statistic, _ = _alone(rows, group, tilts, weights, clusters)
+    kept = np.flatnonzero(statistic <= chi2.ppf(confidence_level, 1))
+    runs = np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1) if len(kept) else []
+    with np.errstate(over="ignore"):
+        odds = np.exp(-tilts)
+    return [(float(odds[run[0]]), float(odds[run[-1]])) for run in runs]

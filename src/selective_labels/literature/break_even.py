@@ -1,57 +1,109 @@
 """The value of a sensitivity parameter at which a conclusion flips."""
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
-from selective_labels.nuisance.confounding import LARGEST_KAPPA
+# Between the last value at which a conclusion stands and the first at which it does not: so many values, so
+# often.
+N_BETWEEN, N_ROUNDS = 16, 2
 
-# Beyond it nothing moves.
-LARGEST_GAMMA = 1e9
-# The search looks for the first change between these many points, then closes in.
-N_SCANNED = 33
+
+@dataclass(frozen=True)
+class Point:
+    """What is found at one value; NaN where the data contradict what is assumed there.
+
+    Attributes
+    ----------
+    lower, upper, ci_lower, ci_upper : float
+    crossed : bool
+        Whether the ends were in the wrong order.
+    contradicted : float
+        Share of cases in which the models find nothing possible.
+    """
+
+    lower: float
+    upper: float
+    ci_lower: float
+    ci_upper: float
+    crossed: bool = False
+    contradicted: float = 0.0
+
+
+Solve = Callable[[Sequence[float]], list[Point]]
 
 
 def conclude(
-    ends: Callable[[float], tuple[float, ...]],
-    parameter: str,
+    solve: Solve,
+    values: Sequence[float],
+    points: Sequence[Point],
+    reference: float | None,
     threshold: float | None,
     name: str,
 ) -> dict[str, Any]:
-    """Say what the first value tells about the threshold, and how long that lasts."""
-    if threshold is None:
-        return {}
-    ends = lru_cache(maxsize=None)(ends)
-    first = ends(parameter_value(parameter, 0.0))
-    if np.isnan(first[0]):  # no value is left to conclude from
-        return {"threshold": threshold}
-    above = (first[0] + first[1]) / 2.0 >= threshold
-    word = "at least" if above else "below"
-
-    def margin(share: float, end: int) -> float:
-        reached = ends(parameter_value(parameter, share))
-        found = reached[end] - threshold if above else threshold - reached[end + 1]
-        return -1.0 if np.isnan(found) else found  # without a number, no support
-
-    return {
-        "threshold": threshold,
-        "conclusion": f"{name} is {word} {threshold:g}",
-        "break_even": first_failure(lambda share: margin(share, 0), parameter),
-        "break_even_ci": first_failure(lambda share: margin(share, 2), parameter),
-    }
-
-
-def first_failure(margin: Callable[[float], float], parameter: str) -> float | None:
-    """Smallest value of the parameter at which a margin turns negative.
+    """Say what the reference tells about the threshold, and how far to either side that lasts.
 
     Parameters
     ----------
-    margin : callable
-        Of the share of the way to the worst case; not negative while the conclusion stands.
-    parameter : "gamma" or "kappa"
+    solve : callable
+        From values to points.
+    values, points : sequences
+        Ascending, and what is found there.
+    reference : float or None
+        The conclusion is that of the point nearest to it; None: of the first that has a number.
+    threshold : float or None
+    name : str
+    """
+    if threshold is None:
+        return {}
+    defined = [place for place, point in enumerate(points) if not np.isnan(point.lower)]
+    if not defined:  # no value is left to conclude from
+        return {"threshold": threshold}
+    start = defined[0]
+    if reference is not None:
+        start = min(
+            defined, key=lambda place: abs(np.log(values[place] / reference)) if values[place] else np.inf
+        )
+    above = (points[start].lower + points[start].upper) / 2.0 >= threshold
+    found: dict[str, Any] = {
+        "threshold": threshold,
+        "conclusion": f"{name} is {'at least' if above else 'below'} {threshold:g}",
+        "concluded_at": float(values[start]),
+    }
+
+    upwards = [(values[place], points[place]) for place in defined if place >= start]
+    downwards = [(values[place], points[place]) for place in reversed(defined) if place <= start]
+    for suffix, ends in (("", ("lower", "upper")), ("_ci", ("ci_lower", "ci_upper"))):
+
+        def margins(some: Sequence[Point], ends: tuple[str, str] = ends) -> list[float]:
+            if above:
+                return [getattr(each, ends[0]) - threshold for each in some]
+            return [threshold - getattr(each, ends[1]) for each in some]
+
+        def further(at: Sequence[float], margins: Callable[..., list[float]] = margins) -> list[float]:
+            return margins(solve(at))
+
+        for side, path in (("", upwards), ("_below", downwards)):
+            if side and len(path) < 2:
+                continue
+            tried = list(zip([value for value, _ in path], margins([each for _, each in path]), strict=True))
+            found[f"break_even{side}{suffix}"] = first_failure(tried, further)
+    return found
+
+
+def first_failure(
+    tried: Sequence[tuple[float, float]], margins: Callable[[Sequence[float]], list[float]]
+) -> float | None:
+    """The value at which a margin turns negative.
+
+    Parameters
+    ----------
+    tried : sequence of pairs of value and margin
+        From where the conclusion is drawn outwards; a margin is not negative while the conclusion stands.
+    margins : callable
+        Of further values.
 
     Returns
     -------
@@ -60,30 +112,29 @@ def first_failure(margin: Callable[[float], float], parameter: str) -> float | N
 
     Examples
     --------
-    >>> first_failure(lambda share: 0.5 - share, "gamma"), first_failure(lambda share: 0.1, "kappa")
-    (2.0, inf)
+    >>> margin = lambda value: 2.0 - value
+    >>> tried = [(value, margin(value)) for value in (1.0, 3.0, 9.0)]
+    >>> round(first_failure(tried, lambda values: [margin(each) for each in values]), 6)
+    2.0
+    >>> first_failure(tried[:1], lambda values: []), first_failure(tried[1:], lambda values: [])
+    (inf, None)
     """
-    shares = np.linspace(0.0, 1.0, N_SCANNED)
-    previous = shares[0]
-    if margin(previous) < 0.0:
+    if tried[0][1] < 0.0:
         return None
-    for share in shares[1:]:
-        if margin(share) < 0.0:
-            return parameter_value(parameter, brentq(margin, previous, share, xtol=1e-7))
-        previous = share
-    return float("inf")
+    for _ in range(N_ROUNDS + 1):
+        fails = next((place for place, (_, margin) in enumerate(tried) if margin < 0.0), None)
+        if fails is None:
+            return float("inf")
+        (good, left), (bad, right) = tried[fails - 1], tried[fails]
+        if _ == N_ROUNDS:
+            break
+        between = _between(good, bad)
+        found = [pair for pair in zip(between, margins(between), strict=True) if not np.isnan(pair[1])]
+        tried = [(good, left), *found, (bad, right)]
+    return float(good + (bad - good) * left / (left - right))
 
 
-def parameter_value(parameter: str, share: float) -> float:
-    """Value of the parameter at a share of the way from the point assumption to the worst case.
-
-    gamma = 1 / (1 - share),   kappa = share / 4
-
-    Examples
-    --------
-    >>> parameter_value("gamma", 0.75), parameter_value("kappa", 0.5)
-    (4.0, 0.125)
-    """
-    if parameter == "kappa":
-        return LARGEST_KAPPA * share
-    return min(1.0 / max(1.0 - share, 1.0 / LARGEST_GAMMA), LARGEST_GAMMA)
+def _between(good: float, bad: float) -> list[float]:
+    """Even in the logarithm between positive values, else even."""
+    spaced = np.geomspace if min(good, bad) > 0.0 else np.linspace
+    return [float(f"{each:.6g}") for each in spaced(good, bad, N_BETWEEN + 2)[1:-1]]

@@ -307,6 +307,8 @@ class _Problem:
 
     def check(self, form: str) -> None:
         """Refuse what cannot be extrapolated."""
+        if len(self.kept) < 2:
+            raise InputError("extrapolate needs 2 decision-makers of different leniency.", "decision_maker")
         n_codes, n_cells = len(self.kept), self.cells[self.rows].max() + 1
         nodes = self.code[self.labeled], self.cells[self.labeled] + n_codes
         links = coo_array((np.ones(self.labeled.sum()), nodes), shape=(n_codes + n_cells,) * 2)

@@ -1,54 +1,40 @@
-"""How far an assumption may fail before a conclusion does."""
+"""How far an assumption may fail before a conclusion does: one number along one knob."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Instrument, NoAssumption, Nucem, Unconfounded, named
+from selective_labels.assumptions import Assumption, EventTilt, Instrument, NoAssumption, named
 from selective_labels.data import SelectiveLabels, class_code, read_data
+from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.display import units_text
-from selective_labels.evaluation.subject import read_subject
-from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.functionals import class_coefficients, cost_coefficients
+from selective_labels.evaluation.estimated import judged
+from selective_labels.evaluation.evaluate import read_metrics
+from selective_labels.evaluation.subject import ArraySubject, Subject, read_subject
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
-from selective_labels.inference.estimates import mean_estimate
-from selective_labels.inference.reported import report
-from selective_labels.inference.sample import NO_RANGE, read_label_range, with_classes_of
-from selective_labels.inference.spread import spread_of
-from selective_labels.literature.break_even import LARGEST_GAMMA, conclude
-from selective_labels.literature.sensitivity_result import SensitivityCurve
-from selective_labels.nuisance.confounding import (
-    LARGEST_KAPPA,
-    ScoredBox,
-    linear_scores,
-    outcome_box,
-    slope_box,
-    slope_leverage,
-    with_label_range,
-    with_lower_bounds,
+from selective_labels.inference.sample import (
+    NO_RANGE,
+    ScoredSample,
+    cross_fits,
+    read_label_range,
+    score_sample,
+    with_classes_of,
 )
-from selective_labels.nuisance.score_formulas import LabelRange, Scores
-from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
+from selective_labels.inference.tilted import supported_odds
+from selective_labels.literature.break_even import Point, conclude
+from selective_labels.literature.families import Family, read_family
+from selective_labels.literature.sensitivity_result import SensitivityCurve
+from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
-from selective_labels.support.options import read_values
 
-METRICS = ("accuracy", "error", "cost", "share")
-PARAMETERS = ("gamma", "kappa")
 LIMITS = (NoAssumption().name, Instrument().name)
-# Largest gamma of a default curve.
-SHOWN_GAMMA = 10.0
-N_POINTS = 25
-
-ASSUMPTIONS = {
-    "gamma": "given the features, each class is at most gamma times more, and at most gamma times less, "
-    "frequent among unlabeled than among labeled cases; gamma = 1 is no unobserved confounding",
-    "kappa": "what decision-makers see besides the features moves all of them alike, up to a difference of "
-    "kappa in the covariance of their decisions with a class; kappa = 0 is NUCEM",
-}
-INSTRUMENT = "; cases are assigned to decision-makers as if at random given the features"
+# Numbers of scores that are kept at a time; beyond, values are scored in several passes over the models.
+MOST_NUMBERS = 5e7
 
 
 def sensitivity_curve(
@@ -58,11 +44,12 @@ def sensitivity_curve(
     *,
     decision_maker: Any = None,
     decision: Any = None,
-    metric: str = "accuracy",
+    metric: Any = "accuracy",
     pos_label: Any = None,
-    cost: Any = None,
+    cost: ArrayLike | None = None,
     compare_to: Any = None,
     parameter: str = "gamma",
+    assumption: Callable[[float], Assumption] | None = None,
     values: Any = None,
     limit: str | None = None,
     threshold: float | None = None,
@@ -78,25 +65,22 @@ def sensitivity_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> SensitivityCurve:
-    """Bounds of a metric that widen from a point assumption to the worst case.
+    """Bounds of a metric as one number of an assumption is turned: the ladder with one knob.
 
-    ``parameter="gamma"``, the outcome bounds of Rambachan, Coston and Kennedy (2022) for every class:
+    ``parameter`` names the knob; `assumption` may be any function from a value to an assumption instead.
 
-        P(Y=k | x, D=1) / Γ <= P(Y*=k | x, D=0) <= Γ P(Y=k | x, D=1),
+    - "gamma": P(Y=k | x, D=1) / Γ <= P(Y*=k | x, D=0) <= Γ P(Y=k | x, D=1) for every class, the outcome
+      bounds of Rambachan, Coston and Kennedy (2022), from Γ = 1 (no unobserved confounding) on;
+    - "odds": among like cases, the refused have x times the odds of `pos_label` (Refused(scale="odds")).
+      Which x an instrument supports is in ``curve.supported``: the confidence set of the event tilt;
+    - "ratio", "share": the refused are `pos_label` x times as often, or with the share x;
+    - "kappa": the bridge from NUCEM (0) to the instrument alone (1/4), around the slope of all of them;
+      "rho": the same statement, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
+    - "prevalence": of all cases, the share x is `pos_label`.
 
-    from Γ = 1 (no unobserved confounding, AIPW) towards the worst case. ``parameter="kappa"``, the bridge
-    from NUCEM to the instrument alone:
-
-        P(Y=k, D=1 | x, z) = κ_kz + P(Y*=k | x) P(D=1 | x, z),   |κ_kz - κ_k| <= ρ for all z,
-
-    from ρ = 0 (NUCEM) to ρ = 1/4 (always true). With ``limit="instrument"`` both are intersected with the
-    lower bounds max_z P(Y=k, D=1 | x, z) of the instrument. The set is a box and the simplex; the ends of a
-    linear metric are linear programs, solved by pouring, and estimated by debiased scores (see
-    :func:`selective_labels.nuisance.confounding.linear_scores`): valid for any nuisance model that is right
-    about decisions or about labels, cross-fitted once for the whole curve.
-
-    The break-even value is where the end nearest to the threshold meets it: up to there the conclusion
-    stands.
+    Models are fitted once; every value is scored by them, as :func:`selective_labels.evaluate` scores it
+    under this assumption. Where the data contradict what is assumed, there is no number. The break-even
+    value is where the end nearest to the threshold meets it: up to there the conclusion stands.
 
     Parameters
     ----------
@@ -108,18 +92,23 @@ def sensitivity_curve(
     decision_maker : (n_samples,) ids, optional
         Needed for ``limit="instrument"``.
     decision : (n_samples,) of 0 and 1, optional
-    metric : "accuracy", "error", "cost" or "share"
+    metric : str or metric object
+        One, as in `evaluate`.
     pos_label : label, optional
-        Whose share; default the last class.
+        Whose share, whose odds; default the last class.
     cost : (n_classes, n_classes) array, optional
         C[true, predicted], for "cost".
     compare_to : like `classifier`, optional
         The curve is then of metric(classifier) - metric(compare_to), and the threshold 0 by default.
-    parameter : "gamma" or "kappa"
+    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
+    assumption : callable, optional
+        From a value to an assumption; `values` are then needed, and `parameter` is the name of the axis.
     values : (n_points,) numbers, optional
-        Default: 25 from 1 to 10, evenly in the logarithm, or 25 from 0 to 1/4.
+        Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
+        (share, prevalence).
     limit : "none" or "instrument", optional
-        What is always assumed; default the instrument if decision-makers are given. "kappa" needs it.
+        What the curve is set against, and what "gamma", "kappa", "rho" and "prevalence" assume besides;
+        default the instrument if decision-makers are given.
     threshold : float, optional
         A conclusion is drawn about the metric being above or below.
     sample_weight, groups, strata, assignment : optional
@@ -146,6 +135,15 @@ def sensitivity_curve(
     ...                           nuisance="logistic", random_state=0)
     >>> bool((np.diff(curve.upper - curve.lower) > 0).all()), 1 < curve.break_even < 9
     (True, True)
+
+    Any function of a value:
+
+    >>> from selective_labels.assumptions import Informed, Instrument, Prevalence
+    >>> known = lambda value: Instrument() & Informed(1) & Prevalence(1, value)
+    >>> curve = sensitivity_curve(prediction, data, assumption=known, values=[0.4, 0.5, 0.6],
+    ...                           parameter="share of 1", nuisance="logistic", random_state=0)
+    >>> curve.x_name, len(curve)
+    ('share of 1', 3)
     """
     data = read_data(
         X,
@@ -158,177 +156,146 @@ def sensitivity_curve(
         assignment=assignment,
     )
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
-    limit = ("instrument" if data.decision_makers_given else "none") if limit is None else limit
-    _check_options(metric, parameter, limit, data, compare_to)
+    several = data.decision_makers_given and data.n_decision_makers > 1
+    limit = ("instrument" if several else "none") if limit is None else limit
+    _check_options(limit, data)
     data = with_classes_of(data, [classifier, compare_to])
-    cluster = choose_clusters(cluster, data)
-    clusters = cluster_codes(cluster, data)
-
-    def coefficients_of(choice: Any) -> np.ndarray:
-        return _coefficients(choice, data, metric, pos_label, cost)
-
-    coefficients = coefficients_of(classifier)
-    name = metric
+    event = data.classes.tolist()[class_code(pos_label, data.classes)]
+    family = read_family(parameter, assumption, event, data.classes, limit)
+    grid = family.read(values)
+    subjects = [_subject(each, data, metric) for each in (classifier, compare_to) if each is not None] or [
+        _subject(None, data, metric)
+    ]
+    metrics = read_metrics(metric, subjects[0], pos_label, cost)
+    if len(metrics) != 1:
+        raise InputError("a sensitivity curve is of one metric.", "metric")
+    if metric == "share" and compare_to is not None:
+        raise InputError(
+            "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
+        )
+    read_label_range(label_range, data)
+    machine = _Machine(data, family, metrics[0], subjects, cluster, fitting, label_range, confidence_level)
+    name = metrics[0].name
     if compare_to is not None:
-        coefficients = coefficients - coefficients_of(compare_to)
-        name, threshold = f"Difference of {metric}", 0.0 if threshold is None else threshold
-    grid = _grid(parameter, values)
-    boxes = _boxes(data, parameter, limit, fitting, read_label_range(label_range, data))
-    limits = _limits(metric, cost, compare_to is not None)
-    inference = _Inference(coefficients, data.weights, clusters, confidence_level, limits)
-
-    def solve(value: float) -> tuple[float, ...]:
-        box, contradicted = boxes.at(value)
-        return *inference.ends(box), np.average(contradicted, weights=data.weights)
-
-    points = np.array([solve(value) for value in grid])
-    worst = inference.ends(boxes.worst)
+        name, threshold = f"Difference of {name}", 0.0 if threshold is None else threshold
+    everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})
+    solved = dict(zip(everywhere, machine.solve(everywhere), strict=True))
+    points = [solved[each] for each in grid.tolist()]
+    worst, supported = machine.limit(
+        limit, data.classes == event if family.has_odds and limit != "none" else None
+    )
+    units = choose_clusters(cluster, data)
+    clusters = cluster_codes(units, data)
     return SensitivityCurve(
-        title=name.capitalize(),
-        x_name=parameter,
+        title=name[:1].upper() + name[1:],
+        x_name=family.name,
         x=grid,
-        lower=points[:, 0],
-        upper=points[:, 1],
-        ci_lower=points[:, 2],
-        ci_upper=points[:, 3],
-        assumption=ASSUMPTIONS[parameter] + (INSTRUMENT if limit == "instrument" else "") + ".",
+        lower=np.array([each.lower for each in points]),
+        upper=np.array([each.upper for each in points]),
+        ci_lower=np.array([each.ci_lower for each in points]),
+        ci_upper=np.array([each.ci_upper for each in points]),
+        assumption=f"{family.words}.",
         identifies=f"the smallest and the largest {name.lower()} that the data and the assumption allow.",
         n_samples=len(data),
         confidence_level=confidence_level,
         limit=limit,
-        limit_lower=worst[0],
-        limit_upper=worst[1],
-        crossed=points[:, 5],
-        ends_crossed=points[:, 4] == 1.0,
-        units=units_text(cluster, len(np.unique(clusters)) if clusters is not None else len(data)),
-        **conclude(solve, parameter, threshold, name.lower()),
+        limit_lower=worst.lower,
+        limit_upper=worst.upper,
+        crossed=np.array([each.contradicted for each in points]),
+        ends_crossed=np.array([each.crossed for each in points]),
+        units=units_text(units, len(np.unique(clusters)) if clusters is not None else len(data)),
+        supported=supported,
+        **conclude(
+            machine.solve, everywhere, list(solved.values()), family.reference, threshold, name.lower()
+        ),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Boxes:
-    """The identified set, and where it was empty, as functions of the sensitivity parameter."""
+@dataclass(eq=False)
+class _Machine:
+    """From values of the knob to ends with intervals; models are fitted once."""
 
-    base: Callable[[float], ScoredBox]
-    instrument: Scores | None
-    label_range: LabelRange | None
-    worst: ScoredBox
-
-    def at(self, value: float) -> tuple[ScoredBox, np.ndarray]:
-        box = self.base(value)
-        crossed = np.zeros(len(box.lower), dtype=bool)
-        if self.label_range is not None:
-            box, crossed = with_label_range(box, self.label_range)
-        # Manski's bounds are part of every gamma; only those of the instrument add something.
-        if self.instrument is None:
-            return box, crossed
-        box, contradicted = with_lower_bounds(box, self.instrument)
-        return box, crossed | contradicted
-
-
-def _boxes(
-    data: SelectiveLabels, parameter: str, limit: str, fitting: FittingSettings, known: LabelRange | None
-) -> _Boxes:
-    """Fit the nuisances once; every value of the parameter is arithmetic on their scores."""
-    fit = fitting.cross_fit(
-        data,
-        seed=fitting.seed,
-        in_halves=parameter == "kappa",
-        n_bands=selector_bands(data) if limit == "instrument" else None,
-    )
-    start = [NoAssumption(), Unconfounded()] if parameter == "gamma" else [Nucem()]
-    scores = cross_fit_scores(fit, data, [*start, named(limit)])
-    bounds = scores[limit]
-    if known is not None:
-        bounds = cross_fit_scores(fit, data, [named(limit)], label_range=known)[limit]
-    if parameter == "gamma":
-
-        def base(value: float) -> ScoredBox:
-            return outcome_box(scores["none"], scores["unconfounded"], value)
-    else:
-        leverage = slope_leverage(fit, data)
-
-        def base(value: float) -> ScoredBox:
-            return slope_box(scores["nucem"], leverage, value)
-
-    return _Boxes(base, bounds if limit == "instrument" else None, known, _worst(bounds, known))
-
-
-def _worst(lower: Scores, known: LabelRange | None) -> ScoredBox:
-    """Keep lower bounds alone; models whose lower bounds leave no room are scaled to leave none."""
-    ones = np.ones_like(lower.values)
-    total = np.maximum(lower.plug_in.sum(axis=1, keepdims=True), 1.0)
-    box = ScoredBox(lower.values, ones, Bounds(lower.plug_in / total, ones))
-    return box if known is None else with_label_range(box, known)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class _Inference:
-    """From boxes to estimated ends with an interval."""
-
-    coefficients: np.ndarray
-    weights: np.ndarray
-    clusters: np.ndarray | None
+    data: SelectiveLabels
+    family: Family
+    metric: Any
+    subjects: Sequence[Subject]
+    cluster: str | None
+    fitting: FittingSettings
+    label_range: Any
     confidence_level: float
-    limits: tuple[float, float]
+    fits: list[CrossFit] | None = field(default=None, init=False)
 
-    def ends(self, box: ScoredBox) -> tuple[float, float, float, float, bool]:
-        """Lower and upper end, the interval for the parameter, and whether the ends crossed."""
-        low, high = (mean_estimate(scores, self.weights) for scores in linear_scores(box, self.coefficients))
-        everybody = np.ones(len(self.weights), dtype=bool)
-        spread = spread_of([(low, high)], everybody, self.clusters, self.weights)
-        found = report(spread, "parameter", self.confidence_level, self.limits)
-        return found.lower, found.upper, *found.interval, found.crossed
+    def solve(self, values: Sequence[float]) -> list[Point]:
+        """What is found at each value."""
+        assumed = {value: self.family.at(value) for value in values}
+        by_name: dict[str, Assumption] = {}
+        for each in assumed.values():
+            if by_name.setdefault(each.name, each) != each:
+                raise InputError(
+                    f"two values give different assumptions of one name, {each.name!r}: name them apart, or "
+                    "space the values wider.",
+                    "assumption",
+                )
+        found: dict[str, Point] = {}
+        names = list(by_name)
+        size = max(int(MOST_NUMBERS // (6 * len(self.data) * len(self.data.classes))), 1)
+        for start in range(0, len(names), size):
+            some = names[start : start + size]
+            sample = self._score([by_name[name] for name in some])
+            found |= {name: self._point(sample, name) for name in some}
+        return [found[assumed[value].name] for value in values]
 
+    def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
+        """What is found with nothing but the limit, and which odds of an event the instrument supports."""
+        if event is None or self.data.decision.all():
+            return self._point(self._score([named(name)]), name), None
+        sample = self._score([named(name), EventTilt()])
+        clusters = cluster_codes(sample.cluster, sample.data)
+        supported = supported_odds(sample.tilted[0], event, sample.weights, clusters, self.confidence_level)
+        return self._point(sample, name), supported
 
-def _limits(metric: str, cost: Any, difference: bool) -> tuple[float, float]:
-    """Possible values of the metric, or of the difference of two."""
-    low, high = (float(np.min(cost)), float(np.max(cost))) if metric == "cost" else (0.0, 1.0)
-    return (low - high, high - low) if difference else (low, high)
+    def _score(self, assumptions: list[Assumption]) -> ScoredSample:
+        again = self.fits is not None
+        if not again and not self.data.decision.all():
+            self.fits = list(cross_fits(self.data, self.fitting, any(a.needs_halves for a in assumptions)))
+        with warnings.catch_warnings():
+            if again:  # it was said the first time
+                warnings.simplefilter("ignore", UserWarning)
+            return score_sample(
+                self.data, [], assumptions, self.cluster, self.fitting, self.label_range, self.fits
+            )
 
-
-def _coefficients(choice: Any, data: SelectiveLabels, metric: str, pos_label: Any, cost: Any) -> np.ndarray:
-    """Find what a case of each class contributes to the metric, (n_samples, n_classes)."""
-    classes = data.classes
-    if metric == "share":
-        return class_coefficients(class_code(pos_label, classes), len(classes))
-    prediction = read_subject(choice, data).chosen
-    if metric == "accuracy":
-        return prediction
-    if metric == "error":
-        return 1.0 - prediction
-    if np.shape(cost) != (len(classes),) * 2:
-        raise InputError(
-            f"metric='cost' needs cost of shape {(len(classes),) * 2}, C[true, predicted]; "
-            f"got {'none' if cost is None else f'shape {np.shape(cost)}'}.",
-            "cost",
+    def _point(self, sample: ScoredSample, name: str) -> Point:
+        level, subject = self.confidence_level, self.subjects[0]
+        if len(self.subjects) == 2:
+            contest = paired_contest(subject, self.subjects[1], self.metric)
+            found: Any = compare_sample(sample, contest, name, confidence_level=level)
+        else:
+            functional, limits = self.metric.functional(subject), self.metric.range(subject.classes)
+            found = judged(sample, functional, self.metric.name, name, limits, level)
+        empty = sample.repeats[0][name].empty
+        return Point(
+            found.lower,
+            found.upper,
+            found.ci_lower,
+            found.ci_upper,
+            bool(found.crossed),
+            float(np.average(empty, weights=sample.weights)),
         )
-    return cost_coefficients(prediction, cost)
 
 
-def _grid(parameter: str, values: Any) -> np.ndarray:
-    if values is None:
-        if parameter == "gamma":
-            return np.geomspace(1.0, SHOWN_GAMMA, N_POINTS)
-        return np.linspace(0.0, LARGEST_KAPPA, N_POINTS)
-    grid = np.unique(read_values("values", values))
-    least, most = (1.0, LARGEST_GAMMA) if parameter == "gamma" else (0.0, LARGEST_KAPPA)
-    if not ((grid >= least) & (grid <= most)).all():
-        raise InputError.about("values", f"of {parameter} must lie between {least:g} and {most:g}.")
-    return grid
+def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Subject:
+    """What is judged; the share of a class needs nobody."""
+    if choice is None and metric == "share":
+        return ArraySubject(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
+    return read_subject(choice, data)
 
 
-def _check_options(metric: str, parameter: str, limit: str, data: SelectiveLabels, compare_to: Any) -> None:
-    require_choice("metric", metric, METRICS)
-    require_choice("parameter", parameter, PARAMETERS)
+def _check_options(limit: str, data: SelectiveLabels) -> None:
     require_choice("limit", limit, LIMITS)
+    if len(data.classes) < 2:
+        raise InputError.about("y", f"shows only one class ({data.classes.tolist()[0]!r}); two are needed.")
     if limit == "instrument" and not data.decision_makers_given:
         raise InputError(
             "decision_maker is missing: limit='instrument' needs to know who decided.", "decision_maker"
-        )
-    if parameter == "kappa" and limit != "instrument":
-        raise InputError("parameter='kappa' is about decision-makers: it needs limit='instrument'.", "limit")
-    if metric == "share" and compare_to is not None:
-        raise InputError(
-            "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
         )

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from selective_labels.models.features import standardised, standardised_numbers
 from selective_labels.models.products import product_moments
+from selective_labels.support.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,10 @@ class PooledRows:
         lines = feature_lines(scale, X, order)
         weight = np.ones(len(order)) if sample_weight is None else sample_weight[order].astype(float)
         total = float(weight.sum())
+        if not total > 0.0:
+            raise InputError.about(
+                "sample_weight", "is zero in every row that a fold learns from; drop rows of weight zero."
+            )
         outcomes = np.unique(outcome)
         happened = np.where(outcome[order] == outcomes[:, None], weight / total, 0.0)
         n_numbers = number_columns(scale, len(lines) - 1)[1]
@@ -117,7 +122,7 @@ def arm_slices(edges: np.ndarray) -> list[slice]:
 def number_columns(scale: Pipeline, n_columns: int) -> tuple[int, int]:
     """Place of the first column that comes from a number, and how many there are."""
     first, last, _ = standardised_numbers(scale).indices(n_columns)
-    return first, last - first
+    return (first, last - first) if last > first else (n_columns, 0)
 
 
 def feature_lines(scale: Pipeline, X: np.ndarray, order: np.ndarray | slice = slice(None)) -> np.ndarray:

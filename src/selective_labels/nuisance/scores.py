@@ -88,9 +88,9 @@ def cross_fit_scores(
     # Probabilities that are given have no noise: the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
-    n_units = np.inf if given else _n_units(data, n_fitted)
+    n_units = np.inf if given else n_independent(data, n_fitted)
     if data.panels is not None:  # rows of one case say the same of it
-        n_fitted = _n_units(data, n_fitted)
+        n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
     earmarks: dict[str, Earmarks] = {}
@@ -98,7 +98,7 @@ def cross_fit_scores(
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
-        pools = _pools(fit, fold, data, fit.held_out != number) if pooled else None
+        pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
         leniency = None
         if not given and pools is None:
             leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
@@ -154,7 +154,7 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
-    n_units = len(data) if data.panels is None else _n_units(data, len(data))
+    n_units = len(data) if data.panels is None else n_independent(data, len(data))
     n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
 
@@ -202,7 +202,7 @@ def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
     total.sharpness_lost[rows] += part.sharpness_lost
 
 
-def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
+def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
     """Which arms bound which class, by the rows that the fold's models were fitted to."""
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
@@ -214,7 +214,7 @@ def _pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.nda
     return class_pools(surplus, data.decision_maker_codes[others], fold.lookup, fit.n_arms)
 
 
-def _n_units(data: SelectiveLabels, n_fitted: int) -> int:
+def n_independent(data: SelectiveLabels, n_fitted: int) -> int:
     """Repeated rows of one case tell less than as many cases: of groups, each counts once."""
     if data.groups is None:
         return n_fitted

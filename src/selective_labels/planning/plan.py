@@ -8,10 +8,12 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from selective_labels.diagnostics import Diagnosis
 from selective_labels.evaluation import Comparison, Evaluation
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.results import Estimated
 from selective_labels.planning.formulas import after_more_cases, largest_leniency, lottery_width
+from selective_labels.planning.from_diagnosis import ways_from_diagnosis
 from selective_labels.support.errors import InputError
 
 MOST_CASES = 1e6
@@ -25,7 +27,7 @@ class Plan(Described):
 
     Attributes
     ----------
-    result : Evaluation or Comparison
+    result : Evaluation, Comparison or Diagnosis
         What was to be settled.
     rows : list of dict
         One for each way: "way", "bounds" (width of what is not identified), "interval" (width of the
@@ -46,7 +48,7 @@ class Plan(Described):
     '4 times the cases'
     """
 
-    result: Estimated
+    result: Estimated | Diagnosis
     rows: list[dict[str, Any]]
     answers: list[str]
     worth: np.ndarray | None = field(default=None, repr=False)
@@ -54,6 +56,8 @@ class Plan(Described):
     @property
     def title(self) -> str:  # type: ignore[override]
         """Say what is planned for."""
+        if isinstance(self.result, Diagnosis):
+            return "What would narrow an interval of accuracy (instrument), from the acceptance rates alone"
         return f"What would narrow the interval of {self.result.title} ({self.result.assumption})"
 
     def to_frame(self) -> pd.DataFrame:
@@ -77,7 +81,7 @@ class Plan(Described):
 
 
 def plan(
-    result: Evaluation | Comparison,
+    result: Evaluation | Comparison | Diagnosis,
     *,
     cases: float = 2.0,
     decision_makers: float = 2.0,
@@ -92,8 +96,9 @@ def plan(
 
     Parameters
     ----------
-    result : Evaluation or Comparison
-        As `evaluate` and `compare` return them, of all cases.
+    result : Evaluation, Comparison or Diagnosis
+        As `evaluate` and `compare` return them, of all cases. A diagnosis will do before there is anything
+        to judge: widths are then those that :func:`plan_study` expects for any classifier.
     cases, decision_makers : float
         How many times as many, at the same number of cases for each way but the first.
     leniency : float, optional
@@ -120,20 +125,18 @@ def plan(
     >>> bool(ways["interval"][1] < ways["interval"][0])
     True
     """
-    if not isinstance(result, Evaluation | Comparison):
+    if not isinstance(result, Evaluation | Comparison | Diagnosis):
         raise InputError(
-            "plan takes one result of evaluate or compare; without data, plan_study says what a study needs.",
+            "plan takes one result of evaluate or compare, or a diagnosis; without data, plan_study says "
+            "what a study needs.",
             "result",
         )
+    _check_wishes(cases, decision_makers, width, power)
+    if isinstance(result, Diagnosis):
+        rows, answers = ways_from_diagnosis(result, cases, decision_makers, leniency, width)
+        return Plan(result=result, rows=rows, answers=answers)
     if result.basis is None or not np.isfinite(result.ci_lower):
         raise InputError(f"there is no interval to narrow: {result.reason}", "result")
-    for name, value in (("cases", cases), ("decision_makers", decision_makers)):
-        if not 1.0 <= value <= MOST_CASES:
-            raise InputError(f"{name}={value!r} must be 1 or more: how many times as many.", name)
-    if width is not None and not width > 0.0:
-        raise InputError.about("width", f"is {width!r}; it must be positive.")
-    if not 0.0 < power < 1.0:
-        raise InputError.about("power", f"is {power!r}; it must lie between 0 and 1.")
     rows = [
         _row("as it is", result.width, result.ci_upper - result.ci_lower),
         _predicted(result, f"{cases:g} times the cases", factor=cases),
@@ -142,6 +145,16 @@ def plan(
     ]
     answers = [*_for_width(result, width), *_for_power(result, power)]
     return Plan(result=result, rows=rows, answers=answers, worth=getattr(result, "worth", None))
+
+
+def _check_wishes(cases: float, decision_makers: float, width: float | None, power: float) -> None:
+    for name, value in (("cases", cases), ("decision_makers", decision_makers)):
+        if not 1.0 <= value <= MOST_CASES:
+            raise InputError(f"{name}={value!r} must be 1 or more: how many times as many.", name)
+    if width is not None and not width > 0.0:
+        raise InputError.about("width", f"is {width!r}; it must be positive.")
+    if not 0.0 < power < 1.0:
+        raise InputError.about("power", f"is {power!r}; it must lie between 0 and 1.")
 
 
 def _row(way: str, bounds: float, interval: float) -> dict[str, Any]:

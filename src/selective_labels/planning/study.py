@@ -6,6 +6,7 @@ from scipy.special import ndtri
 
 from selective_labels.diagnostics import Diagnosis
 from selective_labels.planning.formulas import study_width
+from selective_labels.planning.from_diagnosis import acceptance_rates
 from selective_labels.support.errors import InputError
 from selective_labels.support.options import require_share
 
@@ -66,15 +67,9 @@ def plan_study(
     1               16    0.14  1592.0
     """
     if diagnosis is not None:
-        rates, errors = diagnosis.figures.leniency, diagnosis.figures.leniency_error
-        if rates is None or errors is None:
-            raise InputError("this diagnosis knows no acceptance rates of decision-makers.", "diagnosis")
-        acceptance = float(np.mean(rates)) if acceptance is None else acceptance
-        if leniency_spread is None:
-            known = np.isfinite(rates) & np.isfinite(errors)
-            leniency_spread = float(
-                np.sqrt(max(np.var(rates[known], ddof=1) - np.mean(errors[known] ** 2), 0.0))
-            )
+        mean, spread = acceptance_rates(diagnosis)
+        acceptance = mean if acceptance is None else acceptance
+        leniency_spread = spread if leniency_spread is None else leniency_spread
     if acceptance is None or leniency_spread is None:
         raise InputError("give a diagnosis, or acceptance and leniency_spread.", "acceptance")
     if not 0.0 < acceptance <= 1.0 or leniency_spread < 0.0:

@@ -43,7 +43,7 @@ def _figure(
     rows = [
         Row(
             name,
-            identified(each["result"]),
+            _said(each["result"]),
             {end: each["result"][end] for end in ENDS},
             kind,
             heading,
@@ -69,3 +69,8 @@ def _figure(
         for name, each, *_ in found
     ]
     return Figure(title, chart, headings, table)
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """The interval, as the headline says it; what is identified if there is none."""
+    return identified(result) if result["ci_lower"] is None else confidence(result)

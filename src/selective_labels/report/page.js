@@ -65,16 +65,6 @@
   for (const choice of choices) choice.addEventListener("change", choose);
   choose();
 
-  // Paper has no triangle to click on.
-  let unfolded = [];
-  window.addEventListener("beforeprint", () => {
-    unfolded = [...document.querySelectorAll("details.more:not([open])")];
-    for (const each of unfolded) each.open = true;
-  });
-  window.addEventListener("afterprint", () => {
-    for (const each of unfolded) each.open = false;
-  });
-
   document.getElementById("download").addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));

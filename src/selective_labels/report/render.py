@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from selective_labels.report import (
     cards,
     comparators,
+    drift_charts,
     explorer,
     ladder_figures,
     numbers,
@@ -42,6 +43,7 @@ FUNCTIONS = (
     sections.metric_figures,
     sections.comparison_figure,
     ladder_figures.ladder_figures,
+    drift_charts.drift_figures,
     sections.feature_figures,
     sections.leniency_figures,
     sections.sensitivity_figure,

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -12,11 +13,29 @@ from selective_labels.support.errors import InputError
 
 def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
     """Fit in place, the weights handed down to whatever inside a pipeline or a search takes them."""
+    last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+    if isinstance(last, HistGradientBoostingClassifier):
+        X = without_empty_columns(X, sample_weight)
     if sample_weight is None:
         return classifier.fit(X, y)
     # Users route metadata to our estimator, not into the classifier inside it: there, weights just go down.
     with config_context(enable_metadata_routing=False):
         return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
+
+
+def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
+    """Zeros for columns that are missing in every row that counts, where boosting would look for a cut.
+
+    A constant is never cut, so predictions do not depend on it.
+
+    Examples
+    --------
+    >>> without_empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([[ 1.,  0.],
+           [nan,  0.]])
+    """
+    empty = np.isnan(X if sample_weight is None else X[sample_weight > 0.0]).all(axis=0)
+    return np.where(empty, 0.0, X) if empty.any() else X
 
 
 def effective_number(weight: np.ndarray) -> float:

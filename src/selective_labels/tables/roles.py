@@ -1,6 +1,7 @@
 """Which column is the label, the decision, the decision-maker: given, or guessed from names and contents."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
@@ -105,11 +106,17 @@ def find_roles(frame: pd.DataFrame, given: dict[str, str | None]) -> tuple[Roles
 
 def require_column(frame: pd.DataFrame, column: str, option: str) -> None:
     """Raise if a column does not exist; say which name is near."""
-    if column in frame.columns:
-        return
-    near = get_close_matches(column, [str(each) for each in frame.columns], n=1, cutoff=0.6)
-    advice = f"did you mean {shown(near[0])}?" if near else f"there are {several(list(frame.columns), 8)}."
-    raise TableError(f"{option} {shown(column)} is not a column of the table; {advice}")
+    require_names(list(frame.columns), [column], option)
+
+
+def require_names(columns: Sequence[str], wanted: Sequence[str], option: str) -> None:
+    """Raise if one of several columns does not exist; say which name is near."""
+    for column in wanted:
+        if column in columns:
+            continue
+        near = get_close_matches(column, [str(each) for each in columns], n=1, cutoff=0.6)
+        advice = f"did you mean {shown(near[0])}?" if near else f"there are {several(list(columns), 8)}."
+        raise TableError(f"{option} {shown(column)} is not a column of the table; {advice}")
 
 
 def _refuse_two_roles(known: dict[str, str]) -> None:

@@ -20,7 +20,6 @@ from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.rules import minimax_class
 from selective_labels.models.features import boosting, one_hot_before, standardised
-from selective_labels.nuisance.confounding import outcome_box
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.support.errors import InputError
@@ -157,8 +156,10 @@ class DoublyRobustClassifier(SelectiveClassifier):
         )
         fit = cross_fit(everybody, self.nuisance, cv=self.cv, n_jobs=self.n_jobs, random_state=seed)
         scores = cross_fit_scores(fit, everybody, [NoAssumption(), Unconfounded()], overlap=LEAST_CHANCE)
-        box = outcome_box(scores["none"], scores["unconfounded"], self.gamma)
-        return box.lower, box.upper, float(np.average(scores["unconfounded"].clipped, weights=data.weights))
+        seen = scores["none"].values
+        unseen = scores["unconfounded"].values - seen
+        lower, upper = seen + unseen / self.gamma, seen + unseen * self.gamma
+        return lower, upper, float(np.average(scores["unconfounded"].clipped, weights=data.weights))
 
 
 def _regressor(choice: Any, seed: int, categorical: tuple[int, ...]) -> Any:

@@ -1,0 +1,230 @@
+"""Sensitivity, policies and plans on a table: the library called, the result arranged."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from selective_labels.cli.assume import Assumed
+from selective_labels.cli.console import working
+from selective_labels.cli.curve_commands import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
+from selective_labels.cli.inputs import Loaded, Source, contestant, models_among, pos_label_of, predictions_of
+from selective_labels.cli.options import FittingOptions, SubjectOptions
+from selective_labels.cli.output import View
+from selective_labels.cli.views import curve_view
+from selective_labels.curves import drift, policy_curve
+from selective_labels.diagnostics import diagnose
+from selective_labels.evaluation import Evaluation, compare, evaluate
+from selective_labels.evaluation.results import plain
+from selective_labels.literature import sensitivity_curve
+from selective_labels.planning import plan
+from selective_labels.saving import load_model
+from selective_labels.support.words import shown
+from selective_labels.tables import TableError
+from selective_labels.tables.roles import require_column
+
+ENDS = ("lower", "upper", "ci_lower", "ci_upper")
+
+
+def draw_sensitivity(
+    source: Source, subject: SubjectOptions, asked: CurveOptions, fitting: FittingOptions
+) -> View:
+    """A curve over one knob."""
+    values = None if asked.values is None else _numbers(asked.values, "--values")
+    loaded, judged = _load(source, subject, asked.compare_to)
+    classes = loaded.prepared.data.classes
+    other = None
+    if asked.compare_to is not None:
+        other = contestant(
+            asked.compare_to, "--compare-to", loaded.frame, classes, models_among([asked.compare_to])
+        )
+    with working():
+        curve = sensitivity_curve(
+            judged,
+            loaded.prepared.data,
+            parameter=asked.over.value,
+            values=values,
+            threshold=asked.against,
+            compare_to=other,
+            metric=asked.metric,
+            pos_label=pos_label_of(asked.pos_label, classes),
+            confidence_level=asked.confidence_level,
+            cluster=None if asked.cluster is None else asked.cluster.value,
+            **fitting.keywords,
+        )
+    points = np.column_stack([curve.x, *(getattr(curve, end) for end in ENDS), curve.crossed])
+    rows = [dict(zip(("x", *ENDS, "contradicted_share"), plain(row), strict=True)) for row in points.tolist()]
+    content = {
+        "subject": None if judged is None else subject.described,
+        "over": curve.x_name,
+        "metric": curve.title,
+        "assumed": curve.assumption,
+        "confidence_level": curve.confidence_level,
+        "curve": rows,
+        "limit": {
+            "assumption": curve.limit,
+            "lower": plain(curve.limit_lower),
+            "upper": plain(curve.limit_upper),
+        },
+        "supported": None if curve.supported is None else [plain(list(pair)) for pair in curve.supported],
+        "threshold": curve.threshold,
+        "conclusion": curve.conclusion,
+        "concluded_at": plain(curve.concluded_at),
+        **{name: _flip(getattr(curve, name)) for name in FLIPS},
+        "sentences": curve.sentences(),
+    }
+    return curve_view("sensitivity", loaded, content, rows, curve)
+
+
+FLIPS = ("break_even", "break_even_ci", "break_even_below", "break_even_below_ci")
+
+
+def _flip(value: float | None) -> float | str | None:
+    """A conclusion that never flips is a word: null says that there is none."""
+    return "never" if value is not None and np.isinf(value) else value
+
+
+def draw_policies(
+    source: Source,
+    subject: SubjectOptions,
+    asked: PolicyOptions,
+    fitting: FittingOptions,
+    assumed: Assumed,
+) -> View:
+    """Failures and costs at every acceptance rate."""
+    rates = None if asked.rates is None else _numbers(asked.rates, "--rates")
+    cost = None if asked.cost is None else _matrix(asked.cost)
+    loaded, judged = _load(source, subject)
+    data = loaded.prepared.data
+    with working():
+        curve = policy_curve(
+            judged,
+            data,
+            pos_label=pos_label_of(asked.pos_label, data.classes),
+            rates=rates,
+            rule=asked.rule.value,
+            cost=cost,
+            assumption=assumed.listed(data.classes)[0],
+            confidence_level=asked.confidence_level,
+            cluster=None if asked.cluster is None else asked.cluster.value,
+            **fitting.keywords,
+        )
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in curve.to_frame().to_dict("records")
+    ]
+    content = {
+        "subject": subject.described,
+        "rule": curve.rule,
+        "pos_label": plain(curve.pos_label),
+        "assumption": curve.assumption,
+        "confidence_level": asked.confidence_level,
+        "policies": rows,
+        "human": {name: _ends(each) for name, each in curve.human.items()},
+        "sentences": curve.sentences(),
+    }
+    return curve_view("policy", loaded, content, rows, curve)
+
+
+def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
+    """Acceptance, labels and bounds, period by period."""
+    loaded, judged = _load(source, subject, asked.period)
+    require_column(loaded.frame, asked.period, "--period")
+    data = loaded.prepared.data
+    with working():
+        found = drift(
+            judged,
+            data,
+            period=loaded.frame[asked.period],
+            every=None if asked.every is None else asked.every.value,
+            metric=asked.metric,
+            pos_label=pos_label_of(asked.pos_label, data.classes),
+            assumption=asked.assumption.value,
+            confidence_level=asked.confidence_level,
+            **fitting.keywords,
+        )
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in found.to_frame().to_dict("records")
+    ]
+    first = found.evaluations[0]
+    content = {
+        "subject": subject.described,
+        "period": asked.period,
+        "every": None if asked.every is None else asked.every.value,
+        "metric": first.metric,
+        "assumption": first.assumption,
+        "pos_label": plain(found.pos_label),
+        "confidence_level": first.confidence_level,
+        "periods": rows,
+        "sentences": found.sentences(),
+    }
+    return curve_view("drift", loaded, content, rows, found)
+
+
+def make_plan(source: Source, subject: SubjectOptions, asked: PlanOptions, fitting: FittingOptions) -> View:
+    """From a comparison, an evaluation, or (with nobody to judge) the checks."""
+    loaded, judged = _load(source, subject, asked.against)
+    data = loaded.prepared.data
+    how = {"metric": asked.metric, "pos_label": pos_label_of(asked.pos_label, data.classes)}
+    with working():
+        if judged is None:
+            result: Any = diagnose(data, **fitting.keywords)
+        elif asked.against is not None:
+            other = contestant(
+                asked.against, "--b", loaded.frame, data.classes, models_among([asked.against])
+            )
+            if asked.against == "human":
+                how["metric"] = None
+            level = asked.confidence_level
+            result = compare(judged, other, data, **how, confidence_level=level, **fitting.keywords)
+        else:
+            level = asked.confidence_level
+            result = evaluate(judged, data, **how, confidence_level=level, **fitting.keywords)
+        found = plan(
+            result,
+            cases=asked.cases,
+            decision_makers=asked.decision_makers,
+            leniency=asked.leniency,
+            lottery=asked.lottery,
+            width=asked.width,
+            power=asked.power,
+        )
+    rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
+    content = {
+        "subject": None if judged is None else subject.described,
+        "against": asked.against,
+        "basis": "diagnosis" if judged is None else "evaluation" if asked.against is None else "comparison",
+        "title": found.title,
+        "ways": rows,
+        "answers": found.answers,
+        "sentences": found.sentences(),
+    }
+    return curve_view("plan", loaded, content, rows, found)
+
+
+def _load(source: Source, subject: SubjectOptions, other: str | None = None) -> tuple[Loaded, Any]:
+    """The table, and what is judged on it, if anything."""
+    saved = None if subject.model is None else load_model(subject.model)
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, other])
+    if saved is not None or subject.predictions is None:
+        return loaded, saved
+    return loaded, predictions_of(loaded.frame, subject.predictions)
+
+
+def _ends(result: Evaluation) -> dict[str, Any]:
+    return {end: plain(getattr(result, end)) for end in ENDS}
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise TableError(f"{option} {shown(text)}: write numbers with commas between.") from None
+
+
+def _matrix(text: str) -> np.ndarray:
+    try:
+        return np.array(json.loads(text), dtype=float)
+    except (ValueError, TypeError):
+        raise TableError(f"--cost {shown(text)}: write a matrix as JSON, such as [[0,1],[5,0]].") from None

@@ -1,0 +1,171 @@
+"""The report as Markdown: the same words and tables as on the page, without its charts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from selective_labels.report.cards import assumption_cards
+from selective_labels.report.comparators import comparator_rows
+from selective_labels.report.explorer import explorer_panels, team_rows
+from selective_labels.report.numbers import NOTHING, count, number, p_value, percent, sentence
+from selective_labels.report.opening import answer_figures
+from selective_labels.report.sections import is_missing, metric_figures, section
+from selective_labels.report.speech import capital, say, words_of
+
+Document = Mapping[str, Any]
+SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#"})
+
+
+def render_markdown(document: Document) -> str:
+    r"""Render an assessment as Markdown.
+
+    Parameters
+    ----------
+    document : mapping
+        What :func:`selective_labels.assess` returns.
+
+    Examples
+    --------
+    >>> print(render_markdown({"schema_version": 2, "title": "A | title"}).splitlines()[0])
+    # A \| title
+    """
+    words = words_of(document)
+    parts = [
+        f"# {escaped(document['title'])}",
+        *_answer(document),
+        *_part(document, "acceptance", "What if you accepted more, or others?", _acceptance),
+        *_part(document, "team", f"{capital(words['makers'])}, score, or both?", _team),
+        *_part(document, "diagnosis", "What may be assumed", _assumed),
+        *_part(document, "models", "How good, on everybody", _quality),
+        *_part(document, "comparators", "What others do, beside ours", _comparators),
+        *_part(document, "outlook", "What would settle it", _outlook),
+        *_part(document, "diagnosis", "Appendix: all checks", _checks),
+        *_made(document),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: Any) -> str:
+    r"""Text that means nothing to Markdown but itself.
+
+    Examples
+    --------
+    >>> print(escaped("a|b *c* <d>"))
+    a\|b \*c\* \<d\>
+    """
+    return sentence(text).translate(SPECIAL)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of text.
+
+    Examples
+    --------
+    >>> print(table(["a", "b"], [("1", "2")]))
+    | a | b |
+    | --- | --- |
+    | 1 | 2 |
+    """
+    lines = [[escaped(cell) for cell in row] for row in (headings, *rows)]
+    lines.insert(1, ["---"] * len(headings))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _answer(document: Document) -> list[str]:
+    summary, answers = section(document, "summary"), section(document, "answers")
+    parts = []
+    if not is_missing(summary):
+        parts.append(f"**{escaped(summary['headline'])}**")
+    if not is_missing(answers):
+        parts += [table(figure.headings, figure.rows) for figure in answer_figures(document)]
+    if is_missing(summary):
+        return [*parts, escaped(summary["missing"])]
+    return [
+        *parts,
+        "## What this assumes",
+        _list(summary["assumed"]),
+        "## What to do next",
+        _list(summary["next"] or ["Nothing is left open by missing outcomes."]),
+        "## In more words",
+        _list(summary["sentences"]),
+        "## What this report does not say",
+        _list(say(each, words_of(document)) for each in summary["does_not_say"]),
+    ]
+
+
+def _part(document: Document, name: str, heading: str, show: Any) -> list[str]:
+    part = section(document, name)
+    shown = [escaped(part["missing"])] if is_missing(part) else show(document)
+    return [f"## {escaped(heading)}", *shown]
+
+
+def _acceptance(document: Document) -> list[str]:
+    parts = [f"Now {percent(document['acceptance']['present'])} of the cases are accepted."]
+    for panel in explorer_panels(document):
+        parts += [f"### {escaped(panel['name'])}", table(panel["headings"], panel["rows"])]
+    return parts
+
+
+def _team(document: Document) -> list[str]:
+    headings = ("Who decides", "Accepted", "Event among them", "Difference", "Than now")
+    names = ("who", "accepted", "event", "difference", "verdict")
+    return [table(headings, ([row[name] for name in names] for row in team_rows(document)))]
+
+
+def _assumed(document: Document) -> list[str]:
+    words = words_of(document)
+    return [
+        _list(
+            f"{card.title}. {card.status}{' (used at the top)' if card.used else ''}: "
+            f"{say(card.meaning, words)} {say(card.note, words)}".strip()
+            for card in assumption_cards(document["diagnosis"])
+        )
+    ]
+
+
+def _quality(document: Document) -> list[str]:
+    parts = []
+    for figure in metric_figures(document):
+        parts += [f"### {escaped(figure.title)}", table(figure.headings, figure.rows)]
+    return parts
+
+
+def _comparators(document: Document) -> list[str]:
+    headings = ("Way", "It assumes", "Claims", "On everybody", "Minus ours", "Than ours")
+    names = ("name", "assumes", "claims", "value", "difference", "verdict")
+    return [table(headings, ([row[name] for name in names] for row in comparator_rows(document)))]
+
+
+def _outlook(document: Document) -> list[str]:
+    part, words = document["outlook"], words_of(document)
+    rows = [(say(row["way"], words), number(row["bounds"]), number(row["interval"])) for row in part["ways"]]
+    return [
+        escaped(part["question"]),
+        table(("Way", "Left open by the assumption", "Interval"), rows),
+        *(escaped(say(answer, words)) for answer in part["answers"]),
+    ]
+
+
+def _checks(document: Document) -> list[str]:
+    rows = [
+        (each["code"], each["name"], each["status"], each["message"], p_value(each["p_value"]))
+        for each in document["diagnosis"]["checks"]
+    ]
+    return [table(("Code", "Check", "Status", "Finding", "p-value"), rows)]
+
+
+def _made(document: Document) -> list[str]:
+    data = section(document, "data")
+    facts = [
+        f"Made by selective-labels {document.get('package_version', NOTHING)}, {document.get('created', '')}."
+    ]
+    if not is_missing(data):
+        facts.append(
+            f"{data['source']}: {count(data['n_cases'])} cases, {count(data['n_labeled'])} with a label."
+        )
+        facts += data["notes"]
+    command = document.get("command")
+    return ["## How it was made", _list(facts), *([f"    {sentence(command)}"] if command else [])]
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(line)}" for line in lines)

@@ -1,0 +1,101 @@
+"""The report as Markdown, the model card, and the page on paper."""
+
+import re
+
+import pytest
+
+import selective_labels as sl
+from selective_labels.report import model_card, render, render_markdown, render_pdf, require_browser
+from selective_labels.report import pdf as pdf_module
+from selective_labels.support.errors import InputError
+from tests.report.documents import document
+from tests.report.test_render import HOSTILE
+
+MOST_PAGES = 12
+
+
+def test_markdown_has_the_answer_first_and_every_part():
+    text = render_markdown(document())
+    lines = text.splitlines()
+    assert lines[0] == "# Loans"
+    assert lines[2].startswith("**On everybody")
+    for heading in (
+        "What this assumes",
+        "What to do next",
+        "What others do, beside ours",
+        "Appendix: all checks",
+    ):
+        assert f"## {heading}" in lines
+
+
+def test_numbers_of_markdown_are_those_of_the_document():
+    found = document()["answers"]["event"]["result"]
+    assert f"{100 * found['lower']:.1f}% to {100 * found['upper']:.1f}%" in render_markdown(document())
+
+
+def test_hostile_names_stay_text_in_markdown():
+    text = render_markdown(document(name=HOSTILE))
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("    "))  # code
+    assert not re.search(r"(?<!\\)<(script|img)", text)
+    for line in text.splitlines():
+        if line.startswith("| "):
+            cells = re.split(r"(?<!\\)\|", line)
+            assert len(cells) >= 4, "no cell is torn open by a name"
+
+
+def test_missing_sections_say_why_in_markdown():
+    names = (
+        "summary",
+        "answers",
+        "diagnosis",
+        "models",
+        "comparators",
+        "outlook",
+        "acceptance",
+        "team",
+        "data",
+    )
+    given = document() | {name: {"missing": f"No {name}."} for name in names}
+    text = render_markdown(given)
+    for name in ("summary", "diagnosis", "models", "comparators", "outlook", "acceptance", "team"):
+        assert f"No {name}." in text
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    loans = sl.datasets.make_loans(2000, random_state=0).table
+    roles = {"label": "defaulted", "decision": "approved", "decision_maker": "officer"}
+    data = sl.SelectiveLabels.from_frame(loans, **roles, features=["years_employed", "debt_ratio"])
+    return sl.UCLClassifier("partial", "linear", nuisance="logistic", cv=2, random_state=0).fit(data), data
+
+
+def test_a_model_card_says_what_it_assumes_and_promises(fitted):
+    model, data = fitted
+    card = model_card(model, data, title="Loans")
+    assert card.startswith("# Loans\n")
+    assert f"{model.worst_case_regret_:.4g}" in card
+    assert f"{int((data.decision == 1).sum())} of them with a label" in card
+    for word in ("years\\_employed", "debt\\_ratio", "as if at random", "## Not for"):
+        assert word in card
+
+
+def test_without_a_browser_one_sentence_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(pdf_module.shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match=r"none was found: write an \.html page"):
+        require_browser()
+
+
+def test_a_browser_that_prints_nothing_is_named(tmp_path):
+    with pytest.raises(InputError, match="true printed nothing"):
+        render_pdf("<p>", browser="true")
+
+
+@pytest.mark.browser
+def test_the_page_prints_on_at_most_twelve_pages():
+    try:
+        require_browser()
+    except InputError:
+        pytest.skip("optional: no browser is installed")
+    printed = render_pdf(render(document()))
+    assert printed.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= MOST_PAGES

@@ -1,0 +1,56 @@
+"""Whole tables of odd columns, from no row to a few dozen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from .columns import decision_makers, features, labels, weights
+
+
+@dataclass(frozen=True)
+class Case:
+    """Features and roles, of one length; says of what kinds they are."""
+
+    kinds: str
+    X: Any
+    y: Any
+    roles: dict[str, Any]
+    n: int
+
+    def __repr__(self) -> str:
+        return f"{self.n} rows: {self.kinds}"
+
+
+# Nearly always enough rows to get past the door, sometimes none to two.
+SIZES = st.one_of(st.integers(0, 2), st.sampled_from([8, 20, 40, 60]), st.sampled_from([40, 60]))
+
+
+@st.composite
+def cases(draw: Any) -> Case:
+    """Draw a table; two columns are plain in most of them, so that some work begins."""
+    n = draw(SIZES)
+    plain = draw(st.booleans())
+    columns = draw(st.lists(features, min_size=1, max_size=3))
+    label, label_column = draw(labels)
+    maker, maker_column = draw(decision_makers)
+    weight, weight_column = draw(weights)
+    rng = np.random.default_rng(n)
+    X = pd.DataFrame({f"{name} {place}": column(n) for place, (name, column) in enumerate(columns)})
+    kinds = [name for name, _ in columns]
+    if plain:
+        X, kinds = pd.DataFrame(rng.normal(size=(n, 2)), columns=["p", "q"]), ["plain"]
+    frame = draw(st.sampled_from(["frame", "named by tuples", "array"]))
+    if frame == "named by tuples":
+        X = X.set_axis(pd.MultiIndex.from_tuples([("x", name) for name in X.columns]), axis=1)
+    elif frame == "array" and plain:
+        X = X.to_numpy()
+    roles = {"decision_maker": maker_column(n), "sample_weight": weight_column(n)}
+    if draw(st.booleans()):
+        roles["groups"] = rng.integers(0, draw(st.sampled_from([1, 2, 10])), n)
+    if draw(st.booleans()):
+        roles["strata"] = rng.choice(["s", "t"], n)
+    kinds += [label, maker, weight, frame, *roles]
+    return Case(", ".join(kinds), X, label_column(n), roles, n)
