@@ -172,6 +172,33 @@ def coverage(
         )
 
 
+@app.command(epilog="Example: python -m study combinations --out runs/combinations --reps 1000 --docs docs")
+@guarded
+def combinations(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the draws.", metavar="DIR")],
+    laws: Annotated[
+        Names, typer.Option(help="Laws, by name. Repeatable. Default: all.", show_default=False)
+    ] = None,
+    reps: Annotated[int, typer.Option(help="Draws of each law.", min=1)] = 1000,
+    docs: Annotated[
+        Path | None, typer.Option(help="Folder to write coverage-combinations.md to.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Count how often intervals under combinations of assumptions have the truth in them; a run goes on."""
+    from study.coverage.combinations import LAWS
+    from study.coverage.combined_run import run_combinations
+    from study.coverage.combined_table import write_combined_page
+
+    unknown = [name for name in laws or [] if name not in LAWS]
+    if unknown:
+        raise InputError(f"--laws {unknown[0]!r} is not one of {', '.join(map(repr, LAWS))}.")
+    run_combinations(out, reps, laws or ())
+    if docs is not None:
+        table = write_combined_page(out, docs)
+        typer.echo(f"{len(table)} cells, the least {table['coverage'].min():.3f}: coverage-combinations.md.")
+
+
 @app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")
 @guarded
 def benchmark(

@@ -93,3 +93,20 @@ def test_diagnose_says_it_and_allows_asks_it():
     assert diagnosis.allows(wrong).verdict == "refuted"
     assert "SL1002" in diagnosis.allows(wrong).reason
     assert diagnosis.allows(right).verdict != "refuted"
+
+
+def test_copies_of_cases_are_no_more_evidence_if_the_groups_say_so():
+    """Every case three times, all alike: p-values are far smaller, unless groups tell of the copies."""
+    sample = sl.datasets.make_decision_makers(
+        400, n_classes=2, n_decision_makers=4, mirrored=True, random_state=0
+    )
+    assumption, rows = INSTRUMENT & Informed(0) & Prevalence(1, 0.6), np.repeat(np.arange(400), 3)
+    found = []
+    for groups in (None, rows):
+        roles = {"decision_maker": sample.decision_maker[rows], "groups": groups}
+        data = sl.SelectiveLabels.from_arrays(sample.X[rows], sample.y[rows], **roles)
+        context = Context(data, FittingSettings("logistic", cv=2, n_jobs=1, seed=0))
+        check = {each.code: each for each in algebra_results(context, data, [assumption])}["SL1002"]
+        found.append(check.statistic)
+    # Folds differ, since copies stay together where groups are known; the statistic falls by about √3.
+    assert 1.3 < found[0] / found[1] < 2.4

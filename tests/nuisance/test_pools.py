@@ -8,7 +8,7 @@ from selective_labels import evaluate
 from selective_labels.datasets.quadrature import normal_rule
 from selective_labels.nuisance.bound_scores import pooled_envelope_scores
 from selective_labels.nuisance.pools import class_pools, class_surplus
-from selective_labels.nuisance.score_formulas import Pools
+from selective_labels.nuisance.selectors import Pools
 
 SKILL = np.linspace(0.6, 2.4, 8) * np.where(np.arange(8) % 2, -1, 1)
 

@@ -48,7 +48,7 @@ class Population:
         self.label = np.repeat(np.arange(self.n_classes), len(self.responses))
         self.decided = np.tile(self.responses, (self.n_classes, 1))
         self.n_types = len(self.label)
-        self.equal, self.at_most = [], []
+        self.equal, self.at_most, self.kept = [], [], None
         for cell in range(self.n_cells):
             self.add_equal(cell, np.ones(self.n_types), 1.0)
             for z, k in product(range(self.n_makers), range(self.n_classes)):
@@ -130,6 +130,50 @@ class Population:
         row = self.probabilities(np.asarray(coefficients) * self.mass[:, None])
         return minimise(row, self.equal, self.at_most), -minimise(-row, self.equal, self.at_most)
 
+    def stacked(self):
+        """Constraints as matrices and right-hand sides, kept for many programs of one population."""
+        size = len(self.equal), len(self.at_most)
+        if self.kept is None or self.kept[0] != size:
+            pairs = [
+                (vstack([row for row, _ in rows], format="csr"), np.array([right for _, right in rows]))
+                if rows
+                else (None, None)
+                for rows in (self.equal, self.at_most)
+            ]
+            self.kept = size, pairs
+        return self.kept[1]
+
+    def optimal_probabilities(self, coefficients, *, equal_shares=()):
+        """Class probabilities of every cell with the smallest sum of coefficients · η, by one program.
+
+        Cells are tied to each other by shares alone, so a sum over many small populations is smallest where
+        each of them is. `equal_shares` are (event, cells, value): further constraints for this program only.
+        """
+        extra = []
+        for event, cells, value in equal_shares:
+            mass = self.mass[cells] / self.mass[cells].sum()
+            parts = [
+                self.row(cell, each * self.in_event(event)) for cell, each in zip(cells, mass, strict=True)
+            ]
+            extra.append((sum(parts), value))
+        (equal, to), (at_most, limits) = self.stacked()
+        if extra:
+            equal = vstack([equal, *(row for row, _ in extra)], format="csr")
+            to = np.append(to, [right for _, right in extra])
+        result = linprog(
+            self.probabilities(np.asarray(coefficients)),
+            A_ub=at_most,
+            b_ub=limits,
+            A_eq=equal,
+            b_eq=to,
+            bounds=(0, None),
+            method="highs",
+            options=PRECISION,
+        )
+        assert result.status == 0, result.message
+        types = result.x.reshape(self.n_cells, self.n_types)
+        return types @ (self.label[:, None] == np.arange(self.n_classes))
+
     def ratio_extremes(self, numerator, denominator):
         """min and max of E[c · η] / E[g · η] by the transformation of Charnes and Cooper.
 
@@ -154,3 +198,27 @@ class Population:
             above = csr_matrix(([-1.0], ([0], [cell])), (1, self.n_cells))
             at_most.append((hstack([contrast, above], format="csr"), 0.0))
         return minimise(np.append(np.zeros(size), np.ones(self.n_cells)), equal, at_most)
+
+    def smallest_regrets(self, actions):
+        """Of each cell, min max_j η_j - η_action: one more variable for each cell, all in one program."""
+        size = self.n_cells * self.n_types
+        more = csr_matrix((1, self.n_cells))
+        equal = [(hstack([row, more], format="csr"), right) for row, right in self.equal]
+        at_most = [(hstack([row, more], format="csr"), right) for row, right in self.at_most]
+        for cell, j in product(range(self.n_cells), range(self.n_classes)):
+            contrast = self.row(cell, (self.label == j).astype(float) - (self.label == actions[cell]))
+            above = csr_matrix(([-1.0], ([0], [cell])), (1, self.n_cells))
+            at_most.append((hstack([contrast, above], format="csr"), 0.0))
+        objective = np.append(np.zeros(size), np.ones(self.n_cells))
+        result = linprog(
+            objective,
+            A_ub=vstack([row for row, _ in at_most], format="csr"),
+            b_ub=np.array([right for _, right in at_most]),
+            A_eq=vstack([row for row, _ in equal], format="csr"),
+            b_eq=np.array([right for _, right in equal]),
+            bounds=(0, None),
+            method="highs",
+            options=PRECISION,
+        )
+        assert result.status == 0, result.message
+        return result.x[size:]

@@ -120,7 +120,7 @@ def test_two_processes_give_the_same_table(tmp_path, real_table):
 def test_a_cluster_of_two_workers_gives_the_same_table(tmp_path, real_table):
     distributed = pytest.importorskip("distributed", reason="optional: Dask is not installed")
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     )
     with cluster:
         workers = Workers(-1, "dask", cluster.scheduler_address)

@@ -11,13 +11,6 @@ from selective_labels.diagnostics import Diagnosis, diagnose
 from selective_labels.diagnostics.display import questions
 from selective_labels.evaluation.results import plain
 
-# Families of the checks that could refute an assumption.
-SPOKEN_TO_BY = {
-    "instrument": ("assignment", "inequality"),
-    "nucem": ("nucem",),
-    "unconfounded": ("unconfounded",),
-}
-
 
 def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
     """Run all checks; the fast model serves if none was chosen."""
@@ -46,7 +39,7 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
                 "verdict": allowed.verdict,
                 "reason": allowed.reason,
                 "plain": plain_reason(allowed.reason),
-                "could_see": _could_see(diagnosis, assumption.name),
+                "could_see": _could_see(diagnosis, assumption.spoken_to_by),
             }
         )
     return {
@@ -70,9 +63,8 @@ def plain_reason(reason: str) -> str:
     return re.sub(r" ?\((?:SL\d{3}(?:, )?)+\)", "", text)
 
 
-def _could_see(diagnosis: Diagnosis, assumption: str) -> list[str]:
-    """What the checks that speak about an assumption would have found four times in five."""
-    families = SPOKEN_TO_BY.get(assumption, ())
+def _could_see(diagnosis: Diagnosis, families: tuple[str, ...]) -> list[str]:
+    """What the checks of some families would have found four times in five."""
     return [each.detects for each in diagnosis if each.family in families and each.detects]
 
 

@@ -29,6 +29,8 @@ class Assumption(ABC):
     # What it says as a formula, and what in the data would speak against it.
     formula: str = ""
     refuted_by: str = ""
+    # Families of the checks that could refute it.
+    spoken_to_by: tuple[str, ...] = ()
 
     @property
     @abstractmethod

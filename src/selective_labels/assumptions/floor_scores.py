@@ -5,17 +5,19 @@ from itertools import permutations
 
 import numpy as np
 
+from selective_labels.assumptions.floor_arms import (
+    LEAST_LENIENCY,
+    FloorArms,
+    arm_weights,
+    floor_pool,
+)
 from selective_labels.identification.atoms import AnyFloor, Chord, Floor, share_of
 from selective_labels.identification.earmarked import boxed, crossing, laminar
-from selective_labels.nuisance.earmarks import Earmarks
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms
 
-# One decision-maker stands for all only where so large a share of cases is accepted by that one.
-LEAST_ACCEPTED = 0.05
 # Two decision-makers make a chord only where their leniencies, by a model without the row, differ by so much.
 LEAST_GAP = 0.1
-# No leniency below it is inverted.
-LEAST_LENIENCY = 0.01
 
 Pair = tuple[np.ndarray, np.ndarray]  # scores and what the model says, (n_samples,) each
 Judged = tuple[np.ndarray, np.ndarray, np.ndarray]  # and what the model says less its noise, to compare with
@@ -27,9 +29,10 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
     φ = F_z + 1{Z=z} / e_z · { D (Y_A - m) [1 + (1-λ) g'(m) / λ] + (m - g(m)) (D - λ) },   z off-fold
 
     E[φ | x] = F_z(x) for g constant, if e is right; for g = γm up to γ (m - m̂)(λ/λ̂ - 1); to second order
-    else. Any choice of z gives a valid floor. To follow no noise, a decision-maker is singled out only where
-    the model's floor by that one leads: over all taken together for floors that hold for all together
-    (informed), else over the others, those that cannot be told from the best being averaged.
+    else. Any choice of z, and any average over z, gives a valid floor. To follow no noise, decision-makers
+    that cannot be told from the one with the highest floor are averaged, those with less noise more; one is
+    singled out only where the model's floor by that one leads
+    (:mod:`selective_labels.assumptions.floor_arms`).
 
     Parameters
     ----------
@@ -52,30 +55,26 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
         return _chord(rows, floor, chance, leniency, seen, overlap)
     if floor.averaged:
         return _over_all(rows, floor, chance, leniency, seen)
-    together = _together(rows, floor, chance, leniency, seen)
     if not floor.singled_out:
+        together = _together(rows, floor, chance, leniency, seen)
         return *together, together[1]
-    share, n_fitted = share_of(chance, leniency), _n_fitted(rows)
-    values = floor.values(chance, leniency)
-    accepted = rows.propensity.T * leniency
-    allowed = allowed_arms(rows.propensity, overlap).T & (leniency >= LEAST_LENIENCY)
-    inverse = 1.0 / np.maximum(accepted, np.finfo(float).tiny)
-    if floor.pooled:
-        if np.isfinite(n_fitted):
-            allowed &= accepted >= LEAST_ACCEPTED
-        mean = np.einsum("na,an->n", rows.propensity, leniency)
-        lead = np.sqrt((inverse + 1.0 / np.maximum(mean, LEAST_LENIENCY)) / n_fitted)
-        ahead = np.where(allowed, values - lead, -np.inf)
-        alone = ahead.max(axis=0) > together[1]
-        members = np.arange(len(values))[:, None] == ahead.argmax(axis=0)
-    else:
-        alone = allowed.any(axis=0)
-        best = np.where(allowed, values, -np.inf).argmax(axis=0)[None]
-        lead = np.sqrt((inverse + np.take_along_axis(inverse, best, axis=0)) / n_fitted)
-        members = allowed & (values + lead >= np.take_along_axis(values, best, axis=0))
-    singled = _averaged(rows, floor, members | ~alone, (values, share, leniency), seen)
-    model = np.where(alone, singled[1], together[1])
-    return np.where(alone, singled[0], together[0]), model, model
+    arms = FloorArms.of(floor, chance, leniency, rows.propensity, overlap)
+    weight = arm_weights(arms, _pool(rows, floor, arms, overlap), _n_fitted(rows))
+    model = (weight * arms.values).sum(axis=0)
+    cases = np.arange(len(rows.y))
+    step = _step(floor, arms.share[rows.arm, cases], leniency[rows.arm, cases], seen, rows.y >= 0)
+    chances = np.maximum(rows.propensity[cases, rows.arm], np.finfo(float).tiny)
+    return model + weight[rows.arm, cases] / chances * step, model, model
+
+
+def _pool(rows: Rows, floor: Floor, arms: FloorArms, overlap: float) -> np.ndarray:
+    """Arms that cannot be told from the one with the highest floor, by a sample of rows."""
+    if rows.probe is None:
+        return floor_pool(arms, _n_fitted(rows))
+    probe = rows.probe()
+    chance = probe.joint[:, :, 1:][:, :, list(floor.event)].sum(axis=2)
+    compared = FloorArms.of(floor, chance, 1.0 - probe.joint[:, :, 0], probe.propensity, overlap)
+    return floor_pool(compared, _n_fitted(rows))
 
 
 def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overlap: float) -> Scores:
@@ -149,19 +148,6 @@ def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray
     model = floor.values(mean_chance, mean_leniency)[0]
     step = _step(floor, share, mean_leniency, seen, rows.y >= 0)[0]
     return model + step, model
-
-
-def _averaged(
-    rows: Rows, floor: Floor, members: np.ndarray, models: tuple[np.ndarray, ...], seen: np.ndarray
-) -> Pair:
-    """The floor averaged over some decision-makers, (n_arms, n_samples) of them, as cases go to them."""
-    values, share, leniency = models
-    weight = rows.propensity.T * members
-    mass = weight.sum(axis=0)
-    model = (weight * values).sum(axis=0) / mass
-    cases = np.arange(len(rows.y))
-    step = _step(floor, share[rows.arm, cases], leniency[rows.arm, cases], seen, rows.y >= 0)
-    return model + members[rows.arm, cases] / mass * step, model
 
 
 def _step(

@@ -31,6 +31,7 @@ class Instrument(Assumption):
     )
     formula = "η_k >= max_z P(Y=k, D=1 | x, z)"
     refuted_by = "lower bounds that sum to more than one (SL401, SL402), or cases not dealt out at random."
+    spoken_to_by = ("assignment", "inequality")
     needs_decision_makers = True
     identifies_value = False
     questions = (

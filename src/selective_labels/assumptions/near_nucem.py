@@ -9,9 +9,9 @@ from selective_labels.assumptions.findings import Findings
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.permission import UNCHECKED, Permission, decided
 from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.point import two_fold_moments
 from selective_labels.nuisance.bound_scores import slope_or_bound_scores
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.score_formulas import Rows, Scores, average_over_arms
 from selective_labels.support.errors import InputError
 

@@ -32,6 +32,7 @@ class Nucem(Assumption):
     )
     formula = "p_kz = κ_k + η_k λ_z for every z"
     refuted_by = "decision-makers who do not lie on one line (SL601, SL602)."
+    spoken_to_by = ("nucem",)
     needs_decision_makers = True
     identifies_value = True
     needs_halves = True

@@ -24,6 +24,7 @@ class Unconfounded(Assumption):
     meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
     formula = "η_k = P(Y=k | D=1, x)"
     refuted_by = "labels of like cases that depend on who decided (SL901)."
+    spoken_to_by = ("unconfounded",)
     needs_decision_makers = False
     identifies_value = True
     questions = (("features", "unconfounded"),)

@@ -6,7 +6,6 @@ from functools import partial
 from itertools import permutations
 
 import numpy as np
-from scipy.special import ndtr
 
 from selective_labels.assumptions import (
     Assumption,
@@ -20,7 +19,6 @@ from selective_labels.assumptions.atom import event_codes
 from selective_labels.assumptions.findings import ALGEBRA
 from selective_labels.data import SelectiveLabels
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.inequality import one_sided
 from selective_labels.diagnostics.results import (
     OK,
     VIOLATED,
@@ -30,6 +28,7 @@ from selective_labels.diagnostics.results import (
     Finding,
     status_of_test,
 )
+from selective_labels.hypotheses.means import mean_above_zero
 from selective_labels.identification.atoms import share_of
 from selective_labels.identification.earmarked import poured
 from selective_labels.identification.multipliers import Share
@@ -83,6 +82,16 @@ def _scores(context: Context, assumption: Combination) -> Scores:
     return cross_fit_scores(context.fit, context.model_data, [assumption])[assumption.name]
 
 
+def _above_zero(
+    context: Context, values: np.ndarray, rows: np.ndarray | None = None, error: float = 0.0
+) -> tuple[float, float]:
+    """Statistic and p-value of "the mean is not above zero", by weights and by groups of repeated cases."""
+    data = context.model_data
+    kept = np.ones(len(data), dtype=bool) if rows is None else rows
+    units = None if data.groups is None else data.groups[kept]
+    return mean_above_zero(values, data.weights[kept], units, error)
+
+
 def _pots(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     if scores.earmarks is None:
         nothing = np.zeros((len(scores.values), 0))
@@ -90,14 +99,36 @@ def _pots(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     return scores.earmarks.values, scores.earmarks.plug_in
 
 
+def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """How much room a row lacks in each way, as scores and by the model, (n_samples, n_ways).
+
+    Floors that sum to more than one; ceilings that sum to less; a floor above its ceiling.
+    """
+    values, plug_in = _pots(scores)
+    columns = [
+        [lower.sum(axis=1) + pots.sum(axis=1) - 1.0]
+        for lower, pots in ((scores.values, values), (scores.plug_in, plug_in))
+    ]
+    earmarks = scores.earmarks
+    if earmarks is not None and earmarks.ceiling is not None and earmarks.ceiling_plug_in is not None:
+        ceilings = earmarks.ceiling, earmarks.ceiling_plug_in
+        for column, lower, ceiling in zip(columns, (scores.values, scores.plug_in), ceilings, strict=True):
+            column += [1.0 - ceiling.sum(axis=1), *(lower - ceiling).T]
+    found, model = (np.stack(column, axis=1) for column in columns)
+    return found, model
+
+
 def _room(context: Context, assumption: Combination) -> Finding:
     """Rows where the model leaves no room, and the score of how much is missing there."""
-    scores = _scores(context, assumption)
-    values, plug_in = _pots(scores)
-    empty = 1.0 - scores.plug_in.sum(axis=1) - plug_in.sum(axis=1) < 0.0
-    missing = empty * (values.sum(axis=1) + scores.values.sum(axis=1) - 1.0)
-    statistic, p_value = one_sided(missing)
-    status, share = status_of_test(p_value, context.level), float(empty.mean())
+    found, model = _shortfalls(_scores(context, assumption))
+    worst = model.argmax(axis=1)[:, None]
+    empty = np.take_along_axis(model, worst, axis=1)[:, 0] > 0.0
+    missing = empty * np.take_along_axis(found, worst, axis=1)[:, 0]
+    statistic, p_value = _above_zero(context, missing)
+    status, share = (
+        status_of_test(p_value, context.level),
+        float(np.average(empty, weights=context.model_data.weights)),
+    )
     if status == VIOLATED:
         return Finding(
             status,
@@ -128,15 +159,13 @@ def _share(context: Context, assumption: Combination, share: Share) -> Finding:
     for sign, limit in ((-1.0, share.high), (1.0, share.low)):
         gain = np.broadcast_to(sign * share.members, scores.values.shape)
         reach = poured(scores.values, free, gain, events, values)[rows] @ share.members
-        excess = -sign * (reach - limit) * weights / weights.mean()
-        error = np.hypot(excess.std(ddof=1) / np.sqrt(len(excess)), share.error)
-        statistic = float(excess.mean() / error) if error > 0.0 else 0.0
-        found.append((statistic, float(np.average(reach, weights=weights))))
-    statistic = max(each for each, _ in found)
-    p_value = min(2.0 * float(ndtr(-statistic)), 1.0)
+        tested = _above_zero(context, -sign * (reach - limit), rows, share.error)
+        found.append((*tested, float(np.average(reach, weights=weights))))
+    statistic = max(each for each, _, _ in found)
+    p_value = min(2.0 * min(each for _, each, _ in found), 1.0)
     status = status_of_test(p_value, context.level)
     stated = f"{share.low:.3g}" if share.low == share.high else f"{share.low:.3g} to {share.high:.3g}"
-    between = f"what else is assumed leaves {found[0][1]:.3f} to {found[1][1]:.3f}"
+    between = f"what else is assumed leaves {found[0][2]:.3f} to {found[1][2]:.3f}"
     if status == VIOLATED:
         return Finding(
             status,
@@ -194,7 +223,7 @@ def _order(context: Context, adverse: object) -> Finding:
     event = None if adverse is None else event_codes(adverse, data.classes)
     scores = cross_fit_scores(context.fit, data, [_Against(event)])["against"]
     columns = scores.values.T if event is None else scores.values.T[:1]
-    tests = [one_sided(column) for column in columns]
+    tests = [_above_zero(context, column) for column in columns]
     statistic, p_value = min(tests, key=lambda each: each[1])
     p_value = min(p_value * len(tests), 1.0)  # each class is a look
     status = status_of_test(p_value, context.level)
@@ -240,7 +269,7 @@ def _least(context: Context, assumption: Combination, part: Refused) -> Finding:
     event = event_codes(part.adverse, data.classes)
     ratio = cross_fit_scores(context.fit, data, [_LeastRatio(event, assumption)])["least"].values[:, 0]
     assert part.at_most is not None
-    above = float(np.mean(ratio > part.at_most + 1e-9))
+    above = float(np.average(ratio > part.at_most + 1e-9, weights=data.weights))
     middle, high = np.quantile(ratio, [0.5, 0.95])
     words = (
         f"By the models, the data need a ratio of {middle:.2f} at least for half of the cases and {high:.2f} "

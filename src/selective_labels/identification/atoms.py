@@ -27,10 +27,10 @@ class Floor:
         Codes of the classes in A.
     refused, slope : callables of an array
         g and its derivative.
-    pooled : bool
-        Whether it says the same of all decision-makers taken together, so that no one need be singled out.
     singled_out : bool
         Whether it holds for each decision-maker; else only for all together.
+    pooled : bool
+        Whether it says the same of all decision-makers taken together.
     averaged : bool
         Whether it holds for each, but without an instrument: then for the mean over them alone.
 
@@ -46,9 +46,9 @@ class Floor:
     event: tuple[int, ...]
     refused: Function
     slope: Function
-    pooled: bool = False
     singled_out: bool = True
     averaged: bool = False
+    pooled: bool = False
 
     def values(self, chance: Array, leniency: Array) -> Array:
         """F_z from P(Y in A, D=1 | x, z) and λ_z; zero where nobody is accepted."""

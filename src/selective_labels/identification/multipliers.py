@@ -1,13 +1,14 @@
 """A known share of an event in the population: one multiplier, and rows go their own ways again."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.costs import extreme_probabilities, linear_extremes
+from selective_labels.identification.costs import extreme_probabilities
+from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.functionals import normalized_weights
 from selective_labels.support.errors import UndefinedError
 
@@ -16,9 +17,13 @@ Extreme = Callable[[Array], Array]
 # So many multipliers are tried at most; more places where they matter are represented by quantiles.
 MOST_CANDIDATES = 64
 MAX_STEPS = 60
-N_MULTIPLIERS = 81
+# Multipliers of a rule are scanned in so many steps to each side, by so many numbers at most.
+N_STEPS = 10
+MOST_ROWS = 40_000
 STEP_TOLERANCE = 1e-12
 ROUNDING = 1e-9
+# Rows whose mind a multiplier changes within so much are indifferent.
+INDIFFERENCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     max_{η in S, low <= E[η_A] <= high} E[gain · η]
         = min_ν  ν^+ high - ν^- low + E[max_{η in S(X)} (gain - ν 1_A) · η]
 
-    Shares are about different rows, so each multiplier is found by itself.
+    Shares are about different rows, so each multiplier is found by itself. The probabilities have the share.
     """
     tried = tilts(gain, extreme, shares)
     values = [np.einsum("nk,nk->n", gain, each.probabilities) + each.surplus for each in tried]
@@ -115,7 +120,33 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     for number, share in enumerate(shares):
         means = [float(weights[share.rows] @ each[share.rows]) for each in values]
         best.append(tried[int(np.argmin(means))].multipliers[number])
-    return tilt(gain, extreme, shares, best)
+    return _with_shares(gain, extreme, shares, best, weights)
+
+
+def _with_shares(
+    gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float], weights: Array
+) -> Tilt:
+    """The tilt in which rows that are indifferent at the best multipliers are divided so that shares hold.
+
+    Without it the maximum is the same, but E[g · η] of any other g, and so how a ratio moves, is not.
+    """
+    found = tilt(gain, extreme, shares, multipliers)
+    more, less = (
+        tilt(gain, extreme, shares, [each + step for each in multipliers]).probabilities
+        for step in (-INDIFFERENCE, INDIFFERENCE)
+    )
+    probabilities, surplus = np.array(found.probabilities), np.array(found.surplus)
+    for share, multiplier in zip(shares, multipliers, strict=True):
+        mass = weights[share.rows] / weights[share.rows].sum()
+        most, least = (float(mass @ (each[share.rows] @ share.members)) for each in (more, less))
+        if not most - least > INDIFFERENCE:
+            continue
+        wanted = share.limit(multiplier) if multiplier else np.clip(least, share.low, share.high)
+        part = float(np.clip((wanted - least) / (most - least), 0.0, 1.0))
+        probabilities[share.rows] = part * more[share.rows] + (1.0 - part) * less[share.rows]
+        room = share.limit(multiplier) - probabilities[share.rows] @ share.members
+        surplus[share.rows] = multiplier * room
+    return Tilt(probabilities, surplus, tuple(multipliers))
 
 
 def shared_ratio_extremes(
@@ -178,32 +209,67 @@ def check_shares(shares: Sequence[Share], bounds: Bounds, mass: Array) -> None:
             )
 
 
-def guaranteed_gains(bounds: Bounds, members: Array, multiplier: float) -> Array:
-    """min_η (e_t - ν 1_A) · η of each prediction t, (n_samples, n_classes).
+def tilted_regrets(bounds: Bounds, members: Array, multiplier: float, cost: ArrayLike | None = None) -> Array:
+    """Largest regret of each prediction less ν η_A: max_j max_η Σ_k (C[k, t] - C[k, j] - ν 1_A) η_k.
 
-    With the multiplier of a known share of A, the best class is that of the largest guaranteed accuracy of
-    all rules; ν = 0 gives the lower bounds.
+    Where the share of A is known, the largest mean regret of a rule t is min_ν ν^+ high - ν^- low plus the
+    mean of this at t(x): whoever wants to make the rule look bad has a budget of η_A, and ν is its price.
+
+    Parameters
+    ----------
+    bounds : Bounds
+    members : (n_classes,) array of 0 and 1
+    multiplier : float
+    cost : (n_classes, n_classes) array, optional
+        C[k, a] of predicting a where k is true; default 0-1.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
 
     Examples
     --------
     >>> bounds = Bounds(np.array([[0.4, 0.3]]), np.array([[0.7, 0.6]]))
-    >>> guaranteed_gains(bounds, np.array([0.0, 1.0]), -0.5).round(2)
-    array([[0.7 , 0.45]])
+    >>> tilted_regrets(bounds, np.array([0.0, 1.0]), 0.0).round(2)
+    array([[0.2, 0.4]])
     """
-    classes = np.eye(bounds.lower.shape[1])
-    return np.stack([linear_extremes(each - multiplier * members, bounds)[0] for each in classes], axis=1)
+    costs = 1.0 - np.eye(bounds.lower.shape[1]) if cost is None else np.asarray(cost, dtype=float)
+    found = np.full(bounds.lower.shape, -np.inf)
+    for predicted, row in enumerate(costs.T):
+        for gain in np.unique(row - costs.T - multiplier * members, axis=0):
+            largest = extreme_probabilities(np.broadcast_to(gain, bounds.lower.shape), bounds) @ gain
+            found[:, predicted] = np.maximum(found[:, predicted], largest)
+    return found
 
 
-def maximin_multiplier(bounds: Bounds, share: Share, weights: Array) -> float:
-    """ν with the largest ν^+ low - ν^- high + E[max_t min_η (e_t - ν 1_A) · η]: the best guarantee."""
-    mass = weights / weights.sum()
-    grid = np.linspace(-1.0, 1.0, N_MULTIPLIERS)
-    values = [
-        nu * (share.low if nu > 0.0 else share.high)
-        + mass @ guaranteed_gains(bounds, share.members, float(nu)).max(axis=1)
-        for nu in grid
-    ]
-    return float(grid[int(np.argmax(values))])
+def minimax_multiplier(bounds: Bounds, share: Share, weights: Array, cost: ArrayLike | None = None) -> float:
+    """ν with the smallest ν^+ high - ν^- low + E[min_t w_t(X; ν)]: the rule with the least largest regret.
+
+    w is :func:`tilted_regrets`. Rule and multiplier are both on the side that minimises, so one scan finds
+    them: first coarse, then around the best. Of many rows some are looked at.
+    """
+    n_classes = bounds.lower.shape[1]
+    rows = np.unique(np.linspace(0, len(weights) - 1, min(len(weights), MOST_ROWS // n_classes)).astype(int))
+    some, mass = _rows_of(bounds, rows), weights[rows] / weights[rows].sum()
+    reach = 2.0 if cost is None else 2.0 * float(np.ptp(np.asarray(cost)))
+
+    def best(grid: Array) -> float:
+        values = [
+            nu * share.limit(nu) + mass @ tilted_regrets(some, share.members, nu, cost).min(axis=1)
+            for nu in grid.tolist()
+        ]
+        return float(grid[int(np.argmin(values))])
+
+    step = reach / N_STEPS
+    coarse = best(np.linspace(-reach, reach, 2 * N_STEPS + 1))
+    return best(np.clip(coarse + np.linspace(-step, step, N_STEPS + 1), -reach, reach))
+
+
+def _rows_of(bounds: Bounds, rows: np.ndarray) -> Bounds:
+    lower, upper = bounds.lower[rows], bounds.upper[rows]
+    if isinstance(bounds, Earmarked):
+        return replace(bounds, lower=lower, upper=upper, amounts=bounds.pots[rows])
+    return Bounds(lower, upper)
 
 
 def _ratio_end(

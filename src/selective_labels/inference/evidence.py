@@ -7,9 +7,9 @@ import numpy as np
 
 from selective_labels.identification.bounds import Array, Bounds, repair
 from selective_labels.identification.earmarked import Earmarked, Event, poured
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.multipliers import Share
 from selective_labels.identification.point import project_to_simplex
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.scores import Scores
 
 ROUNDING = 1e-12
@@ -35,6 +35,9 @@ class Evidence:
         What is known of means over the rows; of disjoint rows each.
     population : (n_samples,) array or None
         Weights of the rows that shares are about.
+    clusters : (n_samples,) array or None
+        Independent units, by which a share is found to be impossible, or two ways to use it alike; None:
+        every row is one.
     """
 
     lower: Array
@@ -43,6 +46,7 @@ class Evidence:
     earmarks: Earmarks | None = None
     shares: tuple[Share, ...] = ()
     population: Array | None = None
+    clusters: np.ndarray | None = None
 
     @classmethod
     def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
@@ -62,9 +66,18 @@ class Evidence:
         seen = (y[:, None] == np.arange(n_classes)).astype(float)
         return cls(seen, np.zeros(len(y)), seen)
 
-    def with_shares(self, shares: tuple[Share, ...], population: Array) -> "Evidence":
+    def with_shares(
+        self, shares: tuple[Share, ...], population: Array, clusters: np.ndarray | None = None
+    ) -> "Evidence":
         """The same, with known shares among rows of these weights."""
-        return replace(self, shares=shares, population=population) if shares else self
+        if not shares:
+            return self
+        return replace(self, shares=shares, population=population, clusters=clusters)
+
+    def count_units(self, weights: Array) -> int:
+        """How many independent units have a positive weight."""
+        (rows,) = np.nonzero(weights)
+        return len(rows) if self.clusters is None else len(np.unique(self.clusters[rows]))
 
     @property
     def unit(self) -> Array | None:

@@ -237,7 +237,7 @@ def score_sample(
         scores: dict[str, Scores] = {}
         for some, range_of_labels in ranges:
             scores |= cross_fit_scores(fit, data, some, label_range=range_of_labels)
-        repeats.append({each.name: _evidence(each, scores[each.name], data) for each in plain})
+        repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
         if EventTilt() in chosen:
             bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
             tilted.append(TiltRows.read(fit, data, bounds))
@@ -272,10 +272,10 @@ def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool)
     )
 
 
-def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels) -> Evidence:
+def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels, cluster: str | None) -> Evidence:
     found = Evidence.from_scores(scores, assumption.identifies_value)
     if isinstance(assumption, Combination):
-        return found.with_shares(assumption.shares(data), data.weights)
+        return found.with_shares(assumption.shares(data), data.weights, cluster_codes(cluster, data))
     return found
 
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
-    Pools,
     Rows,
     Scores,
     allowed_arms,
@@ -14,6 +13,7 @@ from selective_labels.nuisance.score_formulas import (
     seen_labels,
     slope_scores,
 )
+from selective_labels.nuisance.selectors import Pools
 
 # A single arm replaces a pool where it leads by so many times the noise of two shares near one half: it is
 # the best of many arms in a place of its own, so ordinary noise is exceeded often.

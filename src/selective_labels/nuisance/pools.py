@@ -5,7 +5,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import Ridge
 
 from selective_labels.models.features import standardised
-from selective_labels.nuisance.score_formulas import Pools
+from selective_labels.nuisance.selectors import Pools
 
 # Below this level, decision-makers are said to differ (in one more direction).
 LEVEL = 0.05

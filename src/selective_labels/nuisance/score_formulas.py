@@ -1,12 +1,14 @@
 """Scores: per-row quantities whose means are bounds or values of the whole population."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.point import slope, two_fold_moments
-from selective_labels.nuisance.earmarks import Earmarks
+from selective_labels.nuisance.selectors import Pools, Probe
 
 # Weights are inverse probabilities; none exceeds 1 / OVERLAP.
 OVERLAP = 0.01
@@ -63,22 +65,6 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Pools:
-    """Arms that bound each class.
-
-    Attributes
-    ----------
-    members : (n_arms, n_classes) bool array
-    lost : float
-        By how much bounds are wider than with the best arm of each class alone, as estimated from the arms'
-        shrunken shares: what is given up for a selector that does not follow noise.
-    """
-
-    members: np.ndarray
-    lost: float
-
-
-@dataclass(frozen=True, eq=False)
 class LabelRange:
     """lowest_k <= P(Y*=k | x, u) <= highest_k for every hidden feature u, (n_samples, n_classes) arrays."""
 
@@ -114,6 +100,8 @@ class Rows:
         Rows that the models come from.
     pools : Pools or None
         Arms that bound each class; None: the best arm of each row, by `lead`.
+    probe : callable or None
+        Gives a sample of rows to compare arms on; None: these rows.
     classes : array of the classes' labels; None: the codes are the labels
     """
 
@@ -127,6 +115,7 @@ class Rows:
     n_units: float = np.inf
     n_fitted: float = np.inf
     pools: Pools | None = None
+    probe: Callable[[], Probe] | None = None
     classes: np.ndarray | None = None
 
     @cached_property

@@ -1,25 +1,26 @@
 """Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
-from selective_labels.nuisance.earmarks import Earmarks
 from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
-from selective_labels.nuisance.propensity import arm_propensity
+from selective_labels.nuisance.propensity import Propensity, arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     LabelRange,
-    Pools,
     Rows,
     Scores,
     required_lead,
 )
+from selective_labels.nuisance.selectors import Pools, Probe
 from selective_labels.support.errors import InputError
 from selective_labels.support.weighting import effective_number
 
@@ -27,7 +28,7 @@ from selective_labels.support.weighting import effective_number
 FEW_DECISION_MAKERS = 20
 MOST_BANDS = 20
 ROWS_PER_BAND = 500
-# Rows on which the average leniency of an arm is predicted: enough to rank arms, few enough to cost nothing.
+# Rows on which arms are compared by the models' averages: enough to rank arms, few enough to cost nothing.
 PROBE_ROWS = 500
 
 
@@ -99,6 +100,7 @@ def cross_fit_scores(
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
         pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
+        probe = _probe(fold, data, rows, probability)
         leniency = None
         if not given and pools is None:
             leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
@@ -109,7 +111,7 @@ def cross_fit_scores(
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
             chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
-            chunk = replace(chunk, classes=data.classes)
+            chunk = replace(chunk, classes=data.classes, probe=probe)
             for name, assumption in chosen.items():
                 part = assumption.score(chunk, overlap)
                 _add(totals[name], here, part)
@@ -183,9 +185,21 @@ def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nd
     """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
     if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
-    probe = np.linspace(0, len(X) - 1, min(len(X), PROBE_ROWS)).astype(int)
+    probe = _spread(len(X))
     share = weight[probe] / max(weight[probe].sum(), np.finfo(float).tiny)
     return 1.0 - fold.joint(X[probe])[:, :, 0] @ share
+
+
+def _probe(
+    fold: FoldModel, data: SelectiveLabels, rows: np.ndarray, probability: Propensity
+) -> Callable[[], Probe]:
+    """A sample of the rows, predicted when it is first asked for."""
+    some = rows[_spread(len(rows))]
+    return cache(lambda: Probe(fold.joint(data.features[some]), probability(some)))
+
+
+def _spread(n_samples: int) -> np.ndarray:
+    return np.linspace(0, n_samples - 1, min(n_samples, PROBE_ROWS)).astype(int)
 
 
 def _empty_scores(n_samples: int, n_classes: int) -> Scores:

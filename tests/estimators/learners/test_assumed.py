@@ -89,7 +89,7 @@ def test_three_classes_with_an_event_of_two():
         (Prevalence(1, 0.5), {}, "Instrument"),
         (INSTRUMENT & Refused(1, at_most=2.0), {"mode": "point"}, "mode='partial'"),
         (INSTRUMENT & LabelRange(0.1, 0.9), {"label_range": (0.2, 0.8)}, "twice"),
-        (INSTRUMENT & Prevalence(1, 0.5), {"cost": [[0, 1], [2, 0]]}, "0-1 costs"),
+        (INSTRUMENT & Prevalence(1, 0.5), {"cost": "balanced"}, "balanced"),
         (INSTRUMENT & Prevalence(1, (("a", 0.5),), by="b"), {}, "everybody"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 from selective_labels.assumptions import Assumption, Combination, Informed, Instrument, Prevalence, named
 from selective_labels.data import SelectiveLabels
 from selective_labels.estimators.learners.identified import NO_RANGE, Identified, TrainingRows
-from selective_labels.identification.multipliers import maximin_multiplier
+from selective_labels.identification.multipliers import minimax_multiplier
 from selective_labels.support.errors import InputError
 
 
@@ -58,11 +58,11 @@ def read_label_range(assumption: Combination | None, label_range: Any) -> Any:
 def with_share(
     identified: Identified, rows: TrainingRows, assumption: Combination | None, data: SelectiveLabels
 ) -> Identified:
-    """Choose the multiplier of a known share; 0-1 costs only."""
+    """Choose the multiplier of a known share: that of the rule with the least worst-case regret."""
     shares = () if assumption is None else assumption.shares(data)
     if not shares:
         return identified
-    if identified.cost is not None or identified.class_weight is not None:
-        raise InputError("a Prevalence goes with 0-1 costs only; leave cost out.", "cost")
-    multiplier = maximin_multiplier(rows.bounds, shares[0], data.weights)
-    return replace(identified, share=(shares[0].members, multiplier))
+    if identified.class_weight is not None:
+        raise InputError("a Prevalence does not go with cost='balanced'; leave one of them out.", "cost")
+    multiplier = minimax_multiplier(rows.bounds, shares[0], data.weights, identified.cost)
+    return replace(identified, share=(shares[0].members, multiplier, shares[0].limit(multiplier)))

@@ -16,7 +16,7 @@ from selective_labels.identification.atoms import AnyFloor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.identification.earmarked import Earmarked
-from selective_labels.identification.multipliers import guaranteed_gains
+from selective_labels.identification.multipliers import tilted_regrets
 from selective_labels.identification.point import project_within
 from selective_labels.nuisance.assignment import SHARES
 from selective_labels.nuisance.cross_fit import CrossFit
@@ -80,8 +80,8 @@ class Identified:
         What is assumed besides the instrument.
     classes : array or None
         Labels of the classes, which an assumption speaks of.
-    share : pair of ((n_classes,) array, float) or None
-        The event whose share is known, and its multiplier.
+    share : tuple of (n_classes,) array, float and float, or None
+        The event whose share is known, its multiplier, and the end of the share that this presses against.
     """
 
     joint: CrossFit
@@ -96,7 +96,7 @@ class Identified:
     class_weight: np.ndarray | None = None
     assumption: Assumption | None = None
     classes: np.ndarray | None = None
-    share: tuple[np.ndarray, float] | None = None
+    share: tuple[np.ndarray, float, float] | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -152,11 +152,12 @@ class Identified:
         (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
         minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
         right prediction is sure to bring (maximin), and the cost what is missing to the best class. With a
-        known share, worth is the accuracy that the rule with its multiplier is sure to have.
+        known share, regrets are tilted by its multiplier.
         """
         if self.share is not None and isinstance(known, Bounds):
-            worth = guaranteed_gains(known, *self.share)
-            return worth.max(axis=1, keepdims=True) - worth, worth - worth.min(axis=1, keepdims=True)
+            members, multiplier, _ = self.share
+            costs = tilted_regrets(known, members, multiplier, self.cost)
+            return costs - costs.min(axis=1, keepdims=True), gains(costs)
         if self.class_weight is not None:
             worth = (known.lower if isinstance(known, Bounds) else known) * self.class_weight
             return worth.max(axis=1, keepdims=True) - worth, worth
@@ -166,6 +167,13 @@ class Identified:
             costs, worth = point_costs(known, self.cost), known
         plain = self.cost is None and self._without_range and not isinstance(known, Earmarked)
         return costs, worth if plain else gains(costs)
+
+    def worst_regrets(self, bounds: Bounds) -> np.ndarray:
+        """Largest regret of each prediction, (n_samples, n_classes); its mean is that of a rule."""
+        if self.share is None:
+            return worst_case_costs(bounds, self.cost)
+        members, multiplier, limit = self.share
+        return tilted_regrets(bounds, members, multiplier, self.cost) + multiplier * limit
 
     @property
     def _without_range(self) -> bool:

@@ -30,7 +30,6 @@ from selective_labels.estimators.learners.rare_classes import (
 from selective_labels.estimators.learners.remembered import identify_once
 from selective_labels.estimators.learners.weighted import ClassifierScore
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.costs import worst_case_costs
 from selective_labels.identification.rules import decided, possible_classes
 from selective_labels.nuisance.scores import cross_fit_scores
 from selective_labels.nuisance.settings import FittingSettings
@@ -98,8 +97,8 @@ class UCLClassifier(SelectiveClassifier):
         the program runs, of up to 200,000 rows each, which serves a search.
     assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
         What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
-        are over what is left, and with a `Prevalence` the rule is the one with the largest accuracy that is
-        guaranteed. The rule under the instrument alone is learned beside it: `predict_by_instrument`.
+        are over what is left, with a `Prevalence` over what has this share. The rule under the instrument
+        alone is learned beside it: `predict_by_instrument`.
 
     Attributes
     ----------
@@ -205,7 +204,7 @@ class UCLClassifier(SelectiveClassifier):
         self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
         weight = data.weights
         chosen = self._training_scores(data, problem).argmax(axis=1)
-        regrets = worst_case_costs(rows.bounds, self._identified.cost)[np.arange(len(chosen)), chosen]
+        regrets = self._identified.worst_regrets(rows.bounds)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and self.cost is None
