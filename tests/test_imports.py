@@ -126,9 +126,11 @@ KNOWS = {
         "evaluation",
         "features",
         "identification",
+        "inference",
         "literature",
         "partitions",
         "planning",
+        "policies",
         "report",
         "saving",
         "support",
@@ -288,3 +290,9 @@ def test_importing_the_package_imports_nothing_heavy():
     loaded = {name.split(".")[0] for name in run.stdout.split()}
     assert PACKAGE in loaded
     assert not loaded & {"torch", "matplotlib", "polars", "typer", "jinja2", "dask"}
+
+
+def test_the_version_is_that_of_the_package():
+    from importlib.metadata import version
+
+    assert importlib.import_module("selective_labels").__version__ == version("selective-labels")

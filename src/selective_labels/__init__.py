@@ -1,6 +1,7 @@
 """Learn and evaluate classifiers when labels exist only where someone decided in favour."""
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ _ROOMS = ("assumptions", "datasets", "estimators", *sorted({room.split(".")[0] f
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("selective-labels")
     if name in _ROOM:
         found = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)
         globals()[name] = found

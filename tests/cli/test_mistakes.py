@@ -164,7 +164,7 @@ def test_holes_in_predictions_are_refused(refused, data, cases):
 def test_errors_of_the_library_are_one_sentence(refused, data):
     command = ("evaluate", data, *ROLES, *QUICK, *FEATURES, "--predictions", "guess")
     assert "'nonsense'" in refused(*command, "--metric", "nonsense")
-    assert "confidence_level=0.2" in refused(*command, "--confidence-level", 0.2)
+    assert "--confidence-level 0.2" in refused(*command, "--confidence-level", 0.2)
 
 
 def test_contestants_that_are_nothing_are_refused(refused, data):

@@ -100,6 +100,7 @@ def test_permission_reads_as_a_truth_value(good):
 
 def test_prints_a_table_and_a_verdict(good):
     text = repr(good)
+    assert text.index(good.verdict.split(":")[0]) < text.index("SL101"), "the verdict leads"
     for check in CHECKS:
         assert check.code in text
     for assumption in ASKED:

@@ -6,8 +6,10 @@ import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
+from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.estimators.baselines import SelectedSampleClassifier
+from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import evaluate, lower_bound_scorer
 
 
@@ -83,5 +85,47 @@ def test_full_labels_give_plain_accuracy(sample):
 
 def test_holes_without_a_decision_maker_are_refused(sample):
     classifier = SelectedSampleClassifier("linear").fit(sample.X, sample.y)
-    with pytest.raises(ValueError, match="decision_maker is missing"):
+    with pytest.raises(ValueError, match="got no decision_maker, and labels have holes"):
         lower_bound_scorer(classifier, sample.X, sample.y)
+    unrouted = sklearn.config_context(enable_metadata_routing=False)
+    with unrouted, pytest.raises(ValueError, match=r"enable_metadata_routing=True"):
+        lower_bound_scorer(classifier, sample.X, sample.y)
+
+
+def test_fit_without_routing_names_the_remedy(sample):
+    """A search drops who decided unless routing is on: the fit inside it says so."""
+    unrouted = sklearn.config_context(enable_metadata_routing=False)
+    with (
+        unrouted,
+        pytest.raises(ValueError, match=r"decision_maker is missing.*enable_metadata_routing=True"),
+    ):
+        UCLClassifier().fit(sample.X, sample.y)
+    with pytest.raises(ValueError, match="decision_maker is missing") as caught:
+        UCLClassifier().fit(sample.X, sample.y)
+    assert "enable_metadata_routing" not in str(caught.value)
+
+
+def test_the_scorer_takes_settings_and_ids_as_people_give_them(sample):
+    classifier = SelectedSampleClassifier("linear").fit(sample.X, sample.y)
+    makers = sample.decision_maker
+    data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=makers)
+    score = lower_bound_scorer(classifier, sample.X, sample.y, makers)
+    assert score == lower_bound_scorer(classifier, data) == lower_bound_scorer()(classifier, data)
+    error = evaluate(classifier, data, metric="error", nuisance="logistic", random_state=0)
+    assert lower_bound_scorer(metric="error")(classifier, data) == -error.upper
+    with pytest.raises(ValueError, match="one number"):
+        lower_bound_scorer(metric=["accuracy", "error"])(classifier, data)
+    with pytest.raises(ValueError, match="X is missing"):
+        lower_bound_scorer(classifier)
+
+
+def test_nan_labels_are_cross_validated_with_folds_that_do_not_look_at_them(sample):
+    """scikit-learn's own stratified folds refuse NaN before anybody is asked; plain folds do not."""
+    holes = np.where(sample.y < 0, np.nan, sample.y)
+    classifier = SelectedSampleClassifier("linear")
+    settings = {"scoring": lower_bound_scorer, "params": {"decision_maker": sample.decision_maker}}
+    coded, missing = (
+        cross_validate(classifier, sample.X, y, cv=KFold(2), error_score="raise", **settings)
+        for y in (sample.y, holes)
+    )
+    np.testing.assert_array_equal(coded["test_score"], missing["test_score"])

@@ -87,7 +87,7 @@ def test_standard_input_is_read(monkeypatch):
         (b"a,b\n1,2,3\n1,2,3\n", "line 2 has 3 cells where the header has 2"),
         (b'a,b\n"x\ny",1\n\n1,2,3\n', "line 5 has 3 cells"),
         (b'a,b\n1,"2\n3,4\n', "never closed"),
-        (b"PK\x03\x04\x00\x00", "an Excel file"),
+        (b"PK\x03\x04\x00\x00", "a damaged Excel file"),
         (b"\x80\x04\x95pickle", "a pickle, which is never opened"),
         (b"<!DOCTYPE html><html></html>", "a web page"),
         (b"a\x00b\x00c", "is not text"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.cli.assume import Assumed
+from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
 from selective_labels.cli.curve_commands import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
 from selective_labels.cli.inputs import Loaded, Source, contestant, models_among, pos_label_of, predictions_of

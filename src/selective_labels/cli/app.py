@@ -17,6 +17,8 @@ from selective_labels.cli.options import (
     MODEL,
     Assume,
     Assumption,
+    Cost,
+    CutOptions,
     Data,
     Estimator,
     FileOptions,
@@ -127,14 +129,16 @@ def fit(
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
     assume: Assume = None,
+    cost: Cost = None,
     card: Annotated[
         Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
     ] = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
-    from selective_labels.cli.assume import Assumed
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
+    from selective_labels.cli.stakes import read_cost, require_cost_of
     from selective_labels.cli.views import fit_view
     from selective_labels.estimators.learners import UCLClassifier
     from selective_labels.report import model_card
@@ -147,16 +151,20 @@ def fit(
         require_writable(card)
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
+    costs = read_cost(cost)
     loaded = Source(context, data, file, table, output).load()
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
+    require_cost_of(costs, prepared.data.classes)
     together = assumed.together(prepared.data.classes)
-    classifier = UCLClassifier(mode.value, learner, assumption=together, **fitting.keywords)
+    classifier = UCLClassifier(mode.value, learner, cost=costs, assumption=together, **fitting.keywords)
     with working():
         classifier.fit(prepared.data)
     options = {"mode": mode.value, "estimator": estimator.value, **fitting.keywords}
     if assume:
         options["assume"] = list(assume)
+    if costs is not None:
+        options["cost"] = costs.tolist()
     roles = prepared.roles.to_dict()
     schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)
@@ -227,6 +235,7 @@ def evaluate(
     subject: SubjectOptions,
     table: TableOptions,
     file: FileOptions,
+    cut: CutOptions,
     numbers: NumberOptions,
     fitting: FittingOptions,
     output: OutputOptions,
@@ -238,7 +247,7 @@ def evaluate(
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None,
 ) -> None:
     """How good is a model on everybody? Sharp bounds with confidence intervals, and what they assume."""
-    from selective_labels.cli.assume import Assumed
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.judging import judge
     from selective_labels.cli.output import show
@@ -247,7 +256,7 @@ def evaluate(
     asked = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
     assumed = Assumed.read(assume, [each.value for each in asked])
     source = Source(context, data, file, table, output)
-    show(judge(source, subject, numbers, fitting, assumed, by), output.format)
+    show(judge(source, subject, (numbers, cut), fitting, assumed, by), output.format)
 
 
 @command(f"selective-labels ladder cases.csv {ROLES} --predictions guess --assume informed:yes")
@@ -267,7 +276,7 @@ def ladder(
     ] = None,
 ) -> None:
     """What does each assumption buy? One number from assuming nothing to all that you believe."""
-    from selective_labels.cli.assume import Assumed
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.judging import climb
     from selective_labels.cli.output import show
@@ -286,9 +295,19 @@ def compare(
     b: Annotated[str, typer.Option("--b", help="The same, or human: the decisions taken.")],
     table: TableOptions,
     file: FileOptions,
+    cut: CutOptions,
     numbers: NumberOptions,
     fitting: FittingOptions,
     output: OutputOptions,
+    with_human: Annotated[
+        str | None,
+        typer.Option(
+            help="Let --a decide together with the human: accept if both do, if either does, leave undecided "
+            "cases to the human, or those that a column marks.",
+            metavar="both|either|undecided|COLUMN",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     assumption: Annotated[
         Assumption | None,
         typer.Option(help="What to assume. Default: instrument.", rich_help_panel=MODEL),
@@ -296,9 +315,9 @@ def compare(
     assume: Assume = None,
 ) -> None:
     """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
-    from selective_labels.cli.assume import Assumed
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
-    from selective_labels.cli.judging import set_against
+    from selective_labels.cli.judging import Contest, set_against
     from selective_labels.cli.output import show
 
     if assumption is not None and assume:
@@ -308,7 +327,8 @@ def compare(
         )
     assumed = Assumed.read(assume, () if assume else [(assumption or DEFAULT_ASSUMPTION).value])
     source = Source(context, data, file, table, output)
-    show(set_against(source, (a, b), numbers, fitting, assumed), output.format)
+    contest = Contest(a, b, with_human)
+    show(set_against(source, contest, (numbers, cut), fitting, assumed), output.format)
 
 
 @command(f"selective-labels report cases.csv {ROLES} --predictions score --by region --out report.html")
@@ -327,13 +347,15 @@ def report(
     shown: PageOptions,
 ) -> None:
     """One page that explains itself: what the data can tell, how good the model is, who is affected."""
-    from selective_labels.cli.assume import Assumed
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.reporting import Page, write_report
+    from selective_labels.tables.databases import without_password
 
     subject.require_one(at_least=0)
-    typed = shlex.join(["selective-labels", "report", *context.meta["arguments"]])
+    arguments = [without_password(each) for each in context.meta["arguments"]]
+    typed = shlex.join(["selective-labels", "report", *arguments])
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, typed, shown, Assumed.read(shown.assume))
     show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)

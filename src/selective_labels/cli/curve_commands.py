@@ -192,8 +192,8 @@ def policy(
     assume: Assume = None,
 ) -> None:
     """What if we accepted more, or others? Failures and costs at every share accepted, beside the human."""
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.along import draw_policies
-    from selective_labels.cli.assume import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
 

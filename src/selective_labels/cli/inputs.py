@@ -25,6 +25,7 @@ from selective_labels.tables import (
     find_roles,
     prepare_table,
 )
+from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
 from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
@@ -39,7 +40,8 @@ NAMING_ROLES = ("label", "decision_maker", "strata", "groups")
 
 def open_source(source: str, file: FileOptions) -> OpenTable:
     """Take the content of the table of a command."""
-    return open_table(source, separator=file.separator, encoding=file.encoding, missing=file.missing or ())
+    how = {"separator": file.separator, "encoding": file.encoding, "sheet": file.sheet, "sql": file.sql}
+    return open_table(source, missing=file.missing or (), **how)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,9 @@ class Source:
         if parts is None:
             opened = open_source(self.name, self.file)
             frame, roles = self._frame_and_roles(opened, self._texts(kinds))
+            folds = self.context.params.get("folds") or 0
+            if folds > len(frame):
+                raise TableError(f"--folds {folds:,} are more than the {len(frame):,} cases; give fewer.")
         else:
             frame = shown_rows(parts)
             roles = _roles(frame, self.table)
@@ -131,7 +136,9 @@ class Source:
                 lazy.require_all_classes(prepared.data)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
-        return Loaded(self.name, frame, prepared, lazy, sampled=lazy is not None and not lazily)
+        return Loaded(
+            without_password(self.name), frame, prepared, lazy, sampled=lazy is not None and not lazily
+        )
 
     def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
         if self.table.share_labels:

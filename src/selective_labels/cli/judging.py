@@ -1,26 +1,28 @@
 """Evaluate one model, or two against each other, on a table."""
 
-from dataclasses import replace
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from selective_labels.cli.assume import Assumed
+from selective_labels.assumptions import Assumption, named
+from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import (
-    Loaded,
-    Source,
-    contestant,
-    models_among,
-    pos_label_of,
-    predictions_of,
-)
-from selective_labels.cli.options import FittingOptions, NumberOptions, SubjectOptions
+from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among, pos_label_of
+from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
+from selective_labels.cli.stakes import Stakes, described, require_level, require_metrics, team_sentence
+from selective_labels.cli.subjects import Judging, contender, holds_scores
 from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
 from selective_labels.curves import ladder
+from selective_labels.diagnostics import quick_assignment
 from selective_labels.evaluation import Evaluations, compare, evaluate
+from selective_labels.evaluation.policies import TEAMS
+from selective_labels.policies.stakes import COST
 from selective_labels.saving import SavedModel, load_model
+from selective_labels.support.errors import DiagnosticWarning
 from selective_labels.support.words import shown
 from selective_labels.tables import PreparedTable, TableError
 from selective_labels.tables.roles import require_column
@@ -32,30 +34,50 @@ MAX_SUBGROUPS = 50
 def judge(
     source: Source,
     subject: SubjectOptions,
-    numbers: NumberOptions,
+    asked: tuple[NumberOptions, CutOptions],
     fitting: FittingOptions,
     assumed: Assumed,
     by: str | None,
 ) -> View:
     """Evaluate predictions or a model."""
-    loaded, judged = _load(source, subject, lazily=True)
-    prepared = loaded.prepared
+    numbers, cut = asked
+    stakes = Stakes.read(numbers.metric, cut)
+    require_level(numbers.confidence_level)
+    if by is not None and stakes.by_policy:
+        raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
+    saved, loaded = _load(source, subject, lazily=True)
     subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    if loaded.lazy is None and holds_scores(loaded, [subject.predictions]):
+        stakes = stakes.for_scores()
+        if by is not None and stakes.by_policy:
+            raise TableError("--by needs predicted classes: give --threshold.")
+    judging = _judging(loaded, stakes, numbers)
+    column = str(subject.predictions)
+    judged: Any = saved
     if loaded.lazy is not None:
         subgroups = by
+        if saved is None:
+            require_column(loaded.frame, column, "--predictions")
+            judged = column
+    else:
+        judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
+    assumptions = assumed.listed(loaded.classes)
     with working():
+        quick_checks(loaded, assumptions, fitting.seed)
         results = evaluate(
             judged,
             loaded.data,
-            metric=list(numbers.metric or ["accuracy"]),
-            assumption=assumed.listed(loaded.classes),
+            metric=list(stakes.metrics),
+            assumption=assumptions,
             by=subgroups,
-            pos_label=pos_label_of(numbers.pos_label, loaded.classes),
+            pos_label=judging.pos_label,
+            cost=stakes.cost,
             **numbers.keywords,
             **fitting.keywords,
         )
     assert isinstance(results, Evaluations)  # a list of metrics gives several
-    return evaluate_view(loaded, subject.described, results, _notes(judged, subject, prepared))
+    notes = _notes(saved, subject, loaded.prepared)
+    return evaluate_view(loaded, subject.described, results, notes, stakes)
 
 
 def climb(
@@ -65,34 +87,48 @@ def climb(
     metrics = numbers.metric or ["accuracy"]
     if len(metrics) > 1:
         raise TableError("ladder takes one --metric.")
-    loaded, judged = _load(source, subject)
+    require_metrics(metrics, None)
+    require_level(numbers.confidence_level)
+    saved, loaded = _load(source, subject)
+    judging = _judging(loaded, Stakes.read(metrics, CutOptions()), numbers)
+    column = str(subject.predictions)
+    judged = judging.of_column(column, "--predictions") if saved is None else saved
     prepared = loaded.prepared
-    classes = prepared.data.classes
     with working():
         found = ladder(
             judged,
             prepared.data,
-            assumptions=[*assumed.one_by_one(classes), *assumed.names],
+            assumptions=[*assumed.one_by_one(judging.classes), *assumed.names],
             metric=metrics[0],
-            pos_label=pos_label_of(numbers.pos_label, classes),
+            pos_label=judging.pos_label,
             **numbers.keywords,
             **fitting.keywords,
         )
-    return ladder_view(loaded, subject.described, found, _notes(judged, subject, prepared))
+    return ladder_view(loaded, subject.described, found, _notes(saved, subject, prepared))
 
 
-def _load(source: Source, subject: SubjectOptions, *, lazily: bool = False) -> tuple[Loaded, Any]:
-    """The table, and the model or the predictions to be judged on it."""
+def _load(
+    source: Source, subject: SubjectOptions, *, lazily: bool = False
+) -> tuple[SavedModel | None, Loaded]:
+    """The model to be judged, if it is one, and the table."""
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
-    if saved is None and lazily and loaded.lazy is not None:
-        require_column(loaded.frame, str(subject.predictions), "--predictions")
-        return loaded, subject.predictions
-    return loaded, (saved if saved is not None else predictions_of(loaded.frame, str(subject.predictions)))
+    return saved, loaded
 
 
-def _notes(judged: Any, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
-    return training_notes(judged, prepared, str(subject.model)) if isinstance(judged, SavedModel) else []
+def _judging(loaded: Loaded, stakes: Stakes, numbers: NumberOptions, team: str | None = None) -> Judging:
+    classes = loaded.classes
+    stakes.require_classes(classes)
+    if loaded.lazy is not None and (stakes.by_policy or stakes.cut.threshold is not None):
+        raise TableError(
+            "Accepted cases, and scores that are cut, need rows in memory; give one table that is not in "
+            "partitions, or predicted classes."
+        )
+    return Judging(loaded, stakes, pos_label_of(numbers.pos_label, classes), team)
+
+
+def _notes(saved: SavedModel | None, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
+    return [] if saved is None else training_notes(saved, prepared, str(subject.model))
 
 
 def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
@@ -105,39 +141,84 @@ def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
     return frame[by]
 
 
+@dataclass(frozen=True)
+class Contest:
+    """What is set against what, and what the human has to say besides."""
+
+    a: str
+    b: str
+    team: str | None = None
+
+
 def set_against(
     source: Source,
-    names: tuple[str, str],
-    numbers: NumberOptions,
+    contest: Contest,
+    asked: tuple[NumberOptions, CutOptions],
     fitting: FittingOptions,
     assumed: Assumed,
 ) -> View:
     """Compare two."""
+    numbers, cut = asked
+    stakes = _stakes_of(contest, numbers, cut)
+    require_level(numbers.confidence_level)
+    names = (contest.a, contest.b)
     models = models_among(names)
-    loaded = source.load(list(models.values()), names, lazily=True)
-    prepared, classes = loaded.prepared, loaded.classes
+    not_features = [*names, None if contest.team in TEAMS else contest.team]
+    loaded = source.load(list(models.values()), not_features, lazily=True)
+    if loaded.lazy is None and holds_scores(loaded, names):
+        stakes = replace(stakes.for_scores(), metrics=stakes.metrics[:1])
+    judging = _judging(loaded, stakes, numbers, contest.team)
     first, second = (
         name
         if loaded.lazy is not None and name in loaded.frame.columns
-        else contestant(name, option, loaded.frame, classes, models)
+        else contender(judging, name, option, models, with_team=option == "--a")
         for name, option in zip(names, ("--a", "--b"), strict=True)
     )
-    metrics = numbers.metric or []
-    if len(metrics) > 1:
-        raise TableError("compare takes one --metric.")
+    assumption = assumed.listed(loaded.classes)[0]
     with working():
+        quick_checks(loaded, [assumption], fitting.seed)
         result = compare(
             first,
             second,
             loaded.data,
-            metric=metrics[0] if metrics else None,
-            assumption=assumed.listed(classes)[0],
-            pos_label=pos_label_of(numbers.pos_label, classes),
+            metric=stakes.metrics[0],
+            assumption=assumption,
+            pos_label=judging.pos_label,
+            cost=stakes.cost,
             **numbers.keywords,
             **fitting.keywords,
         )
-    notes = [note for name, saved in models.items() for note in training_notes(saved, prepared, name)]
-    return compare_view(loaded, replace(result, a=names[0], b=names[1]), notes)
+    called = (
+        described(contest.a, cut, stakes.by_policy, contest.team),
+        contest.b if contest.b == HUMAN else described(contest.b, cut, stakes.by_policy),
+    )
+    notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
+    said = [*team_sentence(contest.team), *(stakes.sentences(loaded.classes) if stakes.by_policy else [])]
+    return compare_view(loaded, replace(result, a=called[0], b=called[1]), notes, said)
+
+
+def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Stakes:
+    """One metric; against the human, and with the human, cases are accepted or refused."""
+    metrics = numbers.metric or []
+    if len(metrics) > 1:
+        raise TableError("compare takes one --metric.")
+    found = Stakes.read(metrics, cut, human=contest.team is not None or contest.b == HUMAN)
+    return replace(
+        found, metrics=(COST,) if found.by_default and found.cost is not None else found.metrics[:1]
+    )
+
+
+def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: int) -> None:
+    """Warn if a quick check refuses what numbers are about to rest on: how cases reach decision-makers."""
+    if not any(named(each).needs_decision_makers for each in assumptions):
+        return
+    data = loaded.prepared.data
+    if loaded.lazy is not None or data.n_decision_makers < 2 or data.decision.all():
+        return
+    found = quick_assignment(data, seed)
+    if found.status in ("warning", "violated"):
+        text = f"({found.name}, {found.status}): {found.message} {found.advice} See selective-labels check."
+        warnings.warn(DiagnosticWarning(found.code, text), stacklevel=2)
 
 
 def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> list[str]:

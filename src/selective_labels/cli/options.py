@@ -96,7 +96,12 @@ def _option(words: str, panel: str | None = None, spelled: tuple[str, ...] = (),
 
 
 Data = Annotated[
-    str, typer.Argument(help="CSV, CSV.gz or Parquet; a folder with one such; - for stdin.", metavar="DATA")
+    str,
+    typer.Argument(
+        help="CSV, CSV.gz, Parquet, Excel, SQLite or DuckDB; an address of SQLAlchemy; a folder with one "
+        "table; - for stdin.",
+        metavar="DATA",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that fit saved.", metavar="MODEL")]
 
@@ -121,6 +126,16 @@ Assume = Annotated[
     ),
 ]
 
+Cost = Annotated[
+    str | None,
+    _option(
+        "What mistakes cost, as JSON: a row for each true class, a column for each predicted one, both "
+        "sorted, such as '[[0,1],[5,0]]'.",
+        MODEL,
+        metavar="JSON",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -131,6 +146,8 @@ class FileOptions:
     )
     encoding: Annotated[str, _option("Of CSV, such as latin-1. Default: utf-8.", FILE)] = "utf-8"
     missing: Annotated[Names, _option("A cell that means missing. Repeatable.", FILE, metavar="TEXT")] = None
+    sheet: Annotated[str | None, _option("Of an Excel file.", FILE, metavar="NAME")] = None
+    sql: Annotated[str | None, _option("What to ask a database.", FILE, metavar="QUERY")] = None
 
 
 @dataclass(frozen=True)
@@ -219,6 +236,10 @@ class FittingOptions:
     @property
     def keywords(self) -> dict[str, Any]:
         """As the library's functions take them; a model that was not chosen is left to the function."""
+        if self.jobs == 0:
+            raise InputError(
+                "--jobs 0 would do nothing: give 1 or more, or -1 for one on each core.", "n_jobs"
+            )
         chosen = (
             {}
             if self.nuisance is None
@@ -234,7 +255,10 @@ class NumberOptions:
     metric: Annotated[
         Names,
         _option(
-            "accuracy, tpr, fpr, ppv, share, auc ... Default: accuracy. Repeatable.", MODEL, metavar="NAME"
+            "accuracy, tpr, fpr, auc, cost ..., or of accepted cases failures, failure_rate, profit ... "
+            "Default: accuracy. Repeatable.",
+            MODEL,
+            metavar="NAME",
         ),
     ] = None
     pos_label: PosLabel = None
@@ -269,6 +293,19 @@ class NumberOptions:
 
 
 @dataclass(frozen=True)
+class CutOptions:
+    """Where a score is cut, and what mistakes cost."""
+
+    threshold: Annotated[
+        float | None, _option("Scores from here on mean the failure; those below are accepted.", MODEL)
+    ] = None
+    acceptance: Annotated[
+        float | None, _option("Share of cases to accept, those with the lowest scores.", MODEL)
+    ] = None
+    cost: Cost = None
+
+
+@dataclass(frozen=True)
 class SubjectOptions:
     """What is judged."""
 
@@ -295,6 +332,7 @@ class PageOptions:
     by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
     metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
     pos_label: PosLabel = None
+    cost: Cost = None
     title: Annotated[str, _option("Of the page.")] = "What the data can tell"
     assume: Assume = None
     period: Annotated[

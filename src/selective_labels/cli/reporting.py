@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 
 from selective_labels.assessment import TableDescription, assess
-from selective_labels.cli.assume import Assumed
+from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import say, working
 from selective_labels.cli.inputs import Loaded, Source, pos_label_of, predictions_of, subgroups_of
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
+from selective_labels.cli.stakes import read_cost, require_cost_of, require_metrics
+from selective_labels.cli.subjects import classes_of, numbers_of
 from selective_labels.cli.views import report_view
 from selective_labels.report import render, render_markdown, render_pdf, require_browser
 from selective_labels.saving import load_model
@@ -36,14 +38,21 @@ class Page:
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
     """Assess the table, render the page, write it whole."""
     require_writable(page.out)
+    cost = read_cost(page.shown.cost)
+    require_metrics(page.shown.metric or (), cost)
     if page.out.suffix.lower() == ".pdf":
         require_browser()
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
     prepared = loaded.prepared
+    require_cost_of(cost, prepared.data.classes)
     columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
-        columns["predictions"] = predictions_of(loaded.frame, subject.predictions)
+        values = predictions_of(loaded.frame, subject.predictions)
+        classes = classes_of(values, prepared.data.classes)
+        columns["predictions"] = (
+            numbers_of(values, subject.predictions, "--predictions") if classes is None else classes
+        )
     if page.shown.period is not None:
         require_column(loaded.frame, page.shown.period, "--period")
         columns["period"] = loaded.frame[page.shown.period]
@@ -53,6 +62,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         "metric": page.shown.metric,
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
+        "cost": cost,
         "assumptions": page.assumed.one_by_one(prepared.data.classes),
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))

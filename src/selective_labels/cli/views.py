@@ -1,15 +1,16 @@
 """What commands found, for people and for programs; nothing is computed here."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from selective_labels.assessment.diagnosis import diagnosis_content
 from selective_labels.cli.inputs import Loaded
 from selective_labels.cli.output import View, number, table
 from selective_labels.cli.predictions import Predicted
+from selective_labels.cli.stakes import Stakes
 from selective_labels.curves import Ladder
 from selective_labels.curves.rungs import HEADINGS
 from selective_labels.diagnostics import Diagnosis
@@ -107,6 +108,9 @@ def _data_parts(loaded: Loaded) -> list[Any]:
 
 def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
     """Checks and verdict."""
+    # Reports need much more than other commands, and what is imported is waited for.
+    from selective_labels.assessment.diagnosis import diagnosis_content
+
     content = diagnosis_content(diagnosis)
     findings = table(
         ("code", "check", "status", "p-value", "finding"),
@@ -137,6 +141,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     facts = {
         "path": str(path),
         "mode": model.mode,
+        "cost": None if model.cost is None else np.asarray(model.cost).tolist(),
         "estimator": model.estimator or "boosting",
         "assumption": None if model.assumption is None else model.assumption.name,
         "disagreement": plain(getattr(model, "disagreement_", None)),
@@ -154,7 +159,8 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
         },
     }
     document = _document("fit", data=_data(loaded), model=facts)
-    row = {name: value for name, value in facts.items() if name != "nuisance"} | {"nuisance": report.chosen}
+    row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
+    row |= {"nuisance": report.chosen}
     regret = number(model.worst_case_regret_)
     condition = "the instrument is valid"
     if model.assumption is not None:
@@ -212,7 +218,9 @@ def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: 
     return View(document, classes, [*parts, f"Saved: {out}"])
 
 
-def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str]) -> View:
+def evaluate_view(
+    loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str], stakes: Stakes
+) -> View:
     """Bounds and intervals, each with its assumption."""
     gaps = [] if results.gaps is None else list(results.gaps)
     document = _document(
@@ -221,12 +229,15 @@ def evaluate_view(loaded: Loaded, subject: dict[str, str], results: Evaluations,
         subject=subject,
         evaluations=[each.to_dict() for each in results],
         gaps=[each.to_dict() for each in gaps],
+        cut={"threshold": stakes.cut.threshold, "acceptance": stakes.cut.acceptance},
+        cost=None if stakes.cost is None else stakes.cost.tolist(),
+        directions=stakes.directions(loaded.classes),
         notes=notes,
     )
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
     sentences = {each.assumption: each.sample.sentence for each in results}
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
-    said = _said([*results, *gaps])
+    said = [*stakes.sentences(loaded.classes), *_said([*results, *gaps])]
     parts = [*_data_parts(loaded), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
 
@@ -263,7 +274,7 @@ def curve_view(
     return View(document, rows, [*_data_parts(loaded), shown_table, *found.sentences()])
 
 
-def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
+def compare_view(loaded: Loaded, result: Comparison, notes: list[str], said: Sequence[str] = ()) -> View:
     """The difference, and the verdict."""
     values = result.to_dict()
     document = _document("compare", data=_data(loaded), comparison=values, notes=notes)
@@ -273,6 +284,8 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
     parts = [
         *_data_parts(loaded),
         _intervals([result]),
+        _direction_of(result),
+        *said,
         *_said([result]),
         assumption_text(result.assumption, result.sample.sentence),
         *result.remarks[1:],
@@ -281,6 +294,12 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str]) -> View:
     ]
     row = {name: value for name, value in values.items() if not isinstance(value, list)}
     return View(document, [row], parts)
+
+
+def _direction_of(result: Comparison) -> str:
+    """Which way is better, of a difference."""
+    way, side = ("higher", "above") if result.greater_is_better else ("lower", "below")
+    return f"Numbers are a minus b; {way} is better, so an interval {side} zero speaks for a."
 
 
 def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:

@@ -1,6 +1,6 @@
 """A selectively labeled table: its roles named and checked once; the way in for everything."""
 
-from selective_labels.data.classes import class_code
+from selective_labels.data.classes import class_code, require_two_classes
 from selective_labels.data.columns import as_series, refuse_strange_cells
 from selective_labels.data.instruments import with_instrument
 from selective_labels.data.reading import read_data, read_labels, refuse_doubled
@@ -17,5 +17,6 @@ __all__ = [
     "read_labels",
     "refuse_doubled",
     "refuse_strange_cells",
+    "require_two_classes",
     "with_instrument",
 ]

@@ -28,3 +28,11 @@ def class_code(label: Any, classes: np.ndarray, argument: str = "pos_label") -> 
         words = several([str(each) for each in classes.tolist()])
         raise InputError(f"{argument}={label!r} is not among the labels {words}.", argument)
     return int(position[0])
+
+
+def require_two_classes(classes: np.ndarray) -> None:
+    """Refuse labels of one class: nothing can be right or wrong about them."""
+    if len(classes) < 2:
+        raise InputError.about(
+            "y", f"shows only one class ({classes.tolist()[0]!r}); two or more are needed."
+        )

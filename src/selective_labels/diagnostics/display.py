@@ -16,7 +16,7 @@ COLOURS = {"ok": "#2e7d32", "warning": "#b26a00", "violated": "#b00020", "not ap
 
 
 def text(diagnosis: "Diagnosis") -> str:
-    """Table, findings that need attention, verdict."""
+    """Verdict, table, what each check found."""
     rows = [HEADINGS, *_rows(diagnosis)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     table = [
@@ -27,7 +27,7 @@ def text(diagnosis: "Diagnosis") -> str:
         for result in diagnosis
     ]
     verdict = [fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(diagnosis)]
-    parts = [_headline(diagnosis), "", *table, "", *findings, "", VERDICT_HEADING, *verdict]
+    parts = [_headline(diagnosis), "", VERDICT_HEADING, *verdict, "", *table, "", *findings]
     return "\n".join(parts)
 
 
@@ -42,8 +42,8 @@ def html(diagnosis: "Diagnosis") -> str:
         body.append(f"<tr>{''.join(cells)}<td style='text-align:left'>{escape(finding)}</td></tr>")
     verdict = "".join(f"<li>{escape(line)}</li>" for line in verdict_lines(diagnosis))
     return (
-        f"<p>{escape(_headline(diagnosis))}</p><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table><p>{VERDICT_HEADING}</p><ul>{verdict}</ul>"
+        f"<p>{escape(_headline(diagnosis))}</p><p>{VERDICT_HEADING}</p><ul>{verdict}</ul>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
 
 

@@ -4,6 +4,7 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
@@ -13,6 +14,7 @@ from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data, refus
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.features.coding import as_table, not_numbers, refuse_huge_numbers, refuse_repeated_names
 from selective_labels.support.errors import InputError
+from selective_labels.support.words import ROUTING
 
 # Requested at class level, so that users of meta-estimators need no set_fit_request or set_score_request.
 METADATA = dict.fromkeys(ROLES, True)
@@ -83,7 +85,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
         reason = self._why_decision_makers(data)
         if not data.decision_makers_given and reason is not None:
-            raise InputError(f"decision_maker is missing: {reason}.", "decision_maker")
+            routed = sklearn.get_config()["enable_metadata_routing"]
+            advice = "" if routed else f" In a search or cross-validation, {ROUTING}."
+            raise InputError(f"decision_maker is missing: {reason}.{advice}", "decision_maker")
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)

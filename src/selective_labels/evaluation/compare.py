@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code, read_data, with_instrument
+from selective_labels.data import SelectiveLabels, class_code, read_data, require_two_classes, with_instrument
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
 from selective_labels.evaluation.estimated import Scored, estimated, undefined
@@ -24,7 +24,7 @@ from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.policy_value import PolicyValue
@@ -125,6 +125,7 @@ def compare(
         random_state=random_state,
         propensity=propensity,
     )
+    check_interval(interval, confidence_level)
     roles = {
         "decision_maker": decision_maker,
         "decision": decision,
@@ -138,26 +139,15 @@ def compare(
         how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost
         return compare_partitions(RowsPass([a, b], *how).run(), interval, confidence_level, (a, b))
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
-    policies = isinstance(a, Policy) or isinstance(b, Policy)
     judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]
+    # All that can be wrong is found before anything is fitted.
+    known = with_classes_of(data, judged)
+    require_two_classes(known.classes)
+    make_contest = _read_contest(a, b, known, metric, pos_label, cost)
     sample = score_sample(data, judged, assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")
-    first = None if policies else read_subject(a, sample.data, "a")
-    if first is None:
-        contest = _read_policies(sample, a, b, metric, pos_label, cost)
-    elif isinstance(b, str) and b == HUMAN:
-        if metric is not None:
-            raise InputError(
-                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
-            )
-        contest = human_contest(sample, first, pos_label)
-    else:
-        second = read_subject(b, sample.data, "b")
-        metrics = read_metrics("accuracy" if metric is None else metric, first, pos_label, cost)
-        if len(metrics) != 1:
-            raise InputError("compare takes one metric.", "metric")
-        contest = paired_contest(first, second, metrics[0])
+    contest = make_contest(sample)
     return compare_sample(
         sample, contest, sample.assumptions[0], interval, confidence_level, names=(_name(a), _name(b))
     )
@@ -247,11 +237,33 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     return policy_contest(sample, course, Course.human(len(data)), stake)
 
 
+def _read_contest(
+    a: Any, b: Any, data: SelectiveLabels, metric: Any, pos_label: Any, cost: ArrayLike | None
+) -> Callable[[ScoredSample], "Contest"]:
+    """Read what is set against what; the contest itself is made on scored rows."""
+    if isinstance(a, Policy) or isinstance(b, Policy):
+        courses, stake = _read_policies(data, a, b, metric, pos_label, cost)
+        return lambda sample: policy_contest(sample, courses[0], courses[1], stake)
+    first = read_subject(a, data, "a")
+    if isinstance(b, str) and b == HUMAN:
+        if metric is not None:
+            raise InputError(
+                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
+            )
+        risk_of(first, class_code(pos_label, data.classes))
+        return lambda sample: human_contest(sample, first, pos_label)
+    second = read_subject(b, data, "b")
+    metrics = read_metrics("accuracy" if metric is None else metric, first, pos_label, cost)
+    if len(metrics) != 1:
+        raise InputError("compare takes one metric.", "metric")
+    contest = paired_contest(first, second, metrics[0])
+    return lambda sample: contest
+
+
 def _read_policies(
-    sample: ScoredSample, a: Any, b: Any, metric: Any, pos_label: Any, cost: ArrayLike | None
-) -> Contest:
-    """Set what the user gave as policies, or "human", against each other."""
-    data = sample.data
+    data: SelectiveLabels, a: Any, b: Any, metric: Any, pos_label: Any, cost: ArrayLike | None
+) -> tuple[list[Course], Stake]:
+    """What the user gave as policies, or "human", and what they are compared by."""
     failure = class_code(pos_label, data.classes)
     courses = []
     for given, name in ((a, "a"), (b, "b")):
@@ -265,9 +277,7 @@ def _read_policies(
         metric = FAILURES if cost is None else COST
     if not isinstance(metric, str):
         raise InputError("policies are compared by one measure, given by its name.", "metric")
-    return policy_contest(
-        sample, courses[0], courses[1], read_stakes([metric], data.classes, failure, cost)[0]
-    )
+    return courses, read_stakes([metric], data.classes, failure, cost)[0]
 
 
 def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: Stake) -> Contest:

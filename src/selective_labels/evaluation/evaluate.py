@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import as_series, class_code, read_data, refuse_strange_cells, with_instrument
+from selective_labels.data import (
+    SelectiveLabels,
+    as_series,
+    class_code,
+    read_data,
+    refuse_strange_cells,
+    require_two_classes,
+    with_instrument,
+)
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
@@ -23,10 +31,11 @@ from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.policies.courses import Course
 from selective_labels.policies.policy_value import PolicyValue
-from selective_labels.policies.stakes import COST, FAILURES, read_stakes
+from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
 
 
@@ -159,6 +168,7 @@ def evaluate(
         random_state=random_state,
         propensity=propensity,
     )
+    check_interval(interval, confidence_level)
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
     roles = {
@@ -175,13 +185,19 @@ def evaluate(
         results = evaluate_partitions(RowsPass([classifier], *how).run(), interval, confidence_level)
         return results[0] if single and len(results) == 1 and one_metric else results
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
+    # All that can be wrong is found before anything is fitted.
     if isinstance(classifier, Policy):
+        _read_policy(classifier, with_classes_of(data, [classifier.score]), metric, pos_label, cost)
         sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
         return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
-    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
-    subject = read_subject(classifier, sample.data)
+    known = with_classes_of(data, [classifier])
+    require_two_classes(known.classes)
+    subject = read_subject(classifier, known)
     metrics = read_metrics(metric, subject, pos_label, cost)
-    cells = None if by is None else _read_subgroups(by, len(sample.data))
+    for each in metrics:
+        each.functional(subject)
+    cells = None if by is None else _read_subgroups(by, len(data))
+    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
     results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
     if by is None:
         results = _with_designs(results, sample, subject, metrics)
@@ -233,18 +249,25 @@ def evaluate_policy(
     if by is not None:
         raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
     data = sample.data
-    failure = class_code(pos_label, data.classes)
-    if metric == "accuracy":  # the default of classifiers, which a policy does not have
-        metric = FAILURES if cost is None else COST
-    names = [metric] if isinstance(metric, str) else list(metric)
-    course = read_course(policy, data, failure)
+    course, stakes = _read_policy(policy, data, metric, pos_label, cost)
     items = []
-    for stake in read_stakes(names, data.classes, failure, cost):
+    for stake in stakes:
         value = PolicyValue.of(stake, data, (1.0, course))
         for assumption in sample.assumptions:
             how = stake.name, assumption, value.limits, confidence_level, interval
             items.append(judged(sample, value, *how))
     return items[0] if len(items) == 1 and isinstance(metric, str) else Evaluations(tuple(items))
+
+
+def _read_policy(
+    policy: Policy, data: SelectiveLabels, metric: Any, pos_label: Any, cost: ArrayLike | None
+) -> tuple[Course, list[Stake]]:
+    """A policy on the rows of data, and what it is evaluated by."""
+    failure = class_code(pos_label, data.classes)
+    if metric == "accuracy":  # the default of classifiers, which a policy does not have
+        metric = FAILURES if cost is None else COST
+    names = [metric] if isinstance(metric, str) else list(metric)
+    return read_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
 
 
 def evaluate_sample(

@@ -2,18 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+import sklearn
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from selective_labels.data import ROLES
+from selective_labels.data import ROLES, SelectiveLabels, read_data
 from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.named import named_metrics
+from selective_labels.support.errors import InputError
+from selective_labels.support.words import ROUTING
 
 
 class LowerBoundScorer:
-    """Estimated lower end of the accuracy on everybody, under assumption "instrument".
+    """Estimated worst case on everybody: by default the lower end of the accuracy under "instrument".
 
     With ``sklearn.set_config(enable_metadata_routing=True)`` it is given what it needs; no request has to be
-    set.
+    set. Give it as ``scoring=lower_bound_scorer``, or call it with settings of `evaluate` for a scorer of its
+    own: ``scoring=lower_bound_scorer(metric="tpr", assumption="nucem")``. Where lower is better (metrics such
+    as "cost"), it is minus the upper end, so that greater is always better.
     If every label is seen and no decision-maker is given, it is the plain accuracy.
+
+    Parameters
+    ----------
+    settings
+        Keywords of :func:`selective_labels.evaluate`, such as `metric`, `cost`, `assumption`.
 
     Examples
     --------
@@ -21,36 +33,54 @@ class LowerBoundScorer:
     >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
     >>> round(lower_bound_scorer(DummyClassifier().fit(X, y), X, y), 3)
     0.667
+    >>> lower_bound_scorer(metric="error")
+    lower_bound_scorer(metric='error')
+    >>> round(lower_bound_scorer(metric="error")(DummyClassifier().fit(X, y), X, y), 3)
+    -0.333
     """
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
 
     def __call__(
         self,
-        estimator: Any,
-        X: Any,
+        estimator: Any = None,
+        X: Any = None,
         y: Any = None,
-        *,
         decision_maker: Any = None,
+        *,
         decision: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
         strata: Any = None,
         assignment: Any = None,
-    ) -> float:
-        """Score a fitted classifier on rows that it has not seen."""
-        result: Any = evaluate(
-            estimator,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-            nuisance="logistic",
-            random_state=0,
+        **settings: Any,
+    ) -> Any:
+        """Score a fitted classifier on rows that it has not seen; without one, make a scorer."""
+        if estimator is None:
+            return LowerBoundScorer(**(self.settings | settings))
+        if X is None:
+            raise InputError("X is missing: give features and labels, or one SelectiveLabels.", "X")
+        roles = {"decision_maker": decision_maker, "decision": decision, "sample_weight": sample_weight}
+        roles |= {"groups": groups, "strata": strata, "assignment": assignment}
+        data = read_data(X, y, **roles)
+        self._require_decision_makers(data)
+        defaults: dict[str, Any] = {"nuisance": "logistic", "random_state": 0}
+        result: Any = evaluate(estimator, data, **(defaults | self.settings | settings))
+        if not hasattr(result, "lower"):
+            raise InputError("a scorer gives one number: give one metric and one assumption.", "metric")
+        return result.lower if _greater_is_better(self.settings | settings, data) else -result.upper
+
+    def _require_decision_makers(self, data: SelectiveLabels) -> None:
+        if data.decision_makers_given or data.decision.all():
+            return
+        if self.settings.get("assumption") in ("none", "unconfounded"):
+            return
+        routed = sklearn.get_config()["enable_metadata_routing"]
+        advice = "give decision_maker=ids" if routed else f"give decision_maker=ids; in a search, {ROUTING}"
+        raise InputError(
+            f"lower_bound_scorer got no decision_maker, and labels have holes: {advice}.", "decision_maker"
         )
-        return result.lower
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Ask for everything that `evaluate` can use of a part of the rows."""
@@ -60,7 +90,15 @@ class LowerBoundScorer:
         return request
 
     def __repr__(self) -> str:
-        return "lower_bound_scorer"
+        words = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"lower_bound_scorer({words})" if words else "lower_bound_scorer"
+
+
+def _greater_is_better(settings: dict[str, Any], data: SelectiveLabels) -> bool:
+    metric = settings.get("metric", "accuracy")
+    if isinstance(metric, str):
+        metric = named_metrics(metric, np.asarray(data.classes), None, settings.get("cost"))[0]
+    return bool(metric.greater_is_better)
 
 
 lower_bound_scorer = LowerBoundScorer()

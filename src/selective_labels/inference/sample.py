@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption, Combination, EventTilt, Nucem, known, named
-from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.data import HOLE, SelectiveLabels, require_two_classes
 from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
@@ -207,10 +207,7 @@ def score_sample(
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
     cluster = choose_clusters(cluster, data)
-    if len(data.classes) < 2:
-        raise InputError.about(
-            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
-        )
+    require_two_classes(data.classes)
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)

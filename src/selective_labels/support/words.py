@@ -1,5 +1,11 @@
 """Values in messages."""
 
+# How scikit-learn's searches hand over who decided; without it they drop it.
+ROUTING = (
+    "call sklearn.set_config(enable_metadata_routing=True) first, so that cross_validate, GridSearchCV and "
+    "the like hand it over (params={'decision_maker': ids}, or fit(X, y, decision_maker=ids))"
+)
+
 
 def shown(value: object, limit: int = 60) -> str:
     r"""A value for a message: quoted, cut if long, without control characters.

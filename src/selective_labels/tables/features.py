@@ -135,6 +135,8 @@ def _matched(columns: Sequence[str], patterns: Iterable[str], option: str) -> tu
     for given in patterns:
         # A comma may belong to a name.
         parts = [given] if given in known else [part.strip() for part in given.split(",") if part.strip()]
+        if not parts:
+            raise TableError(f"{option} is empty: give a name or a pattern.")
         for part in parts:
             found = {part} if part in known else {column for column in columns if fnmatchcase(column, part)}
             if not found:

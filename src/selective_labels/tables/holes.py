@@ -39,7 +39,18 @@ HOLES = frozenset(
         "n/k",
         "nk",
     ]
-) | {"not available", "not applicable", "not known", "not observed", "no data", "not yet", "no answer"}
+) | {
+    "not tested",
+    "no result",
+    "no outcome",
+    "not available",
+    "not applicable",
+    "not known",
+    "not observed",
+    "no data",
+    "not yet",
+    "no answer",
+}
 
 
 def hole_words(label: pd.Series, decision: pd.Series | None = None, classes: Sequence[str] = ()) -> list[str]:

@@ -194,8 +194,20 @@ def _role_columns(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tup
         raise TableError("--accepted needs --decision: the column whose values it speaks of.")
     decision = columns.get("decision")
     refuse_hole_words(columns["y"], hole_words(columns["y"], decision, rules.classes))
+    if decision is not None:
+        _refuse_accepted_holes(columns["y"], decision)
     columns["y"] = label_values(columns["y"], decision)
     return columns, said
+
+
+def _refuse_accepted_holes(label: pd.Series, decision: pd.Series) -> None:
+    wrong = (label.isna() & (decision == 1)).to_numpy()
+    if wrong.any():
+        raise TableError(
+            f"The label {shown(label.name)} has holes where decision is 1 in {wrong.sum():,} rows (the first "
+            f"is row {wrong.argmax() + 1:,}): give the label, drop these rows, or leave --decision out; then "
+            "a case counts as accepted if its label is seen."
+        )
 
 
 def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Series:

@@ -13,8 +13,10 @@ import pandas as pd
 
 from selective_labels.support.expansion import MIB, largest_expansion
 from selective_labels.support.words import several, shown
+from selective_labels.tables.databases import is_address, is_database, read_database, without_password
 from selective_labels.tables.delimited import parse_delimited
 from selective_labels.tables.errors import TableError
+from selective_labels.tables.excel import is_excel, parse_excel
 from selective_labels.tables.parquet import PARQUET, parse_parquet
 
 STANDARD_INPUT = "-"
@@ -22,7 +24,7 @@ SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 GZIP = b"\x1f\x8b"
 # How files that people take for tables begin, and what these are.
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive or an Excel file",
+    b"PK\x03\x04": "a zip archive or a damaged Excel file",
     b"\xd0\xcf\x11\xe0": "an old Excel file",
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture",
@@ -35,18 +37,24 @@ FOREIGN = {
 
 @dataclass(frozen=True)
 class OpenTable:
-    """The content of a table, not parsed yet; see :func:`read_table` for the rest."""
+    """The content of a table, not parsed yet, or rows of a database; see :func:`read_table` for the rest."""
 
     content: bytes
     name: str
     separator: str | None = None
     encoding: str = "utf-8"
     missing: Sequence[str] = ()
+    sheet: str | None = None
+    rows: pd.DataFrame | None = None
 
     def read(self, text: Sequence[str] = (), names: Sequence[str] = ()) -> pd.DataFrame:
         """Parse it; may be done again when it is known which columns name somebody."""
-        if self.content.startswith(PARQUET):
+        if self.rows is not None:
+            frame = self.rows.replace(list(self.missing), None) if self.missing else self.rows
+        elif self.content.startswith(PARQUET):
             frame = parse_parquet(self.content, self.name)
+        elif is_excel(self.content):
+            frame = parse_excel(self.content, self.name, self.sheet, tuple(self.missing))
         else:
             how = (self.separator, self.encoding, self.missing)
             frame = parse_delimited(self.content, self.name, *how, text, names)
@@ -63,13 +71,15 @@ def read_table(
     missing: Sequence[str] = (),
     text: Sequence[str] = (),
     names: Sequence[str] = (),
+    sheet: str | None = None,
+    sql: str | None = None,
 ) -> pd.DataFrame:
-    r"""Read CSV, compressed CSV or Parquet, told apart by content.
+    r"""Read CSV, compressed CSV, Parquet, Excel, or a database, told apart by content.
 
     Parameters
     ----------
     source : str or Path
-        A file, a folder that holds exactly one table, or "-" for standard input.
+        A file, a folder that holds exactly one table, "-" for standard input, or the address of a database.
     separator : str, optional
         Between the cells of CSV; default a comma. "tab" is a tab.
     encoding : str
@@ -81,6 +91,10 @@ def read_table(
     names : sequence of str
         Columns of ids and labels, which become numbers only if nothing is lost by it; see
         :func:`selective_labels.tables.names.read_names`.
+    sheet : str, optional
+        Of an Excel file, if several are filled.
+    sql : str, optional
+        What to ask a database (SQLite or DuckDB file, or an address of SQLAlchemy); else its only table.
 
     Returns
     -------
@@ -102,7 +116,8 @@ def read_table(
     0  31.0       b
     1   NaN       a
     """
-    return open_table(source, separator=separator, encoding=encoding, missing=missing).read(text, names)
+    how = {"separator": separator, "encoding": encoding, "missing": missing, "sheet": sheet, "sql": sql}
+    return open_table(source, **how).read(text, names)  # type: ignore[arg-type]
 
 
 def open_table(
@@ -111,13 +126,24 @@ def open_table(
     separator: str | None = None,
     encoding: str = "utf-8",
     missing: Sequence[str] = (),
+    sheet: str | None = None,
+    sql: str | None = None,
 ) -> OpenTable:
     """Take the content of a table; the parameters are those of :func:`read_table`."""
+    if is_address(str(source)) or (source != STANDARD_INPUT and is_database(Path(source))):
+        rows = read_database(str(source), sql)
+        return OpenTable(b"", without_password(str(source)), missing=missing, rows=rows)
+    if sql is not None:
+        raise TableError(f"--sql asks a database, and {source} is none.")
     path = source if source == STANDARD_INPUT else _one_file(Path(source))
     name = "standard input" if path == STANDARD_INPUT else str(path)
     content = _unpacked(_content(path, name), name)
-    _refuse_foreign(content, name)
-    return OpenTable(content, name, _one_character(separator), encoding, missing)
+    excel = is_excel(content)
+    if sheet is not None and not excel:
+        raise TableError(f"--sheet is for Excel, and {name} is no Excel file.")
+    if not excel:
+        _refuse_foreign(content, name)
+    return OpenTable(content, name, _one_character(separator), encoding, missing, sheet)
 
 
 def _one_file(path: Path) -> Path:

@@ -6,6 +6,9 @@ from selective_labels.features.amounts import has_leading_zero, looks_like_code,
 from selective_labels.features.kinds import CATEGORY, DATE, NUMBER, YEAR_LAST
 from selective_labels.support.words import shown
 
+# A column with fewer other values than this share was meant to hold numbers.
+MOSTLY = 0.5
+
 
 def reading_of(column: pd.Series, kind: str) -> str:
     """What is to be said of a feature's text; nothing where it was read as it stands.
@@ -16,6 +19,9 @@ def reading_of(column: pd.Series, kind: str) -> str:
     "'amount' holds numbers with the currency sign $ and separators of thousands: '$5,750' is read as 5750."
     >>> reading_of(pd.Series(["02139"], name="zip"), "category")
     "'zip' holds codes with leading zeros, such as '02139', so categories; --number 'zip' makes them numbers."
+    >>> reading_of(pd.Series(["120", "?", "95"], name="bp"), "category")
+    "'bp' holds numbers, but 1 of 3 values, such as '?', are none, so that it is a category; --missing '?' if
+    that means missing."
     >>> reading_of(pd.Series(["02139"], name="zip"), "number")
     "'zip' loses leading zeros as a number: '02139' is read as 2139; --category 'zip' keeps them."
     """
@@ -39,6 +45,14 @@ def _of_category(values: pd.Series, name: str) -> str:
         return (
             f"{name} looks like {DATE}s, but nothing tells day from month ({shown(values.iloc[0])}), so that "
             "it is a category; write 2024-12-31."
+        )
+    numbers = read_numbers(values).numbers
+    others = values[numbers.isna()]
+    if len(others) and len(others) < MOSTLY * len(values):
+        word = others.mode().iloc[0]
+        return (
+            f"{name} holds numbers, but {len(others):,} of {len(values):,} values, such as {shown(word)}, "
+            f"are none, so that it is a category; --missing {shown(word)} if that means missing."
         )
     return ""
 

@@ -20,7 +20,6 @@ from selective_labels.assumptions import (
 )
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import several, shown
-from selective_labels.tables import TableError
 
 BETWEEN, ALSO, ERROR = "..", "+", "error="
 
@@ -159,14 +158,14 @@ def read_part(text: str) -> Assumption:
     >>> read_part("faith:late")
     Traceback (most recent call last):
     ...
-    selective_labels.tables.errors.TableError: --assume 'faith:late': 'faith' is not one of 'informed',
+    selective_labels.support.errors.InputError: --assume 'faith:late': 'faith' is not one of 'informed',
     'refused', 'prevalence', 'similar-bias', 'rising-risk', 'same-ranking', 'label-range'.
     """
     kind, colon, rest = text.partition(":")
     form = FORMS.get(kind.strip())
     if form is None:
         known = several(list(FORMS), len(FORMS))
-        raise TableError(f"--assume {shown(text)}: {shown(kind)} is not one of {known}.")
+        raise InputError(f"--assume {shown(text)}: {shown(kind)} is not one of {known}.")
     rest, settings = _settings(rest.strip(), form.settings)
     label, equals, value = rest.rpartition("=") if form.has_class and form.has_value else ("", "=", rest)
     if not form.has_value:
@@ -177,9 +176,9 @@ def read_part(text: str) -> Assumption:
             raise ValueError
         return form.make(label.strip(), value.strip(), settings)
     except InputError as error:
-        raise TableError(f"--assume {shown(text)}: {error}") from None
+        raise InputError(f"--assume {shown(text)}: {error}") from None
     except ValueError:
-        raise TableError(f"--assume {shown(text)}: write {form.usage}.") from None
+        raise InputError(f"--assume {shown(text)}: write {form.usage}.") from None
 
 
 def _settings(text: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
@@ -223,5 +222,5 @@ def _class(name: str, text: str, classes: np.ndarray) -> Any:
     for each in found:
         if each not in by_name:
             known = several(list(by_name))
-            raise TableError(f"--assume {shown(text)}: {shown(each)} is not a class; there are {known}.")
+            raise InputError(f"--assume {shown(text)}: {shown(each)} is not a class; there are {known}.")
     return tuple(by_name[each] for each in found)

@@ -1,0 +1,140 @@
+"""Every bad value of every option gets its sentence before anything is fitted."""
+
+import time
+
+import pytest
+import typer
+
+# Imported before anything is replaced: a room keeps what it found when it was first opened.
+import selective_labels.assessment
+import selective_labels.demo
+from selective_labels.cli.app import app
+
+from .conftest import ROLES
+
+COMMANDS = typer.main.get_command(app).commands
+# The rest of each command line, which is right.
+BASES = {
+    "check": ("check", "cases.csv", *ROLES),
+    "fit": ("fit", "cases.csv", *ROLES, "--model", "m.skops"),
+    "predict": ("predict", "{model}", "cases.csv", "--out", "p.csv"),
+    "evaluate": ("evaluate", "cases.csv", *ROLES, "--predictions", "guess"),
+    "ladder": ("ladder", "cases.csv", *ROLES, "--predictions", "guess"),
+    "compare": ("compare", "cases.csv", *ROLES, "--a", "guess", "--b", "yes"),
+    "report": ("report", "cases.csv", *ROLES, "--out", "r.html"),
+    "demo": ("demo",),
+}
+COLUMNS = [
+    "label",
+    "decision",
+    "decision_maker",
+    "strata",
+    "groups",
+    "weight",
+    "predictions",
+    "by",
+    "features",
+    "exclude",
+    "include",
+]
+BAD = {
+    **{
+        name: ["nowhere", ""] for name in [*COLUMNS, "category", "number", "allow_leak", "keep", "with_human"]
+    },
+    "data": ["nowhere.csv", "empty.csv", ".", ""],
+    "accepted": ["nobody"],
+    "separator": [";;", ""],
+    "encoding": ["klingon", ""],
+    "config": ["nowhere.toml", "cases.csv"],
+    "save_config": ["no/folder.toml"],
+    "model": ["no/folder.skops", "."],
+    "out": ["no/folder/file", "."],
+    "format": ["poem"],
+    "mode": ["both"],
+    "sheet": ["first"],
+    "sql": ["SELECT 1"],
+    "estimator": ["oracle"],
+    "nuisance": ["oracle"],
+    "assumption": ["faith"],
+    "assume": ["faith:yes", "informed", "informed:maybe", "prevalence:yes=2", "refused:yes=3..1", ""],
+    "interval": ["wide"],
+    "cluster": ["town"],
+    "propensity": ["guess"],
+    "folds": ["1", "many", "1.5", "100000"],
+    "repeats": ["0", "-1", "some"],
+    "seed": ["-1", "pi"],
+    "jobs": ["some", "0"],
+    "confidence_level": ["0.2", "1", "1.5", "95", "nan", "high"],
+    "metric": ["nonsense", "", "cost"],
+    "pos_label": ["maybe", ""],
+    "threshold": ["nan", "inf", "half"],
+    "acceptance": ["-0.1", "60", "nan", "half"],
+    "cost": ["five", "[[0,1]]", "[[0,1],[5]]", "[[0,1,2],[1,0,2],[1,1,0]]", '[["a","b"],[1,2]]', ""],
+    "a": ["nowhere", "nowhere.skops", ""],
+    "b": ["nowhere", "nowhere.skops", ""],
+}
+# Any text is right, there is nothing to give, or (missing, class) one that does not occur changes nothing.
+FREE = {"title", "yes", "share_labels", "missing", "classes", "help", "install_completion", "show_completion"}
+# Where a base must differ, because two options do not go together.
+INSTEAD = {
+    ("evaluate", "model"): ("evaluate", "cases.csv", *ROLES),
+    ("ladder", "model"): ("ladder", "cases.csv", *ROLES),
+    ("compare", "with_human"): ("compare", "cases.csv", *ROLES, "--a", "guess", "--b", "human"),
+}
+
+
+def options():
+    for name in BASES:
+        for parameter in COMMANDS[name].params:
+            if parameter.name not in FREE:
+                yield name, parameter
+
+
+def cases_of_options():
+    for name, parameter in options():
+        for value in BAD.get(parameter.name, ()):
+            yield pytest.param(name, parameter, value, id=f"{name}-{parameter.name}-{value or 'empty'}")
+
+
+def command_line(name, parameter, value, model):
+    base = list(INSTEAD.get((name, parameter.name), BASES[name]))
+    base = [str(model) if each == "{model}" else each for each in base]
+    if parameter.param_type_name == "argument":
+        place = 1 if name == "predict" and parameter.name == "model" else base.index("cases.csv")
+        base[place] = value
+        return base
+    spelled = parameter.opts[0]
+    if spelled in base:
+        base[base.index(spelled) + 1] = value
+        return base
+    return [*base, f"{spelled}={value}"]
+
+
+def test_every_option_of_every_command_is_tried():
+    """A new option is listed here with values that it must refuse."""
+    assert {parameter.name for _, parameter in options()} - set(BAD) == set()
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), list(cases_of_options()))
+def test_a_bad_value_gets_its_sentence_before_any_fit(run, data, model, monkeypatch, name, parameter, value):
+    def fitted(*_, **__):
+        raise AssertionError("something was fitted")
+
+    monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", fitted)
+    monkeypatch.setattr("selective_labels.diagnostics.diagnose", fitted)
+    monkeypatch.setattr(selective_labels.demo, "run", fitted)
+    (data.parent / "empty.csv").touch()
+    before = time.process_time()
+    result = run(*command_line(name, parameter, value, model))
+    assert time.process_time() - before < 2.0
+    said = " ".join(result.stderr.split())
+    assert result.exit_code in (1, 2), said
+    if result.exit_code == 1:
+        lines = [line for line in result.stderr.splitlines() if line]
+        assert len(lines) == 1, said
+        assert lines[0].startswith("Error: ")
+        assert "unexpected" not in said
+        assert "fitted" not in said
+    else:
+        assert "Invalid value" in said or "No such" in said, said
+    assert result.stdout == ""
