@@ -14,15 +14,13 @@ from selective_labels.identification.costs import linear_extremes
 from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.multipliers import Share
+from selective_labels.identification.ranking import balanced_accuracy_extremes
 from selective_labels.inference.ends import KnownRatioDifference, RankSeparation, Ratio, Separation
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.regret import Regret
 from tests.identification.test_algebra import CASES, TOLERANCE, closed_set, populations
 
 N_CELLS = 4
-# At the best share one of four cells, or cells of one score, may be divided between their ends: corners miss
-# so much at most, and a share drawn at random is no better than the claim by more.
-DIVIDED = 2e-3
 FAST = 20
 ALL = 200
 SIZES = [(2, 2), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3)]
@@ -157,7 +155,7 @@ def separations(generator, mass, n_classes):
 @sizes
 @each_case
 def test_balanced_accuracy_and_auc_are_those_of_programs(case, n_classes, n_makers, n_draws):
-    """The best of all corners; given the share, programs find no more than what dividing a cell adds."""
+    """No corner and no program is beyond the ends; at the share of an end, a program reaches it."""
     side = side_by_side(case, n_classes, n_makers, n_draws)
     chosen = [separations(side.generator, mass, n_classes) for mass in side.masses]
     event = np.eye(n_classes)[-1]
@@ -176,12 +174,13 @@ def test_balanced_accuracy_and_auc_are_those_of_programs(case, n_classes, n_make
             for number in range(len(ends))
         ]
         for end, sign in enumerate((-1.0, 1.0)):
-            corners = [each[end][1] for each in reached]
-            np.testing.assert_allclose(claimed[:, end], corners, atol=DIVIDED, rtol=0)
-            tried = [each[end][0] for each in reached], [side.generator.uniform(*each) for each in ranges]
-            for shares in tried:
-                beyond = sign * (_separations(side, chosen, kind, shares, sign) - claimed[:, end])
-                assert (beyond <= DIVIDED).all()
+            corners = np.array([each[end][1] for each in reached])
+            assert (sign * (corners - claimed[:, end]) <= TOLERANCE).all()
+            there = _separations(side, chosen, kind, [each[end][0] for each in reached], sign)
+            np.testing.assert_allclose(there, claimed[:, end], atol=TOLERANCE, rtol=0)
+            elsewhere = [side.generator.uniform(*each) for each in ranges]
+            beyond = sign * (_separations(side, chosen, kind, elsewhere, sign) - claimed[:, end])
+            assert (beyond <= TOLERANCE).all()
 
 
 def _separations(side, chosen, kind, shares, sign):
@@ -201,7 +200,7 @@ def _separations(side, chosen, kind, shares, sign):
 
 
 def _share_at(mass, evidence, n_classes, separation):
-    """Share and value where each end is reached, by a search over all corners."""
+    """The share at which each end is reached, which may divide a cell, and the best of all corners."""
     _, gain, scale, centre = separation
     low, high = (
         evidence.extreme(sign * np.tile(np.eye(n_classes)[-1], (N_CELLS, 1)))[:, -1] for sign in (-1.0, 1.0)
@@ -210,7 +209,9 @@ def _share_at(mass, evidence, n_classes, separation):
     eta = low + corners * (high - low)
     share = eta @ mass
     value = centre + scale * (eta @ (mass * gain) - mass @ gain * share) / (share * (1.0 - share))
-    return [(share[place], value[place]) for place in (value.argmin(), value.argmax())]
+    ends = balanced_accuracy_extremes(gain, low, high, mass)
+    shares = [mass @ (low + at * (high - low)) for at in (ends.minimum_at_upper, ends.maximum_at_upper)]
+    return list(zip(shares, (value.min(), value.max()), strict=True))
 
 
 @sizes
