@@ -10,6 +10,8 @@ from selective_labels.estimators.learners import remembered
 
 # A test that needs something optional skips with a reason that starts with this word.
 OPTIONAL = "optional"
+# A test that needs what a cluster brings, such as Spark, starts with this one: nobody installs that here.
+ELSEWHERE = "elsewhere"
 # A test that needs data of others, which we may use and not hand on, starts with this one.
 FILE = "file"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FILE, OPTIONAL
+from tests.conftest import ELSEWHERE, FILE, OPTIONAL
 
 TESTS = Path(__file__).parent
 SKIPS = ("importorskip", "skip", "skipif")
 
 
 def unclear_skips(source: str) -> list[int]:
-    """Lines of skips whose reason does not begin with one of the two words."""
+    """Lines of skips whose reason does not begin with one of the three words."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in SKIPS:
@@ -30,7 +30,7 @@ def unclear_skips(source: str) -> list[int]:
 
 def begins(reason: ast.expr) -> bool:
     text = reason.values[0] if isinstance(reason, ast.JoinedStr) else reason
-    words = (f"{OPTIONAL}: ", f"{FILE}: ")
+    words = (f"{OPTIONAL}: ", f"{FILE}: ", f"{ELSEWHERE}: ")
     return isinstance(text, ast.Constant) and str(text.value).startswith(words)
 
 

@@ -10,7 +10,7 @@ from selective_labels.tables import FeatureRules, Roles, prepare_table
 
 from .conftest import QUICK, ROLES, schema
 
-jsonschema = pytest.importorskip("jsonschema", reason="optional jsonschema")
+jsonschema = pytest.importorskip("jsonschema", reason="optional: jsonschema")
 COST = ("--cost", "[[0,1],[5,0]]")
 MATRIX = [[0, 1], [5, 0]]
 FEATURES = ("--features", "age,debt")

@@ -45,7 +45,7 @@ def test_duckdb(folder):
 
 
 def test_spark(folder):
-    sql = pytest.importorskip("pyspark.sql", reason="optional: pyspark")
+    sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)
 

@@ -28,7 +28,7 @@ def same(frame):
 
 
 def test_excel_is_read_sheet_by_sheet(tmp_path):
-    pytest.importorskip("openpyxl", reason="optional openpyxl")
+    pytest.importorskip("openpyxl", reason="optional: openpyxl")
     path = tmp_path / "loans.xlsx"
     LOANS.to_excel(path, index=False)
     same(read_table(path))
@@ -72,7 +72,7 @@ def test_several_tables_need_a_query(sqlite):
 
 
 def test_a_duckdb_file_is_read(tmp_path):
-    duckdb = pytest.importorskip("duckdb", reason="optional duckdb")
+    duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
     path = tmp_path / "loans.duckdb"
     with closing(duckdb.connect(str(path))) as connection:
         connection.register("given", LOANS)
@@ -82,7 +82,7 @@ def test_a_duckdb_file_is_read(tmp_path):
 
 
 def test_an_address_is_asked(sqlite):
-    pytest.importorskip("sqlalchemy", reason="optional sqlalchemy")
+    pytest.importorskip("sqlalchemy", reason="optional: sqlalchemy")
     same(read_table(f"sqlite:///{sqlite}"))
     assert len(read_table(f"sqlite:///{sqlite}", sql="SELECT * FROM loans WHERE age > 35")) == 1
     with pytest.raises(TableError, match="cannot be read"):

@@ -23,8 +23,8 @@ LARGEST = 0.25
 class NearNucem(Assumption):
     """What decision-makers know of the label biases them alike, up to ρ around a common bias.
 
-    p_kz = κ_kz + η_k λ_z,   |κ_kz - κ_k| <= ρ for some κ_k and all z   =>   |η_k - slope_k| <= ρ h(x),
-    slope_k = Σ_z w_z p_kz,   w_z = e_z (λ_z - λ̄) / V,   h = Σ_z |w_z|
+    p_kz = κ_kz + η_k λ_z,   abs(κ_kz - κ_k) <= ρ for some κ_k and all z   =>   abs(η_k - slope_k) <= ρ h(x),
+    slope_k = Σ_z w_z p_kz,   w_z = e_z (λ_z - λ̄) / V,   h = Σ_z abs(w_z)
 
     since Σ_z w_z = 0 and Σ_z w_z λ_z = 1; within the instrument's bounds. It says what ``SimilarBias(rho)``
     says. That one has the sharp bounds, by pairs of decision-makers; this is the interval around the estimate

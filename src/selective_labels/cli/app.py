@@ -203,9 +203,11 @@ def predict(
     from selective_labels.saving import load_model
     from selective_labels.saving.atomic import require_writable
 
+    parts = partitions_of(data)
+    if parts is None and out != STANDARD_OUTPUT:
+        require_writable(out)
     saved, kept = load_model(model), keep or []
     used = {*saved.schema.names, *kept}
-    parts = partitions_of(data)
     if parts is not None:
         with working():
             found, n_there = write_partitions(parts, saved, model, Path(out), kept)
@@ -214,8 +216,6 @@ def predict(
         ignored = [column for column in parts.columns if column not in used]
         show(predict_view(data, model, out, found, ignored), format)
         return
-    if out != STANDARD_OUTPUT:
-        require_writable(out)
     # Ids stay as they are written, and so do categories.
     categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
     frame = open_source(data, file).read([*kept, *categories])

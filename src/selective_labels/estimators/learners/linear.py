@@ -32,7 +32,7 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 class LinearScore(BaseEstimator):
     """Scores that are linear in the standardised features: what ``estimator="linear"`` stands for.
 
-    min_B Σ_i v_i φ(x_i'B; w_i) / Σ_i v_i + ridge/2 |B|²,   φ the surrogate of the costs w,
+    min_B Σ_i v_i φ(x_i'B; w_i) / Σ_i v_i + ridge/2 ‖B‖²,   φ the surrogate of the costs w,
 
     at costs of unit scale; the intercept is free.
 
