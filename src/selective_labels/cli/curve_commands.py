@@ -13,6 +13,7 @@ from selective_labels.cli.options import (
     Assumption,
     Cluster,
     Data,
+    Every,
     FileOptions,
     FittingOptions,
     OutputOptions,
@@ -108,14 +109,6 @@ class PolicyOptions:
     cluster: Units = None
 
 
-class Every(StrEnum):
-    """What dates are cut into."""
-
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
 @dataclass(frozen=True)
 class DriftOptions:
     """What is followed, and over which periods."""
@@ -152,8 +145,8 @@ class PlanOptions:
         float | None, typer.Option(help="Acceptance rate of a more lenient one.", min=0.0, max=1.0)
     ] = None
     lottery: Annotated[int | None, typer.Option(help="Refused cases to accept at random.", min=1)] = None
-    width: Annotated[float | None, typer.Option(help="Wanted width of the interval.")] = None
-    power: Annotated[float, typer.Option(help="Wanted probability of a verdict.")] = 0.8
+    width: Annotated[float | None, typer.Option(help="Wanted width of the interval.", min=0.0)] = None
+    power: Annotated[float, typer.Option(help="Wanted probability of a verdict.", min=0.0, max=1.0)] = 0.8
     confidence_level: Level = 0.95
 
 

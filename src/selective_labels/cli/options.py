@@ -325,6 +325,14 @@ class SubjectOptions:
             raise InputError("Give --predictions COLUMN or --model FILE, one of the two.", "predictions")
 
 
+class Every(StrEnum):
+    """What dates are cut into."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
 @dataclass(frozen=True)
 class PageOptions:
     """What a report page shows."""
@@ -338,9 +346,7 @@ class PageOptions:
     period: Annotated[
         str | None, _option("Column of dates or periods: adds what changed over time.", metavar="COLUMN")
     ] = None
-    every: Annotated[
-        str | None, _option("Cut dates into month, quarter or year.", metavar="month|quarter|year")
-    ] = None
+    every: Annotated[Every | None, _option("Cut dates into months, quarters or years.")] = None
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         require_column(loaded.frame, page.shown.period, "--period")
         columns["period"] = loaded.frame[page.shown.period]
     settings: dict[str, Any] = {
-        "every": page.shown.every,
+        "every": None if page.shown.every is None else page.shown.every.value,
         **fitting.keywords,
         "metric": page.shown.metric,
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
