@@ -89,7 +89,7 @@ def test_what_may_be_a_failed_exclusion_is_named(code, given):
     """Truth value kept: an instrument needs neither one threshold nor NUCEM."""
     answer = permission("instrument", given, findings(**{code: "violated"}))
     assert answer
-    assert f"{code} rejects: who decides changes the label" in answer.reason
+    assert f"Another check rejects ({code}): who decides changes the label" in answer.reason
     assert code in permission("nucem", given, findings(**{code: "violated"})).reason
 
 

@@ -74,11 +74,10 @@ def besides(findings: Findings) -> str:
     codes = findings.codes(VIOLATED, "monotonicity", "nucem")
     if not codes:
         return ""
-    verb = "rejects" if "," not in codes else "reject"
     return (
-        f"{codes} {verb}: who decides changes the label, in which case no instrument is left, or "
-        "decision-makers differ by more than a threshold (SL501) or NUCEM fails (SL601, SL602), which an "
-        "instrument does not need. The data cannot tell which."
+        f"Another check rejects ({codes}): who decides changes the label, in which case no instrument is "
+        "left, or decision-makers differ by more than a threshold (SL501), or hidden reasons do not move "
+        "them all alike (SL601, SL602), which an instrument does not need. The data cannot tell which."
     )
 
 

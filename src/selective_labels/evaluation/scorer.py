@@ -6,11 +6,14 @@ import numpy as np
 import sklearn
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from selective_labels.assumptions import named
 from selective_labels.data import ROLES, SelectiveLabels, read_data
 from selective_labels.evaluation.evaluate import evaluate
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import ROUTING
+
+DEFAULT_ASSUMPTION = "instrument"
 
 
 class LowerBoundScorer:
@@ -74,7 +77,8 @@ class LowerBoundScorer:
     def _require_decision_makers(self, data: SelectiveLabels) -> None:
         if data.decision_makers_given or data.decision.all():
             return
-        if self.settings.get("assumption") in ("none", "unconfounded"):
+        assumed = self.settings.get("assumption", DEFAULT_ASSUMPTION)
+        if not isinstance(assumed, list | tuple) and not named(assumed).needs_decision_makers:
             return
         routed = sklearn.get_config()["enable_metadata_routing"]
         advice = "give decision_maker=ids" if routed else f"give decision_maker=ids; in a search, {ROUTING}"
