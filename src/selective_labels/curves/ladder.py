@@ -78,10 +78,10 @@ def ladder(
     ...                                           random_state=0)
     >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> guess = (sample.X[:, 0] < 0).astype(int)
-    >>> believed = [Informed(1), Prevalence(1, (0.45, 0.55))]
+    >>> believed = [Informed(1), Prevalence(1, (0.4, 0.6))]
     >>> found = ladder(guess, data, assumptions=believed, nuisance="logistic", random_state=0)
     >>> [each.title for each in found]
-    ['none', 'instrument', '+ informed(1)', '+ prevalence(1, 0.45 to 0.55)']
+    ['none', 'instrument', '+ informed(1)', '+ prevalence(1, 0.4 to 0.6)']
     >>> found[1].saved > found[2].saved > 0
     True
     """

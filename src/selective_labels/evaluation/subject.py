@@ -160,6 +160,8 @@ def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
     """Codes of labels; an unknown one is refused."""
     if classes.dtype.kind == "b" and labels.dtype.kind in "iuf":  # True predicted as 1
         classes = classes.astype(int)
+    if labels.dtype.kind == "b" and classes.dtype.kind in "iuf":  # and 1 as True
+        labels = labels.astype(classes.dtype)
     codes = pd.Index(classes).get_indexer(pd.Index(labels))
     if (codes < 0).any():
         unknown = np.asarray(labels)[codes < 0]

@@ -25,7 +25,7 @@ def drift_figures(part: Mapping[str, Any]) -> list[Figure]:
     >>> rows = [{"period": each, "n": 10, **seen, **ends} for each in ("2023", "2024")]
     >>> part = {"metric": "accuracy", "pos_label": "yes", "limits": [0.0, 1.0], "periods": rows}
     >>> [figure.title for figure in drift_figures(part)]
-    ['Accepted', '“yes” among the labeled', 'Accuracy']
+    ['Accepted', '“yes” among the labeled', 'How often right']
     """
     periods = part["periods"]
     seen = [

@@ -12,6 +12,7 @@ import pandas as pd
 
 from selective_labels.features.coding import TableCoding
 from selective_labels.features.kinds import CATEGORY, DATE, NUMBER
+from selective_labels.support.errors import InputError
 from selective_labels.support.words import several
 from selective_labels.tables.conversion import as_kind
 from selective_labels.tables.errors import TableError
@@ -84,7 +85,7 @@ class ModelSchema:
 
     @classmethod
     def from_json(cls, text: str) -> "ModelSchema":
-        """The schema of JSON text; a ValueError if a part of it is not what it should be."""
+        """The schema of JSON text; an InputError if a part of it is not what it should be."""
         values = json.loads(text)
         features = tuple(
             FeatureSchema(each["name"], each["kind"], tuple(each["categories"]))
@@ -96,9 +97,9 @@ class ModelSchema:
         dicts = (schema.roles, schema.options, schema.versions)
         words = all(isinstance(each, str) for feature in features for each in feature.categories)
         if not (named and words and all(isinstance(each, dict) for each in dicts)):
-            raise ValueError("a part of the schema is of another type")
+            raise InputError("a part of the schema is of another type.", "path")
         if not all(type(each) is int and 0 <= each < 2**64 for each in schema.rows):
-            raise ValueError("the schema has hashes that are none")
+            raise InputError("the schema has hashes that are none.", "path")
         return schema
 
     def example(self) -> pd.DataFrame:

@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from selective_labels.support.progress import followed
@@ -63,7 +63,8 @@ class Workers:
         tasks = list(tasks)
         if not tasks:
             return []
-        results = self._parallel(delayed(_on_one_thread)(*task) for task in tasks)
+        settings = get_config()  # of this thread: a new one would begin with the defaults
+        results = self._parallel(delayed(_on_one_thread)(settings, *task) for task in tasks)
         return list(followed(results, what, len(tasks)))
 
 
@@ -77,6 +78,8 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all libraries of the process, which takes a while
 
 
-def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    with one_thread():
+def _on_one_thread(settings: dict[str, Any], function: Callable[..., Any], *arguments: Any) -> Any:
+    # Not scikit-learn's own `delayed`: it sets the filters of warnings, which all threads share, so that
+    # warnings got lost or came up from nowhere when two tasks began or ended at once.
+    with config_context(**settings), one_thread():
         return function(*arguments)
