@@ -47,7 +47,7 @@ def test_the_best_of_two_that_tie_is_covered():
     for _ in range(2000):
         ends = [mean_estimate(each) for each in generator.standard_normal((2, 50))]
         best = sorted(ends, key=lambda each: each.value)
-        found, widened = best_of(best, None, 1.0)
+        found, widened = best_of(best, covariance, 1.0)
         error = np.sqrt(covariance([found.influence])[0, 0])
         held.append(found.value + 1.645 * error >= 0.0)
         naive.append(found.value + 1.645 * error / widened >= 0.0)

@@ -135,8 +135,8 @@ def compare(
         "assignment": assignment,
     }
     if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost
+        require_plain({"y": y, **roles}, instrument)
+        how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost, None, label_range
         return compare_partitions(RowsPass([a, b], *how).run(), interval, confidence_level, (a, b))
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]

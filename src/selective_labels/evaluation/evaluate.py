@@ -180,8 +180,8 @@ def evaluate(
         "assignment": assignment,
     }
     if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = X, metric, assumption, cluster, fitting, pos_label, cost, by
+        require_plain({"y": y, **roles}, instrument)
+        how = X, metric, assumption, cluster, fitting, pos_label, cost, by, label_range
         results = evaluate_partitions(RowsPass([classifier], *how).run(), interval, confidence_level)
         return results[0] if single and len(results) == 1 and one_metric else results
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)

@@ -1,17 +1,36 @@
 """Evaluation of tables in partitions: the same numbers from sums over cells."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Assumption
+from selective_labels.assumptions import Assumption, Combination, Prevalence
 from selective_labels.data import class_code, refuse_doubled
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.cell_keys import LABELS, RANKS, CellKeys, CellSubject, Judged, edges_of
-from selective_labels.evaluation.metrics import AnyMetric, Auc, BalancedAccuracy, Metric
+from selective_labels.evaluation.cell_keys import (
+    LABELS,
+    MEAN,
+    RANKS,
+    CellKeys,
+    CellSubject,
+    Judged,
+    SummedMean,
+    Within,
+    edges_of,
+    table_of,
+)
+from selective_labels.evaluation.metrics import (
+    AnyMetric,
+    Auc,
+    BalancedAccuracy,
+    CalibrationBin,
+    Metric,
+    ProbabilityMetric,
+    RegretMetric,
+)
 from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.policies import Policy
 from selective_labels.evaluation.subject import UNNAMED
@@ -23,8 +42,8 @@ from selective_labels.passes.partitioned import Prepared, prepare
 from selective_labels.support.errors import InputError
 
 LENIENCY, HUMAN = "leniency", "human"
-# Metrics that cells tell: of predicted labels, and of ranks.
-OF_CELLS = (Metric, BalancedAccuracy, Auc)
+# Metrics that cells tell: of predicted labels, of ranks, of bins, and means of one number a row.
+OF_CELLS = (Metric, BalancedAccuracy, Auc, CalibrationBin, ProbabilityMetric, RegretMetric)
 
 
 class RowsPass:
@@ -41,7 +60,7 @@ class RowsPass:
     metrics : metric or sequence of metrics, as users give them
     assumption, cluster, fitting
         As for :func:`selective_labels.inference.sample.score_sample`.
-    pos_label, cost, by
+    pos_label, cost, by, label_range
         As for :func:`selective_labels.evaluate`; `by` names a column.
     """
 
@@ -56,6 +75,7 @@ class RowsPass:
         pos_label: Any = None,
         cost: ArrayLike | None = None,
         by: str | None = None,
+        label_range: Any = NO_RANGE,
     ) -> None:
         names = [UNNAMED] if len(given) == 1 else ["a", "b"]
         if any(isinstance(each, Policy) for each in given):
@@ -73,12 +93,16 @@ class RowsPass:
         if by is not None:
             lazy.require_columns("by", [by])
         judged = tuple(Judged.read(each, lazy, name) for each, name in zip(given, names, strict=True))
-        others = [each for each in (*(one.column for one in judged), by) if each is not None]
-        prepared = prepare(lazy, [each.given for each in judged], assumption, cluster, fitting, others)
+        stated = stated_groups(assumption)
+        lazy.require_columns("assumption", list(stated))
+        others = [*(name for each in judged for name in each.columns), *([] if by is None else [by]), *stated]
+        classifiers = [each.given for each in judged]
+        prepared = prepare(lazy, classifiers, assumption, cluster, fitting, others, label_range)
         self.metrics = read_metrics(metrics, prepared.data.classes, pos_label, cost)
+        refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         self.subgroups = None if by is None else lazy.survey([by]).values[by]
-        self._keys = _keys(judged, prepared, self.metrics, by, self.subgroups)
-        self._prepared, self._n_judged = prepared, len(judged)
+        self._keys = _keys(judged, prepared, self.metrics, Within(by, self.subgroups, stated))
+        self._prepared = prepared
 
     @property
     def columns(self) -> list[str]:
@@ -96,10 +120,11 @@ class RowsPass:
 
     def subjects(self, *parts: PassSums) -> "PartitionedSubjects":
         """Make cells of what all rows left, in any order of the parts."""
-        sums = PassSums.added(parts)
-        ties = {RANKS: tuple(range(self._n_judged))}
-        samples = self._prepared.samples(sums, ties)
-        return PartitionedSubjects(samples, self.metrics, self._prepared.data.classes, self.subgroups)
+        keys, sums = self._keys, PassSums.added(parts)
+        size = keys.within.size
+        ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
+        samples = self._prepared.samples(sums, ties, keys.within.places)
+        return PartitionedSubjects.of(samples, self.metrics, self._prepared.data.classes, keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,29 +137,56 @@ class PartitionedSubjects:
         By table of cells.
     metrics : list of metrics
     classes : array
-    subgroups : array or None
+    keys : CellKeys
     """
 
     samples: Mapping[str, CellSample]
     metrics: Sequence[AnyMetric]
     classes: np.ndarray
-    subgroups: np.ndarray | None
+    keys: CellKeys
+
+    @classmethod
+    def of(
+        cls,
+        samples: Mapping[str, CellSample],
+        metrics: Sequence[AnyMetric],
+        classes: np.ndarray,
+        keys: CellKeys,
+    ) -> "PartitionedSubjects":
+        """Bins of calibration that hold no row are left out; means are what they were summed as."""
+        found = cls(samples, metrics, classes, keys)
+        kept: list[AnyMetric] = []
+        for each in metrics:
+            if table_of(each, found.paired).startswith(MEAN):
+                kept.append(SummedMean(each))
+            elif not isinstance(each, CalibrationBin) or each.rows(found.subject(each)).any():
+                kept.append(each)
+        return replace(found, metrics=kept)
+
+    @property
+    def paired(self) -> bool:
+        """Whether two are compared."""
+        return len(self.keys.judged) > 1
 
     def sample(self, metric: AnyMetric) -> CellSample:
         """Cells that a metric is computed from."""
-        return self.samples[RANKS if isinstance(metric, Auc) else LABELS]
+        return self.samples[self._table(metric)]
 
     def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
         """One of what is judged, on these cells."""
-        key = self.sample(metric).cells.key
-        return CellSubject(key[:, place], self.classes, isinstance(metric, Auc))
+        table, key = self._table(metric), self.sample(metric).cells.key
+        own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
+        return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
 
     def cells(self, metric: AnyMetric) -> dict[Any, np.ndarray] | None:
         """Masks of the cells of each subgroup; None without subgroups."""
-        if self.subgroups is None:
+        if self.keys.within.subgroups is None:
             return None
-        own = self.sample(metric).cells.key[:, -1]
-        return {label: own == code for code, label in enumerate(self.subgroups.tolist())}
+        own = self.sample(metric).cells.key[:, 0]
+        return {label: own == code for code, label in enumerate(self.keys.within.subgroups.tolist())}
+
+    def _table(self, metric: AnyMetric) -> str:
+        return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
 
 
 def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
@@ -153,34 +205,65 @@ def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLi
     return found
 
 
+def stated_groups(
+    assumption: str | Assumption | Sequence[str | Assumption],
+) -> dict[str, np.ndarray]:
+    """Groups that known shares are about, by column."""
+    wanted = [assumption] if isinstance(assumption, str | Assumption) else list(assumption)
+    parts = [part for each in wanted for part in (each.parts if isinstance(each, Combination) else (each,))]
+    found: dict[str, np.ndarray] = {}
+    for part in parts:
+        if isinstance(part, Prevalence) and part.by is not None:
+            known = found.get(part.by, np.array([], dtype=object)).tolist()
+            groups = [group for group, _ in part.ranges if group not in known]
+            found[part.by] = np.array([*known, *groups], dtype=object)
+    return found
+
+
+def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
+    """Refuse means of one number a row under a known share: every row would have a multiplier of its own."""
+    for each in assumptions:
+        shared = isinstance(each, Combination) and any(isinstance(part, Prevalence) for part in each.parts)
+        for metric in metrics if shared else ():
+            if table_of(metric, paired).startswith(MEAN):
+                raise InputError(
+                    f"metric {metric.name!r} under {each.name!r} is not available on data in partitions; "
+                    "leave the prevalence out, or take rows into memory with data.sample(n).",
+                    "metric",
+                )
+
+
 def _keys(
-    judged: tuple[Judged, ...],
-    prepared: Prepared,
-    metrics: Sequence[AnyMetric],
-    by: str | None,
-    subgroups: np.ndarray | None,
+    judged: tuple[Judged, ...], prepared: Prepared, metrics: Sequence[AnyMetric], within: Within
 ) -> CellKeys:
-    ranked = [each for each in metrics if isinstance(each, Auc)]
-    events = {class_code(each.pos_label, prepared.data.classes) for each in ranked}
+    paired = len(judged) > 1
+    of_event = [each for each in metrics if isinstance(each, Auc | CalibrationBin)]
+    events = {class_code(each.pos_label, prepared.data.classes) for each in of_event}
     if len(events) > 1:
-        raise InputError("metric: on data in partitions, the AUC of one class at a time.", "metric")
+        raise InputError(
+            "metric: on data in partitions, the AUC and the calibration of one class at a time.", "metric"
+        )
     event = events.pop() if events else 0
-    edges: tuple[np.ndarray, ...] = ()
-    if ranked:
-        subjects = [each.subject(prepared.frame, prepared.data) for each in judged]
-        edges = edges_of(subjects, event)
-    return CellKeys(judged, len(ranked) < len(metrics), event, edges, by, subgroups)
+    tables = {table_of(each, paired) for each in metrics}
+    subjects = [each.subject(prepared.frame, prepared.data) for each in judged]
+    edges = edges_of(subjects, event) if RANKS in tables else ()
+    shown = [each for each in metrics if isinstance(each, CalibrationBin)]
+    bins = np.unique([end for each in shown for end in (each.low, each.high)]) if shown else None
+    means = tuple(each for each in metrics if table_of(each, paired).startswith(MEAN))
+    # What is wrong with predictions is said before the pass, by the rows at hand.
+    for metric in means:
+        metric.functional(subjects[0])
+    return CellKeys(judged, within, LABELS in tables, event, edges, bins, means)
 
 
-def require_plain(roles: Mapping[str, Any], instrument: str, label_range: Any) -> None:
+def require_plain(roles: Mapping[str, Any], instrument: str) -> None:
     """Refuse roles that a table in partitions has already, and what is not available on one."""
     refuse_doubled(roles)
-    for name, given, usual in (("instrument", instrument, LENIENCY), ("label_range", label_range, NO_RANGE)):
-        if given != usual:
-            raise InputError(
-                f"{name}= is not available on data in partitions; take rows into memory with data.sample(n).",
-                name,
-            )
+    if instrument != LENIENCY:
+        raise InputError(
+            "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
+            "instrument",
+        )
 
 
 def partition_pass(

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption
 from selective_labels.data import class_code, read_data, with_instrument
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.cell_keys import RANKS, CutKeys, Judged
+from selective_labels.evaluation.cell_keys import RANKS, CutKeys, Judged, Within
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import Scored
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Metric
 from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.partitioned import require_plain
+from selective_labels.evaluation.partitioned import require_plain, stated_groups
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.subject import UNNAMED, ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
@@ -169,8 +169,8 @@ def threshold_curve(
     }
     metrics = [metric] if isinstance(metric, str) else list(metric)
     if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = classifier, X, pos_label, thresholds, metrics, assumption, cluster, fitting
+        require_plain({"y": y, **roles}, instrument)
+        how = classifier, X, pos_label, thresholds, metrics, assumption, cluster, fitting, label_range
         return _threshold_curve_of_partitions(*how, confidence_level)
     data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
     sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
@@ -193,23 +193,25 @@ def _threshold_curve_of_partitions(
     assumption: str | Assumption,
     cluster: str | None,
     fitting: FittingSettings,
+    label_range: Any,
     confidence_level: float,
 ) -> ThresholdCurve:
     """Cut a score on a table in partitions: cells lie between thresholds."""
     judged = Judged.read(classifier, lazy, UNNAMED)
-    columns = [] if judged.column is None else [judged.column]
-    prepared = prepare(lazy, [judged.given], assumption, cluster, fitting, columns)
+    within = Within(stated=stated_groups(assumption))
+    columns = [*judged.columns, *within.columns]
+    prepared = prepare(lazy, [judged.given], assumption, cluster, fitting, columns, label_range)
     event = class_code(pos_label, prepared.data.classes)
     if thresholds is None:
         scores = judged.subject(prepared.frame, prepared.data).score(event)
         cuts = default_thresholds(scores, weights=prepared.data.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    sums = prepared.run(CutKeys(judged, event, cuts), columns)
-    sample = prepared.samples(sums, {})[RANKS]
+    sums = prepared.run(CutKeys(judged, within, event, cuts), columns)
+    sample = prepared.samples(sums, {}, within.places)[RANKS]
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")
-    between = np.append(-np.inf, cuts)[sample.cells.key[:, 0]]
+    between = np.append(-np.inf, cuts)[sample.cells.key[:, -1]]
     how = sample.assumptions[0], cuts, metrics, confidence_level
     return threshold_curve_of_sample(sample, between, event, *how)
 

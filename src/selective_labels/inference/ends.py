@@ -76,6 +76,11 @@ class Ratio:
         """Whether g does not depend on the class."""
         return bool((self.denominator == self.denominator[:, :1]).all())
 
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end of a mean over everybody, that is where g = 1."""
+        low, high = (self._scores(evidence.extreme(sign * self.numerator))[0] for sign in (-1.0, 1.0))
+        return low, high
+
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
         if evidence.shares:
             return shared_ratio_end(self.numerator, self.denominator, evidence, weights, sign)

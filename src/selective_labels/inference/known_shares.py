@@ -10,7 +10,13 @@ from scipy.stats import t as student
 
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
-from selective_labels.inference.estimates import Estimate, covariance, mean_estimate, ratio_estimate
+from selective_labels.inference.estimates import (
+    Estimate,
+    by_row,
+    mean_estimate,
+    of_rows,
+    ratio_estimate,
+)
 from selective_labels.inference.evidence import Evidence
 from selective_labels.support.errors import UndefinedError
 
@@ -55,7 +61,7 @@ def shared_ratio_end(
     inside, population = evidence.inside(weights), evidence.population
     above, below = numerator * inside, denominator * inside
     mass = population / population.sum()
-    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros(len(mass)), ()), mass, sign)
+    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros_like(mass), ()), mass, sign)
     for _ in range(MAX_STEPS):
         gain = sign * (above - value * below)
         found = best_tilt(gain, evidence.extreme, evidence.shares, mass)
@@ -63,13 +69,13 @@ def shared_ratio_end(
         if abs(value - previous) <= STEP_TOLERANCE:
             break
     best = _estimate(above, below, found, evidence, sign)
-    slope = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    slope = float(np.vdot(mass, found.of(below)))
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
     if not rivals:
         return best
-    held, widened = best_of([best, *rivals], evidence.clusters, sign)
+    held, widened = best_of([best, *rivals], evidence.covariance, sign)
     if widened > NOTICED:
         warnings.warn(
             "two ways to use the known share cannot be told apart: the interval is widened to hold for "
@@ -81,7 +87,7 @@ def shared_ratio_end(
 
 
 def best_of(
-    estimates: Sequence[Estimate], clusters: np.ndarray | None, sign: float
+    estimates: Sequence[Estimate], noise_of: Callable[[Sequence[Array]], Array], sign: float
 ) -> tuple[Estimate, float]:
     """The first of several valid ends, the best, with an error that holds although it was chosen.
 
@@ -95,7 +101,8 @@ def best_of(
     ----------
     estimates : sequence of Estimate
         The best first.
-    clusters : (n_samples,) array or None
+    noise_of : callable
+        From influences to a covariance matrix.
     sign : float
         1 for upper ends, -1 for lower ones.
 
@@ -108,14 +115,14 @@ def best_of(
     Examples
     --------
     >>> scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
-    >>> best, widened = best_of([mean_estimate(each) for each in scores], None, 1.0)
+    >>> best, widened = best_of([mean_estimate(each) for each in scores], covariance, 1.0)
     >>> best.value, round(widened, 2)
     (0.5, 1.19)
     """
     best = estimates[0]
     size = max(len(each.outside) for each in estimates)
     moved = np.array([each.outside or (0.0,) * size for each in estimates])
-    matrix = covariance([each.influence for each in estimates], clusters) + moved @ moved.T
+    matrix = noise_of([each.influence for each in estimates]) + moved @ moved.T
     errors = np.sqrt(np.diag(matrix))
     if not errors[0] > NEGLIGIBLE:
         return best, 1.0
@@ -148,7 +155,7 @@ def shared_separation_end(
     """
     (share, *others), (centre, scale), (sign, plain) = evidence.shares, form, without
     alone = np.flatnonzero(share.members).tolist()
-    everybody = weights is None or bool((weights > 0.0).all())
+    everybody = weights is None or bool((np.asarray(by_row(weights)) > 0.0).all())
     if others or (alone != [event] and len(share.members) > 2) or not share.rows.all() or not everybody:
         raise UndefinedError(
             "with a known share of another class, of groups, or among some of the cases only, it has no "
@@ -166,9 +173,10 @@ def shared_separation_end(
             raise UndefinedError("the event, or its complement, has no probability.", "metric")
         fixed = replace(evidence, shares=(point,))
         joint = shared_ratio_end(coefficients, np.ones_like(coefficients), fixed, weights, sign)
-        mean = mean_estimate(gain, weights)
-        ranks = mean_estimate(spill(evidence.extreme(coefficients)[:, event], weights), weights)
-        all_ranks = mean_estimate(spill(np.ones(len(gain)), weights), weights)
+        chance = evidence.extreme(coefficients)[:, event]
+        mean = mean_estimate(of_rows(gain, chance), weights)
+        ranks = mean_estimate(spill(chance, weights), weights)
+        all_ranks = mean_estimate(spill(np.ones_like(chance), weights), weights)
         contrast = (joint.value - mean.value * prevalence) / spread
         influence = joint.influence + ranks.influence - prevalence * (mean.influence + all_ranks.influence)
         # The share moves the end through its multiplier, and through the denominator.
@@ -183,9 +191,8 @@ def shared_separation_end(
                 outside=tuple(scale * each for each in moved),
             )
         )
-    clusters = evidence.clusters
     worst = max(found, key=lambda each: sign * each.value)
-    return min(worst, plain, key=lambda each: sign * each.value + NORMAL * _error(each, clusters))
+    return min(worst, plain, key=lambda each: sign * each.value + NORMAL * _error(each, evidence))
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:
@@ -195,11 +202,11 @@ def contradiction(evidence: Evidence, tail: float) -> str:
     """
     assert evidence.population is not None
     for share in evidence.shares:
-        weights = evidence.population * share.rows
+        weights = evidence.population * of_rows(share.rows, evidence.population)
         for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
-            probabilities = evidence.extreme(np.broadcast_to(sign * share.members, evidence.lower.shape))
-            found = mean_estimate(probabilities @ share.members, weights)
-            error = float(np.hypot(_error(found, evidence.clusters), share.error))
+            probabilities = evidence.extreme(sign * share.members)
+            found = mean_estimate(share.of(probabilities), weights)
+            error = float(np.hypot(_error(found, evidence), share.error))
             excess = -sign * (found.value - limit)
             if excess > student.isf(tail, max(evidence.count_units(weights), 2) - 1) * error:
                 return (
@@ -210,18 +217,17 @@ def contradiction(evidence: Evidence, tail: float) -> str:
 
 
 def _ratio(above: Array, below: Array, found: Tilt, mass: Array, sign: float) -> float:
-    bottom = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    bottom = float(np.vdot(mass, found.of(below)))
     if not bottom > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
-    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
-    return float(mass @ top) / bottom
+    return float(np.vdot(mass, found.of(above) + sign * found.surplus)) / bottom
 
 
 def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign: float) -> Estimate:
     population = evidence.population
     assert population is not None
-    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
-    bottom = mean_estimate(np.einsum("nk,nk->n", below, found.probabilities), population)
+    top = found.of(above) + sign * found.surplus
+    bottom = mean_estimate(found.of(below), population)
     if not bottom.value > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
     ratio = ratio_estimate(mean_estimate(top, population), bottom)
@@ -232,7 +238,7 @@ def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign:
 
 def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evidence, sign: float) -> Estimate:
     """The end by another multiplier, to first order around the best one's."""
-    beyond = mean_estimate(_row_values(gain, other), evidence.population)
+    beyond = mean_estimate(other.worth(gain), evidence.population)
     scale = sign / slope
     outside = _moved(other, evidence, scale)
     return Estimate(value + scale * beyond.value, scale * beyond.influence, outside=outside)
@@ -250,7 +256,7 @@ def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
 
 def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
     """Other multipliers whose end cannot be told from the best one's."""
-    base, found = _row_values(gain, best), []
+    base, found = best.worth(gain), []
     for number, share in enumerate(evidence.shares):
         options = candidates(gain, share)
         if len(options) > FEW_CANDIDATES:
@@ -260,16 +266,12 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
             if option == best.multipliers[number]:
                 continue
             other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
-            difference = mean_estimate(_row_values(gain, other) - base, mass)
-            if difference.value <= CLOSE * _error(difference, evidence.clusters):
+            difference = mean_estimate(other.worth(gain) - base, evidence.population)
+            if difference.value <= CLOSE * _error(difference, evidence):
                 found.append(other)
     return found
 
 
-def _row_values(gain: Array, found: Tilt) -> Array:
-    return np.asarray(np.einsum("nk,nk->n", gain, found.probabilities) + found.surplus)
-
-
-def _error(estimate: Estimate, clusters: np.ndarray | None) -> float:
-    noise = covariance([estimate.influence], clusters)[0, 0]
+def _error(estimate: Estimate, evidence: Evidence) -> float:
+    noise = evidence.covariance([estimate.influence])[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))
