@@ -12,7 +12,6 @@ from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
 from selective_labels.inference.estimates import (
     Estimate,
-    by_row,
     mean_estimate,
     of_rows,
     ratio_estimate,
@@ -20,6 +19,8 @@ from selective_labels.inference.estimates import (
 from selective_labels.inference.evidence import Evidence
 from selective_labels.support.errors import UndefinedError
 
+# From influences to the covariance matrix of estimates.
+NoiseOf = Callable[[Sequence[Array]], Array]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-10
 NEGLIGIBLE = 1e-14
@@ -27,10 +28,6 @@ NEGLIGIBLE = 1e-14
 CLOSE = 2.0
 # Among more of them neighbours are always close, and their ends are too.
 FEW_CANDIDATES = 12
-# Values of an uncertain share at which a separation is tried.
-N_VALUES = 9
-# Of an interval, to say which of two is wider.
-NORMAL = 1.96
 # One-sided level at which an end holds although it is the best of several; normal draws to find the factor.
 LEVEL = 0.95
 N_DRAWS = 20_000
@@ -73,9 +70,14 @@ def shared_ratio_end(
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
+    return hold_for_either(best, rivals, evidence.covariance, sign)
+
+
+def hold_for_either(best: Estimate, rivals: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Estimate:
+    """The best of several valid ends that cannot be told apart, with the error of :func:`best_of`."""
     if not rivals:
         return best
-    held, widened = best_of([best, *rivals], evidence.covariance, sign)
+    held, widened = best_of([best, *rivals], noise_of, sign)
     if widened > NOTICED:
         warnings.warn(
             "two ways to use the known share cannot be told apart: the interval is widened to hold for "
@@ -86,9 +88,7 @@ def shared_ratio_end(
     return held
 
 
-def best_of(
-    estimates: Sequence[Estimate], noise_of: Callable[[Sequence[Array]], Array], sign: float
-) -> tuple[Estimate, float]:
+def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tuple[Estimate, float]:
     """The first of several valid ends, the best, with an error that holds although it was chosen.
 
     reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the ends' joint normal noise,
@@ -138,63 +138,6 @@ def best_of(
     return replace(best, influence=widened * best.influence, outside=outside), float(widened)
 
 
-def shared_separation_end(
-    gain: Array,
-    event: int,
-    form: tuple[float, float],
-    evidence: Evidence,
-    weights: Array | None,
-    without: tuple[float, Estimate],
-    spill: Callable[[Array, Array | None], Array],
-) -> Estimate:
-    """Lower or upper end of centre + scale · Cov(gain, η) / (π (1 - π)) where π = E[η] is known.
-
-    `without` has the sign of the end, and the end without the share, which is never made wider.
-
-    Linear in η for a given π: E[gain η] by its multiplier. Of an interval, the worst of nine values counts.
-    """
-    (share, *others), (centre, scale), (sign, plain) = evidence.shares, form, without
-    alone = np.flatnonzero(share.members).tolist()
-    everybody = weights is None or bool((np.asarray(by_row(weights)) > 0.0).all())
-    if others or (alone != [event] and len(share.members) > 2) or not share.rows.all() or not everybody:
-        raise UndefinedError(
-            "with a known share of another class, of groups, or among some of the cases only, it has no "
-            "closed form.",
-            "metric",
-        )
-    flip = alone != [event]  # of two classes, the share of the other one
-    coefficients = gain[:, None] * np.eye(len(share.members))[event]
-    found = []
-    for stated in np.unique(np.linspace(share.low, share.high, N_VALUES)):
-        point = replace(share, low=float(stated), high=float(stated))
-        prevalence = float(1.0 - stated if flip else stated)
-        spread = prevalence * (1.0 - prevalence)
-        if not spread > NEGLIGIBLE:
-            raise UndefinedError("the event, or its complement, has no probability.", "metric")
-        fixed = replace(evidence, shares=(point,))
-        joint = shared_ratio_end(coefficients, np.ones_like(coefficients), fixed, weights, sign)
-        chance = evidence.extreme(coefficients)[:, event]
-        mean = mean_estimate(of_rows(gain, chance), weights)
-        ranks = mean_estimate(spill(chance, weights), weights)
-        all_ranks = mean_estimate(spill(np.ones_like(chance), weights), weights)
-        contrast = (joint.value - mean.value * prevalence) / spread
-        influence = joint.influence + ranks.influence - prevalence * (mean.influence + all_ranks.influence)
-        # The share moves the end through its multiplier, and through the denominator.
-        moved = [each / spread for each in joint.outside] or [0.0]
-        step = (-1.0 if flip else 1.0) * share.error
-        moved[0] -= step * (mean.value + contrast * (1.0 - 2.0 * prevalence)) / spread
-        found.append(
-            Estimate(
-                centre + scale * contrast,
-                scale * influence / spread,
-                support=min(prevalence, 1.0 - prevalence),
-                outside=tuple(scale * each for each in moved),
-            )
-        )
-    worst = max(found, key=lambda each: sign * each.value)
-    return min(worst, plain, key=lambda each: sign * each.value + NORMAL * _error(each, evidence))
-
-
 def contradiction(evidence: Evidence, tail: float) -> str:
     """Say which known share the scores contradict beyond noise; empty if none.
 
@@ -206,7 +149,7 @@ def contradiction(evidence: Evidence, tail: float) -> str:
         for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
             probabilities = evidence.extreme(sign * share.members)
             found = mean_estimate(share.of(probabilities), weights)
-            error = float(np.hypot(_error(found, evidence), share.error))
+            error = float(np.hypot(standard_error(found, evidence), share.error))
             excess = -sign * (found.value - limit)
             if excess > student.isf(tail, max(evidence.count_units(weights), 2) - 1) * error:
                 return (
@@ -267,11 +210,12 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
                 continue
             other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
             difference = mean_estimate(other.worth(gain) - base, evidence.population)
-            if difference.value <= CLOSE * _error(difference, evidence):
+            if difference.value <= CLOSE * standard_error(difference, evidence):
                 found.append(other)
     return found
 
 
-def _error(estimate: Estimate, evidence: Evidence) -> float:
+def standard_error(estimate: Estimate, evidence: Evidence) -> float:
+    """Error of an estimate, by rows or clusters, and of the numbers from elsewhere that it uses."""
     noise = evidence.covariance([estimate.influence])[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))

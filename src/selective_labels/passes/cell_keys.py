@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels.assumptions import Assumption, Combination, Prevalence
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.metrics import (
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.row_means import RowMean, ShareOfFirst
+from selective_labels.measures.metrics import (
     AnyMetric,
     Auc,
     CalibrationBin,
     ProbabilityMetric,
     RegretMetric,
 )
-from selective_labels.evaluation.subject import Subject, read_subject
-from selective_labels.identification.bounds import Array
-from selective_labels.inference.row_means import RowMean, ShareOfFirst
+from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.passes.partition_pass import CellTable
 from selective_labels.support.errors import InputError
 
@@ -99,6 +100,23 @@ class Within:
     subgroups: np.ndarray | None = None
     stated: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    @classmethod
+    def read(
+        cls,
+        by: Any,
+        assumption: str | Assumption | Sequence[str | Assumption],
+        lazy: PartitionedLabels,
+    ) -> "Within":
+        """Groups by a column that the user names, and those that assumptions are about."""
+        if by is not None and not isinstance(by, str):
+            raise InputError.about("by", "is an array; on data in partitions it names a column.")
+        stated = stated_groups(assumption)
+        lazy.require_columns("assumption", list(stated))
+        if by is None:
+            return cls(stated=stated)
+        lazy.require_columns("by", [by])
+        return cls(by, lazy.survey([by]).values[by], stated)
+
     @property
     def columns(self) -> list[str]:
         """Columns that are read."""
@@ -126,6 +144,21 @@ class Within:
             pd.Index(values).get_indexer(pd.Index(frame[name])) + 1 for name, values in self.stated.items()
         ]
         return [subgroup, *groups]
+
+
+def stated_groups(
+    assumption: str | Assumption | Sequence[str | Assumption],
+) -> dict[str, np.ndarray]:
+    """Groups that known shares are about, by column."""
+    wanted = [assumption] if isinstance(assumption, str | Assumption) else list(assumption)
+    parts = [part for each in wanted for part in (each.parts if isinstance(each, Combination) else (each,))]
+    found: dict[str, np.ndarray] = {}
+    for part in parts:
+        if isinstance(part, Prevalence) and part.by is not None:
+            known = found.get(part.by, np.array([], dtype=object)).tolist()
+            groups = [group for group, _ in part.ranges if group not in known]
+            found[part.by] = np.array([*known, *groups], dtype=object)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,21 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption, Combination, Prevalence
-from selective_labels.data import class_code, refuse_doubled
+from selective_labels.data import class_code
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.cell_keys import (
-    LABELS,
-    MEAN,
-    RANKS,
-    CellKeys,
-    CellSubject,
-    Judged,
-    SummedMean,
-    Within,
-    edges_of,
-    table_of,
-)
-from selective_labels.evaluation.metrics import (
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.cell_sample import CellSample
+from selective_labels.measures.asked import LENIENCY, Asked
+from selective_labels.measures.metrics import (
     AnyMetric,
     Auc,
     BalancedAccuracy,
@@ -31,17 +22,26 @@ from selective_labels.evaluation.metrics import (
     ProbabilityMetric,
     RegretMetric,
 )
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.policies import Policy
-from selective_labels.evaluation.subject import UNNAMED
-from selective_labels.inference.cell_sample import CellSample
-from selective_labels.inference.sample import NO_RANGE
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.cell_keys import (
+    LABELS,
+    MEAN,
+    RANKS,
+    CellKeys,
+    CellSubject,
+    CutKeys,
+    Judged,
+    SummedMean,
+    Within,
+    edges_of,
+    table_of,
+)
 from selective_labels.passes.partition_pass import PartitionPass, PassSums
 from selective_labels.passes.partitioned import Prepared, prepare
 from selective_labels.support.errors import InputError
 
-LENIENCY, HUMAN = "leniency", "human"
 # Metrics that cells tell: of predicted labels, of ranks, of bins, and means of one number a row.
 OF_CELLS = (Metric, BalancedAccuracy, Auc, CalibrationBin, ProbabilityMetric, RegretMetric)
 
@@ -50,58 +50,19 @@ class RowsPass:
     """A question about a table in partitions, as a plain function of some of its rows.
 
     Models are fitted when it is made. Then its `function` is mapped over the rows by whichever engine there
-    is, and :func:`selective_labels.evaluation.evaluate_partitions` makes results of what comes back.
+    is, and :func:`selective_labels.evaluation.evaluate_judged` makes results of what comes back.
 
     Parameters
     ----------
-    given : sequence
-        What is judged: one, or two that are compared.
+    asked : Asked
     lazy : PartitionedLabels
-    metrics : metric or sequence of metrics, as users give them
-    assumption, cluster, fitting
-        As for :func:`selective_labels.inference.sample.score_sample`.
-    pos_label, cost, by, label_range
-        As for :func:`selective_labels.evaluate`; `by` names a column.
     """
 
-    def __init__(
-        self,
-        given: Sequence[Any],
-        lazy: PartitionedLabels,
-        metrics: Any,
-        assumption: str | Assumption | Sequence[str | Assumption],
-        cluster: str | None,
-        fitting: FittingSettings,
-        pos_label: Any = None,
-        cost: ArrayLike | None = None,
-        by: str | None = None,
-        label_range: Any = NO_RANGE,
-    ) -> None:
-        names = [UNNAMED] if len(given) == 1 else ["a", "b"]
-        if any(isinstance(each, Policy) for each in given):
-            raise InputError(
-                "a Policy is not evaluated on data in partitions; take rows into memory with data.sample(n).",
-                names[0],
-            )
-        if len(given) > 1 and isinstance(given[1], str) and given[1] == HUMAN:
-            raise InputError(
-                "b='human' is not available on data in partitions; take rows into memory (data.sample(n)).",
-                "b",
-            )
-        if by is not None and not isinstance(by, str):
-            raise InputError.about("by", "is an array; on data in partitions it names a column.")
-        if by is not None:
-            lazy.require_columns("by", [by])
-        judged = tuple(Judged.read(each, lazy, name) for each, name in zip(given, names, strict=True))
-        stated = stated_groups(assumption)
-        lazy.require_columns("assumption", list(stated))
-        others = [*(name for each in judged for name in each.columns), *([] if by is None else [by]), *stated]
-        classifiers = [each.given for each in judged]
-        prepared = prepare(lazy, classifiers, assumption, cluster, fitting, others, label_range)
-        self.metrics = read_metrics(metrics, prepared.data.classes, pos_label, cost)
+    def __init__(self, asked: Asked, lazy: PartitionedLabels) -> None:
+        judged, within, prepared = _prepared(asked, lazy)
+        self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
-        self.subgroups = None if by is None else lazy.survey([by]).values[by]
-        self._keys = _keys(judged, prepared, self.metrics, Within(by, self.subgroups, stated))
+        self._keys = _keys(judged, prepared, self.metrics, within)
         self._prepared = prepared
 
     @property
@@ -205,21 +166,6 @@ def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLi
     return found
 
 
-def stated_groups(
-    assumption: str | Assumption | Sequence[str | Assumption],
-) -> dict[str, np.ndarray]:
-    """Groups that known shares are about, by column."""
-    wanted = [assumption] if isinstance(assumption, str | Assumption) else list(assumption)
-    parts = [part for each in wanted for part in (each.parts if isinstance(each, Combination) else (each,))]
-    found: dict[str, np.ndarray] = {}
-    for part in parts:
-        if isinstance(part, Prevalence) and part.by is not None:
-            known = found.get(part.by, np.array([], dtype=object)).tolist()
-            groups = [group for group, _ in part.ranges if group not in known]
-            found[part.by] = np.array([*known, *groups], dtype=object)
-    return found
-
-
 def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
     """Refuse means of one number a row under a known share: every row would have a multiplier of its own."""
     for each in assumptions:
@@ -256,14 +202,34 @@ def _keys(
     return CellKeys(judged, within, LABELS in tables, event, edges, bins, means)
 
 
-def require_plain(roles: Mapping[str, Any], instrument: str) -> None:
-    """Refuse roles that a table in partitions has already, and what is not available on one."""
-    refuse_doubled(roles)
-    if instrument != LENIENCY:
+def cut_in_passing(
+    asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
+) -> tuple[CellSample, Array, int, Array]:
+    """Cut a score on a table in partitions: cells lie between thresholds."""
+    (one,), within, prepared = _prepared(asked, lazy)
+    event = class_code(asked.pos_label, prepared.data.classes)
+    cuts = thresholds
+    if cuts is None:
+        scores = one.subject(prepared.frame, prepared.data).score(event)
+        cuts = default_thresholds(scores, weights=prepared.data.weights)
+    keys = CutKeys(one, within, event, cuts)
+    sample = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)[RANKS]
+    return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
+
+
+def _prepared(asked: Asked, lazy: PartitionedLabels) -> tuple[tuple[Judged, ...], Within, Prepared]:
+    """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
+    if asked.instrument != LENIENCY:
         raise InputError(
             "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
             "instrument",
         )
+    judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
+    within = Within.read(asked.by, asked.assumption, lazy)
+    columns = [name for each in judged for name in each.columns]
+    classifiers = [each.given for each in judged]
+    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *within.columns], asked.label_range
+    return judged, within, prepare(lazy, classifiers, *how)
 
 
 def partition_pass(
@@ -293,7 +259,7 @@ def partition_pass(
     -------
     RowsPass
         ``function(frame)`` for every frame with the columns of ``columns``; then
-        ``evaluate_partitions(rows_pass.subjects(*parts))``.
+        ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
     settings = FittingSettings.read(fitting.pop("nuisance", None), **fitting)
-    return RowsPass([classifier], data, metric, assumption, cluster, settings, pos_label, cost, by)
+    return RowsPass(Asked((classifier,), metric, assumption, cluster, settings, pos_label, cost, by), data)
