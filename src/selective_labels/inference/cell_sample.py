@@ -18,7 +18,7 @@ from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis
 from selective_labels.inference.sample import impossible_in
-from selective_labels.inference.spread import FEWEST, Spread, number_of_carriers, summed_up
+from selective_labels.inference.spread import FEWEST, ROUNDING, Spread, number_of_carriers, summed_up
 from selective_labels.support.errors import UndefinedError
 
 
@@ -237,7 +237,7 @@ class CellSample:
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
         among = [each[name].among(self.cells, rows) for each in self.clusters]
-        mass = among[0].sums([np.ones_like(self.cells.first)])[0]
+        mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
         if len(mass) < FEWEST:
             return _without_errors(ends, len(mass), True, n_units)
@@ -272,7 +272,7 @@ def _moved(pair: Ends, reach: float) -> Ends:
 
 def _carriers(second: float, fourth: float, n_units: float) -> float:
     """Count the units that carry a variance, from sums of squares and of fourth powers."""
-    if not fourth > 0.0:
+    if not (fourth > 0.0 and np.sqrt(n_units * second) > ROUNDING):  # nothing varies
         return max(n_units, FEWEST)
     return number_of_carriers(second**2 / fourth, n_units)
 

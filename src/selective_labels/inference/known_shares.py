@@ -129,7 +129,8 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tu
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
     noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(errors)))
-    noise = noise @ (axes * np.sqrt(np.maximum(squares, 0.0))).T
+    # The symmetric root: any other depends on the signs of axes, and so on rounding.
+    noise = noise @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)

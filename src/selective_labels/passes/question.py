@@ -197,7 +197,15 @@ def _keys(
     bins = np.unique([end for each in shown for end in (each.low, each.high)]) if shown else None
     means = tuple(each for each in metrics if table_of(each, paired).startswith(MEAN))
     # What is wrong with predictions is said before the pass, by the rows at hand.
-    for metric in means:
+    for metric in [*means, *shown]:
+        if isinstance(metric, ProbabilityMetric | CalibrationBin) and any(
+            len(each.columns) == 1 for each in judged
+        ):
+            raise InputError(
+                f"metric {metric.name!r} needs probabilities: give a list of columns, one for each class, or "
+                "a fitted classifier.",
+                "classifier",
+            )
         metric.functional(subjects[0])
     return CellKeys(judged, within, LABELS in tables, event, edges, bins, means)
 
