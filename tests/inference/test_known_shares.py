@@ -66,7 +66,7 @@ def test_a_tie_is_worth_a_word_where_it_lengthens_the_interval_by_a_twentieth():
     assert high.widened > 1.1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        far, near = replace(low, value=-3.0), replace(low, value=0.4)
+        far, near = replace(low, value=-3.0), replace(low, value=0.5)
         assert notice_ties(far, high, None) == (far, high)  # most of the interval lies between its ends
         notice_ties(near, tied[0], None)  # no tie
     with pytest.warns(UserWarning, match="cannot be told apart"):
