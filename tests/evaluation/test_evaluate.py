@@ -7,9 +7,9 @@ from scipy.stats import norm, t
 from selective_labels.assumptions import Instrument, named, names
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
-from selective_labels.evaluation.evaluate import read_metrics
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.evidence import Evidence
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.support.errors import DiagnosticWarning
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 

@@ -15,10 +15,10 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import compare, evaluate, threshold_curve
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
 from tests.evaluation.samples import lottery
 
 N_REPLICATIONS = 400
