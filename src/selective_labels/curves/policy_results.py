@@ -11,11 +11,11 @@ from selective_labels.data import class_code
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import judged
-from selective_labels.evaluation.policies import TEAM_WORDS, Policy, read_course
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import CutOffs
+from selective_labels.policies.policy import TEAM_WORDS, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, FAILURE_RATE, FAILURES, WORDS, Stake
 from selective_labels.support.drawing import new_axes

@@ -70,38 +70,20 @@ class FromPartitions:
         """
         from selective_labels.data.lazy import PartitionedLabels
         from selective_labels.data.survey import RoleColumns
-        from selective_labels.partitions.sources import ParquetSource
+        from selective_labels.partitions.sources import DaskSource, ParquetSource
 
         roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
-        source = ParquetSource.find(path)
+        source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
         return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs, keep_scores)
 
     @classmethod
-    def from_dask(
-        cls,
-        frame: Any,
-        label: str,
-        *,
-        decision_maker: str,
-        decision: str | None = None,
-        features: Sequence[str] | None = None,
-        sample_weight: str | None = None,
-        groups: str | None = None,
-        strata: str | None = None,
-        case_id: str | None = None,
-        assignment: Sequence[str] | None = None,
-        fit_rows: int | None = None,
-        keep_scores: Any = None,
-    ) -> "PartitionedLabels":
+    def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":
         """Name the roles of the columns of a Dask frame, whose partitions are computed one at a time.
 
         A client that is active does the work; else the scheduler that Dask would use. Partitions must come
-        out the same whenever they are computed. Parameters as in :meth:`from_parquet`.
+        out the same whenever they are computed. Keywords as in :meth:`from_parquet`; `n_jobs` says nothing
+        here.
         """
-        from selective_labels.data.lazy import PartitionedLabels
-        from selective_labels.data.survey import RoleColumns
         from selective_labels.partitions.sources import DaskSource
 
-        roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
-        source = DaskSource(frame)
-        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, None, keep_scores)
+        return cls.from_parquet(DaskSource(frame), label, **named)

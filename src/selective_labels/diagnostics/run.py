@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_data, refuse_doubled, with_instrument
+from selective_labels.data import read_fitting_rows, with_instrument
 from selective_labels.data.instruments import LENIENCY
-from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import (
     balance,
     classifier,
@@ -138,20 +137,19 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    roles = {
-        "decision_maker": decision_maker,
-        "decision": decision,
-        "sample_weight": sample_weight,
-        "groups": groups,
-        "strata": strata,
-        "assignment": assignment,
-    }
-    sharing = ""
-    if isinstance(X, PartitionedLabels):
-        refuse_doubled({"y": y, **roles})
-        n_rows, X, roles = len(X), X.fitting_sample(random_state), {}
-        sharing = f"The table has {n_rows:,} cases; these were drawn from it by hash."
-    data = read_data(X, y, need_features=False, **roles)
+    data, n_rows = read_fitting_rows(
+        X,
+        y,
+        random_state=random_state,
+        need_features=False,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
+    sharing = "" if n_rows is None else f"The table has {n_rows:,} cases; these were drawn from it by hash."
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells

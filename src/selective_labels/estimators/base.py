@@ -10,8 +10,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, ROLES, SelectiveLabels, read_data, refuse_doubled
-from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.data import HOLE, ROLES, SelectiveLabels, Table, read_data, read_fitting_rows
 from selective_labels.features.coding import (
     as_table,
     dense,
@@ -176,20 +175,15 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
     SelectiveLabels
         With two or more classes.
     """
-    estimator.n_fitted_, estimator.n_rows_ = None, None
-    if isinstance(X, PartitionedLabels):
-        refuse_doubled({"y": y, **roles})
-        estimator.n_rows_ = len(X)
-        X = X.fitting_sample()
-        estimator.n_fitted_, roles = len(X), {}
-    if y is None and not isinstance(X, SelectiveLabels):
+    if y is None and not isinstance(X, Table):
         name = type(estimator).__name__
         raise InputError(
             f"This {name} estimator requires y to be passed, but the target y is None.", "y"
         )  # scikit-learn's own sentence
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    data = read_data(X, y, **roles)
+    data, estimator.n_rows_ = read_fitting_rows(X, y, **roles)
+    estimator.n_fitted_ = None if estimator.n_rows_ is None else len(data)
     try:
         validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
     except TypeError:

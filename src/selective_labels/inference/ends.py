@@ -25,11 +25,12 @@ from selective_labels.inference.estimates import (
     of_rows,
     ratio_estimate,
     smooth_estimate,
-    weighted_outside,
+    subtract,
 )
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact import count_scores
-from selective_labels.inference.known_shares import shared_ratio_end, shared_separation_end
+from selective_labels.inference.known_shares import shared_ratio_end
+from selective_labels.inference.shared_separation import SharedSeparation
 from selective_labels.support.errors import UndefinedError
 
 # From evidence and weights to two ends.
@@ -169,10 +170,9 @@ class Separation:
         gain = self.gain(weights)
         if evidence.shares:
             plain = self.ends(replace(evidence, shares=()), weights)
-            form = self.centre, self.scale
+            known = SharedSeparation(gain, self.event, self.centre, self.scale, self.spill)
             low, high = (
-                shared_separation_end(gain, self.event, form, evidence, weights, end, self.spill)
-                for end in zip((-1.0, 1.0), plain, strict=True)
+                known.end(evidence, weights, end, sign) for sign, end in zip((-1.0, 1.0), plain, strict=True)
             )
             return low, high
         event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
@@ -249,23 +249,6 @@ class RankSeparation(Separation):
     @property
     def _scores(self) -> list[tuple[float, np.ndarray]]:
         return list(zip(self.signs, self.values, strict=True))
-
-
-def subtract(first: Estimate, second: Estimate) -> Estimate:
-    """Difference of two estimates from the same rows.
-
-    Examples
-    --------
-    >>> subtract(mean_estimate([0.0, 1.0]), mean_estimate([1.0, 1.0])).value
-    -0.5
-    """
-    support = min(first.support, second.support)
-    return Estimate(
-        first.value - second.value,
-        first.influence - second.influence,
-        support=support,
-        outside=weighted_outside([1.0, -1.0], [first, second]),
-    )
 
 
 def outer_difference(first: Ends, second: Ends) -> Ends:

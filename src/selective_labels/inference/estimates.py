@@ -115,6 +115,23 @@ def smooth_estimate(
     )
 
 
+def subtract(first: Estimate, second: Estimate) -> Estimate:
+    """Difference of two estimates from the same rows.
+
+    Examples
+    --------
+    >>> subtract(mean_estimate([0.0, 1.0]), mean_estimate([1.0, 1.0])).value
+    -0.5
+    """
+    support = min(first.support, second.support)
+    return Estimate(
+        first.value - second.value,
+        first.influence - second.influence,
+        support=support,
+        outside=weighted_outside([1.0, -1.0], [first, second]),
+    )
+
+
 def weighted_outside(
     weights: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
 ) -> tuple[float, ...]:

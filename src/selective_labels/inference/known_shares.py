@@ -1,7 +1,7 @@
 """Ends where a share of the population is known: by a multiplier, and with the error of the share."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,10 +21,6 @@ NEGLIGIBLE = 1e-14
 CLOSE = 2.0
 # Among more of them neighbours are always close, and their ends are too.
 FEW_CANDIDATES = 12
-# Values of an uncertain share at which a separation is tried.
-N_VALUES = 9
-# Of an interval, to say which of two is wider.
-NORMAL = 1.96
 # One-sided level at which an end holds although it is the best of several; normal draws to find the factor.
 LEVEL = 0.95
 N_DRAWS = 20_000
@@ -67,9 +63,16 @@ def shared_ratio_end(
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
+    return hold_for_either(best, rivals, evidence.clusters, sign)
+
+
+def hold_for_either(
+    best: Estimate, rivals: Sequence[Estimate], clusters: np.ndarray | None, sign: float
+) -> Estimate:
+    """The best of several valid ends that cannot be told apart, with the error of :func:`best_of`."""
     if not rivals:
         return best
-    held, widened = best_of([best, *rivals], evidence.clusters, sign)
+    held, widened = best_of([best, *rivals], clusters, sign)
     if widened > NOTICED:
         warnings.warn(
             "two ways to use the known share cannot be told apart: the interval is widened to hold for "
@@ -131,63 +134,6 @@ def best_of(
     return replace(best, influence=widened * best.influence, outside=outside), float(widened)
 
 
-def shared_separation_end(
-    gain: Array,
-    event: int,
-    form: tuple[float, float],
-    evidence: Evidence,
-    weights: Array | None,
-    without: tuple[float, Estimate],
-    spill: Callable[[Array, Array | None], Array],
-) -> Estimate:
-    """Lower or upper end of centre + scale · Cov(gain, η) / (π (1 - π)) where π = E[η] is known.
-
-    `without` has the sign of the end, and the end without the share, which is never made wider.
-
-    Linear in η for a given π: E[gain η] by its multiplier. Of an interval, the worst of nine values counts.
-    """
-    (share, *others), (centre, scale), (sign, plain) = evidence.shares, form, without
-    alone = np.flatnonzero(share.members).tolist()
-    everybody = weights is None or bool((weights > 0.0).all())
-    if others or (alone != [event] and len(share.members) > 2) or not share.rows.all() or not everybody:
-        raise UndefinedError(
-            "with a known share of another class, of groups, or among some of the cases only, it has no "
-            "closed form.",
-            "metric",
-        )
-    flip = alone != [event]  # of two classes, the share of the other one
-    coefficients = gain[:, None] * np.eye(len(share.members))[event]
-    found = []
-    for stated in np.unique(np.linspace(share.low, share.high, N_VALUES)):
-        point = replace(share, low=float(stated), high=float(stated))
-        prevalence = float(1.0 - stated if flip else stated)
-        spread = prevalence * (1.0 - prevalence)
-        if not spread > NEGLIGIBLE:
-            raise UndefinedError("the event, or its complement, has no probability.", "metric")
-        fixed = replace(evidence, shares=(point,))
-        joint = shared_ratio_end(coefficients, np.ones_like(coefficients), fixed, weights, sign)
-        mean = mean_estimate(gain, weights)
-        ranks = mean_estimate(spill(evidence.extreme(coefficients)[:, event], weights), weights)
-        all_ranks = mean_estimate(spill(np.ones(len(gain)), weights), weights)
-        contrast = (joint.value - mean.value * prevalence) / spread
-        influence = joint.influence + ranks.influence - prevalence * (mean.influence + all_ranks.influence)
-        # The share moves the end through its multiplier, and through the denominator.
-        moved = [each / spread for each in joint.outside] or [0.0]
-        step = (-1.0 if flip else 1.0) * share.error
-        moved[0] -= step * (mean.value + contrast * (1.0 - 2.0 * prevalence)) / spread
-        found.append(
-            Estimate(
-                centre + scale * contrast,
-                scale * influence / spread,
-                support=min(prevalence, 1.0 - prevalence),
-                outside=tuple(scale * each for each in moved),
-            )
-        )
-    clusters = evidence.clusters
-    worst = max(found, key=lambda each: sign * each.value)
-    return min(worst, plain, key=lambda each: sign * each.value + NORMAL * _error(each, clusters))
-
-
 def contradiction(evidence: Evidence, tail: float) -> str:
     """Say which known share the scores contradict beyond noise; empty if none.
 
@@ -199,7 +145,7 @@ def contradiction(evidence: Evidence, tail: float) -> str:
         for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
             probabilities = evidence.extreme(np.broadcast_to(sign * share.members, evidence.lower.shape))
             found = mean_estimate(probabilities @ share.members, weights)
-            error = float(np.hypot(_error(found, evidence.clusters), share.error))
+            error = float(np.hypot(standard_error(found, evidence.clusters), share.error))
             excess = -sign * (found.value - limit)
             if excess > student.isf(tail, max(evidence.count_units(weights), 2) - 1) * error:
                 return (
@@ -261,7 +207,7 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
                 continue
             other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
             difference = mean_estimate(_row_values(gain, other) - base, mass)
-            if difference.value <= CLOSE * _error(difference, evidence.clusters):
+            if difference.value <= CLOSE * standard_error(difference, evidence.clusters):
                 found.append(other)
     return found
 
@@ -270,6 +216,7 @@ def _row_values(gain: Array, found: Tilt) -> Array:
     return np.asarray(np.einsum("nk,nk->n", gain, found.probabilities) + found.surplus)
 
 
-def _error(estimate: Estimate, clusters: np.ndarray | None) -> float:
+def standard_error(estimate: Estimate, clusters: np.ndarray | None) -> float:
+    """Error of an estimate, by rows or clusters, and of the numbers from elsewhere that it uses."""
     noise = covariance([estimate.influence], clusters)[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))

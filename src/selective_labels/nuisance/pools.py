@@ -65,7 +65,8 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
     reach = CLOSE * np.sqrt(variance + variance[best, classes]) + ROUNDING
     members = seen & (shares >= shares[best, classes] - reach)
     pooled = (shares * members * total).sum(axis=0) / (members * total).sum(axis=0)
-    return Pools(members, float(np.sum(shares[best, classes] - pooled)))
+    # No average is above the best of it, but for rounding.
+    return Pools(members, float(np.maximum(shares[best, classes] - pooled, 0.0).sum()))
 
 
 def class_surplus(

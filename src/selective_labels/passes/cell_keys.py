@@ -10,8 +10,8 @@ import pandas as pd
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
+from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.support.errors import InputError
 
 # Tables of cells: by predicted labels, by bins of scores.

@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code, refuse_doubled
+from selective_labels.data import class_code
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.cell_keys import LABELS, RANKS, CellKeys, CellSubject, Judged, edges_of
-from selective_labels.evaluation.metrics import AnyMetric, Auc, BalancedAccuracy, Metric
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.policies import Policy
-from selective_labels.evaluation.subject import UNNAMED
+from selective_labels.identification.bounds import Array
 from selective_labels.inference.cell_sample import CellSample
 from selective_labels.inference.sample import NO_RANGE
+from selective_labels.measures.asked import LENIENCY, Asked
+from selective_labels.measures.metrics import AnyMetric, Auc, BalancedAccuracy, Metric
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.cell_keys import LABELS, RANKS, CellKeys, CellSubject, CutKeys, Judged, edges_of
 from selective_labels.passes.partition_pass import PartitionPass, PassSums
 from selective_labels.passes.partitioned import Prepared, prepare
 from selective_labels.support.errors import InputError
 
-LENIENCY, HUMAN = "leniency", "human"
 # Metrics that cells tell: of predicted labels, and of ranks.
 OF_CELLS = (Metric, BalancedAccuracy, Auc)
 
@@ -31,51 +31,22 @@ class RowsPass:
     """A question about a table in partitions, as a plain function of some of its rows.
 
     Models are fitted when it is made. Then its `function` is mapped over the rows by whichever engine there
-    is, and :func:`selective_labels.evaluation.evaluate_partitions` makes results of what comes back.
+    is, and :func:`selective_labels.evaluation.evaluate_judged` makes results of what comes back.
 
     Parameters
     ----------
-    given : sequence
-        What is judged: one, or two that are compared.
+    asked : Asked
     lazy : PartitionedLabels
-    metrics : metric or sequence of metrics, as users give them
-    assumption, cluster, fitting
-        As for :func:`selective_labels.inference.sample.score_sample`.
-    pos_label, cost, by
-        As for :func:`selective_labels.evaluate`; `by` names a column.
     """
 
-    def __init__(
-        self,
-        given: Sequence[Any],
-        lazy: PartitionedLabels,
-        metrics: Any,
-        assumption: str | Assumption | Sequence[str | Assumption],
-        cluster: str | None,
-        fitting: FittingSettings,
-        pos_label: Any = None,
-        cost: ArrayLike | None = None,
-        by: str | None = None,
-    ) -> None:
-        names = [UNNAMED] if len(given) == 1 else ["a", "b"]
-        if any(isinstance(each, Policy) for each in given):
-            raise InputError(
-                "a Policy is not evaluated on data in partitions; take rows into memory with data.sample(n).",
-                names[0],
-            )
-        if len(given) > 1 and isinstance(given[1], str) and given[1] == HUMAN:
-            raise InputError(
-                "b='human' is not available on data in partitions; take rows into memory (data.sample(n)).",
-                "b",
-            )
+    def __init__(self, asked: Asked, lazy: PartitionedLabels) -> None:
+        by = asked.by
         if by is not None and not isinstance(by, str):
             raise InputError.about("by", "is an array; on data in partitions it names a column.")
         if by is not None:
             lazy.require_columns("by", [by])
-        judged = tuple(Judged.read(each, lazy, name) for each, name in zip(given, names, strict=True))
-        others = [each for each in (*(one.column for one in judged), by) if each is not None]
-        prepared = prepare(lazy, [each.given for each in judged], assumption, cluster, fitting, others)
-        self.metrics = read_metrics(metrics, prepared.data.classes, pos_label, cost)
+        judged, prepared = _prepared(asked, lazy, [] if by is None else [by])
+        self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
         self.subgroups = None if by is None else lazy.survey([by]).values[by]
         self._keys = _keys(judged, prepared, self.metrics, by, self.subgroups)
         self._prepared, self._n_judged = prepared, len(judged)
@@ -172,15 +143,38 @@ def _keys(
     return CellKeys(judged, len(ranked) < len(metrics), event, edges, by, subgroups)
 
 
-def require_plain(roles: Mapping[str, Any], instrument: str, label_range: Any) -> None:
-    """Refuse roles that a table in partitions has already, and what is not available on one."""
-    refuse_doubled(roles)
-    for name, given, usual in (("instrument", instrument, LENIENCY), ("label_range", label_range, NO_RANGE)):
+def cut_in_passing(
+    asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
+) -> tuple[CellSample, Array, int, Array]:
+    """Cut a score on a table in partitions: cells lie between thresholds."""
+    judged, prepared = _prepared(asked, lazy)
+    one = judged[0]
+    event = class_code(asked.pos_label, prepared.data.classes)
+    cuts = thresholds
+    if cuts is None:
+        scores = one.subject(prepared.frame, prepared.data).score(event)
+        cuts = default_thresholds(scores, weights=prepared.data.weights)
+    sums = prepared.run(CutKeys(one, event, cuts), [] if one.column is None else [one.column])
+    sample = prepared.samples(sums, {})[RANKS]
+    return sample, np.append(-np.inf, cuts)[sample.cells.key[:, 0]], event, cuts
+
+
+def _prepared(
+    asked: Asked, lazy: PartitionedLabels, others: Sequence[str] = ()
+) -> tuple[tuple[Judged, ...], Prepared]:
+    """Those who are judged, and models fitted; what is not available is refused before."""
+    pairs = ("instrument", asked.instrument, LENIENCY), ("label_range", asked.label_range, NO_RANGE)
+    for name, given, usual in pairs:
         if given != usual:
             raise InputError(
                 f"{name}= is not available on data in partitions; take rows into memory with data.sample(n).",
                 name,
             )
+    judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
+    columns = [each.column for each in judged if each.column is not None]
+    classifiers = [each.given for each in judged]
+    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *others]
+    return judged, prepare(lazy, classifiers, *how)
 
 
 def partition_pass(
@@ -210,7 +204,7 @@ def partition_pass(
     -------
     RowsPass
         ``function(frame)`` for every frame with the columns of ``columns``; then
-        ``evaluate_partitions(rows_pass.subjects(*parts))``.
+        ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
     settings = FittingSettings.read(fitting.pop("nuisance", None), **fitting)
-    return RowsPass([classifier], data, metric, assumption, cluster, settings, pos_label, cost, by)
+    return RowsPass(Asked((classifier,), metric, assumption, cluster, settings, pos_label, cost, by), data)
