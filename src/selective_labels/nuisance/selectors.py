@@ -54,7 +54,9 @@ class ArmShares:
         members = seen & (self.values >= value - CLOSE * np.sqrt(self.variances + variance) - ROUNDING)
         rows = members * self.rows[:, None]
         pooled = (rows * self.values).sum(axis=1) / np.maximum(rows.sum(axis=1), 1.0)
-        return members, np.where(seen.any(axis=(1, 2)), np.sum(value[:, 0] - pooled, axis=1), 0.0)
+        # No average is above the best of it, but for rounding.
+        lost = np.maximum(value[:, 0] - pooled, 0.0).sum(axis=1)
+        return members, np.where(seen.any(axis=(1, 2)), lost, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
