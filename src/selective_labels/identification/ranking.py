@@ -298,7 +298,7 @@ def _separation_maximum(gain: Array, lower: Array, upper: Array, weights: Array)
         mass = np.bincount(level, weights)
         whole = np.maximum(mass, np.finfo(float).tiny)
         low, high = (np.bincount(level, weights * each) / whole for each in (lower, upper))
-        value, at_upper = _separation_maximum(levels, low, high, mass)
+        value, at_upper = _separation_maximum(levels, low, high, np.asarray(mass, dtype=np.float64))
         return value, at_upper[level]
     order = np.argsort(-gain, kind="stable")
     gain, weights, low, high = gain[order], weights[order], lower[order], upper[order]

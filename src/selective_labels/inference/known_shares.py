@@ -11,6 +11,7 @@ from scipy.stats import t as student
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
 from selective_labels.inference.estimates import (
+    Ends,
     Estimate,
     mean_estimate,
     of_rows,
@@ -31,8 +32,8 @@ FEW_CANDIDATES = 12
 # One-sided level at which an end holds although it is the best of several; normal draws to find the factor.
 LEVEL = 0.95
 N_DRAWS = 20_000
-# So much wider is worth a word.
-NOTICED = 1.01
+# An interval that is longer by so large a part is worth a word.
+NOTICED = 0.05
 
 
 class ContradictedError(UndefinedError):
@@ -49,7 +50,7 @@ def shared_ratio_end(
     Any ν gives a valid end, the best one the sharp end; it is one number for the whole sample, and optimal,
     so that to first order the end does not move with it. No share is one of them (ν = 0), so that the end is
     never wider than without. Where several cannot be told apart (two standard errors), the best looks better
-    than it is: the interval then holds for the best of all of them (:func:`best_of`), with a warning.
+    than it is: the interval then holds for the best of all of them (:func:`best_of`).
 
     The share is about everybody, so rows outside the subgroup at hand (weight zero) enter by what they leave
     of it.
@@ -70,25 +71,30 @@ def shared_ratio_end(
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
-    return hold_for_either(best, rivals, evidence.covariance, sign)
+    return best_of([best, *rivals], evidence.covariance, sign) if rivals else best
 
 
-def hold_for_either(best: Estimate, rivals: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Estimate:
-    """The best of several valid ends that cannot be told apart, with the error of :func:`best_of`."""
-    if not rivals:
-        return best
-    held, widened = best_of([best, *rivals], noise_of, sign)
-    if widened > NOTICED:
+def notice_ties(low: Estimate, high: Estimate, noise_of: NoiseOf) -> Ends:
+    """Return the two ends as they are, and warn if they are the best of several and the interval shows it.
+
+    Ties are common and cost little: a factor of 1.2 on one error, where most of the interval is between its
+    ends. What is worth a word is an interval that is longer by a twentieth or more.
+    """
+    reaches = [float(ndtri(LEVEL)) * standard_error(each, noise_of) for each in (low, high)]
+    excess = sum(
+        reach * (1.0 - 1.0 / max(each.widened, 1.0)) for reach, each in zip(reaches, (low, high), strict=True)
+    )
+    if excess > NOTICED * max(high.value - low.value + sum(reaches), NEGLIGIBLE):
         warnings.warn(
             "two ways to use the known share cannot be told apart: the interval is widened to hold for "
             "either.",
             UserWarning,
             stacklevel=2,
         )
-    return held
+    return low, high
 
 
-def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tuple[Estimate, float]:
+def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Estimate:
     """The first of several valid ends, the best, with an error that holds although it was chosen.
 
     reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the ends' joint normal noise,
@@ -106,17 +112,11 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tu
     sign : float
         1 for upper ends, -1 for lower ones.
 
-    Returns
-    -------
-    Estimate
-    float
-        By how much its error was widened.
-
     Examples
     --------
     >>> scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
-    >>> best, widened = best_of([mean_estimate(each) for each in scores], covariance, 1.0)
-    >>> best.value, round(widened, 2)
+    >>> best = best_of([mean_estimate(each) for each in scores], covariance, 1.0)
+    >>> best.value, round(best.widened, 2)
     (0.5, 1.19)
     """
     best = estimates[0]
@@ -125,7 +125,7 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tu
     matrix = noise_of([each.influence for each in estimates]) + moved @ moved.T
     errors = np.sqrt(np.diag(matrix))
     if not errors[0] > NEGLIGIBLE:
-        return best, 1.0
+        return best
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
     noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(errors)))
@@ -134,9 +134,9 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> tu
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)
-    widened = reach / (float(ndtri(LEVEL)) * errors[0])
+    widened = float(reach / (float(ndtri(LEVEL)) * errors[0]))
     outside = tuple(widened * each for each in best.outside)
-    return replace(best, influence=widened * best.influence, outside=outside), float(widened)
+    return replace(best, influence=widened * best.influence, outside=outside, widened=widened)
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:
@@ -150,7 +150,7 @@ def contradiction(evidence: Evidence, tail: float) -> str:
         for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
             probabilities = evidence.extreme(sign * share.members)
             found = mean_estimate(share.of(probabilities), weights)
-            error = float(np.hypot(standard_error(found, evidence), share.error))
+            error = float(np.hypot(standard_error(found, evidence.covariance), share.error))
             excess = -sign * (found.value - limit)
             if excess > student.isf(tail, max(evidence.count_units(weights), 2) - 1) * error:
                 return (
@@ -211,12 +211,12 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
                 continue
             other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
             difference = mean_estimate(other.worth(gain) - base, evidence.population)
-            if difference.value <= CLOSE * standard_error(difference, evidence):
+            if difference.value <= CLOSE * standard_error(difference, evidence.covariance):
                 found.append(other)
     return found
 
 
-def standard_error(estimate: Estimate, evidence: Evidence) -> float:
+def standard_error(estimate: Estimate, noise_of: NoiseOf) -> float:
     """Error of an estimate, by rows or clusters, and of the numbers from elsewhere that it uses."""
-    noise = evidence.covariance([estimate.influence])[0, 0]
+    noise = noise_of([estimate.influence])[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))

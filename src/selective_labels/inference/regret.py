@@ -10,7 +10,7 @@ from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.functionals import smallest_cap
 from selective_labels.inference.estimates import Ends, mean_estimate
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import shared_ratio_end
+from selective_labels.inference.known_shares import notice_ties, shared_ratio_end
 
 ROUNDING = 1e-12
 
@@ -42,6 +42,7 @@ class Regret:
         if evidence.shares:
             rival = self._rivals(evidence)[0]
             low = shared_ratio_end(rival, np.ones_like(rival), evidence, weights, -1.0)
+            return notice_ties(low, high, evidence.covariance)
         return low, high
 
     def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:

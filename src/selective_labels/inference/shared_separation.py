@@ -8,12 +8,13 @@ import numpy as np
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Share, best_tilt, tilts
 from selective_labels.identification.separation_share import widest_share
-from selective_labels.inference.estimates import Estimate, mean_estimate, of_rows, subtract
+from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, of_rows, subtract
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import (
     CLOSE,
     NEGLIGIBLE,
-    hold_for_either,
+    best_of,
+    notice_ties,
     shared_ratio_end,
     standard_error,
 )
@@ -46,11 +47,15 @@ class SharedSeparation:
     scale: float
     spill: Callable[[Array, Array | None], Array]
 
-    def end(self, evidence: Evidence, weights: Array | None, plain: Estimate, sign: float) -> Estimate:
-        """Lower (sign -1) or upper end, never wider than `plain`, the end without the share.
+    def ends(self, evidence: Evidence, weights: Array | None, plain: Ends) -> Ends:
+        """Lower and upper end, never wider than `plain`, the ends without the share.
 
         Both are valid. If they cannot be told apart, the interval holds for the better of the two.
         """
+        low, high = (self._end(evidence, weights, *each) for each in zip(plain, (-1.0, 1.0), strict=True))
+        return notice_ties(low, high, evidence.covariance)
+
+    def _end(self, evidence: Evidence, weights: Array | None, plain: Estimate, sign: float) -> Estimate:
         (share, *others) = evidence.shares
         everybody = bool((evidence.inside(weights) > 0.0).all())
         alone = np.flatnonzero(share.members).tolist() == [self.event]
@@ -70,9 +75,9 @@ class SharedSeparation:
         if inside and sign * plain.value <= sign * held.value + AT_END:
             return plain  # the share does not bind
         best, other = sorted((held, plain), key=lambda each: sign * each.value)
-        apart = standard_error(subtract(best, other), evidence)
+        apart = standard_error(subtract(best, other), evidence.covariance)
         rivals = [other] if abs(other.value - best.value) <= CLOSE * apart else []
-        return hold_for_either(best, rivals, evidence.covariance, sign)
+        return best_of([best, *rivals], evidence.covariance, sign) if rivals else best
 
     def _gains(self, share: Share) -> Array:
         return self.gain[:, None] * share.members
