@@ -24,7 +24,7 @@ KNOWS = {
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
     # An assumption is a floor under a probability, or a share among the rows of a sample.
-    "assumptions": {"data", "identification", "nuisance", "support"},
+    "assumptions": {"identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
