@@ -141,6 +141,7 @@ def fit(
     from selective_labels.cli.stakes import read_cost, require_cost_of
     from selective_labels.cli.views import fit_view
     from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.nuisance.settings import FittingSettings
     from selective_labels.report import model_card
     from selective_labels.saving import save_model
     from selective_labels.saving.atomic import require_writable, write_whole
@@ -152,7 +153,8 @@ def fit(
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
     costs = read_cost(cost)
-    loaded = Source(context, data, file, table, output).load()
+    settings = FittingSettings.read(**fitting.keywords)
+    loaded = Source(context, data, file, table, output).load(fitting=settings)
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
     require_cost_of(costs, prepared.data.classes)
