@@ -183,6 +183,7 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.identification.bounds",
     f"{PACKAGE}.identification.earmarked",
     f"{PACKAGE}.identification.multipliers",
+    f"{PACKAGE}.support.processes",  # workers that end with the run
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
 

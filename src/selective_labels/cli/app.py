@@ -99,17 +99,21 @@ def check(
     file: FileOptions,
     fitting: FittingOptions,
     output: OutputOptions,
+    assume: Assume = None,
 ) -> None:
     """Say whether this data can answer the question: checks, and which assumptions may be used."""
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.views import check_view
     from selective_labels.diagnostics import diagnose
 
+    assumed = Assumed.read(assume)
     loaded = Source(context, data, file, table, output).load()
     prepared = loaded.prepared
+    together = assumed.listed(prepared.data.classes)
     with working():
-        diagnosis = diagnose(prepared.data, **fitting.keywords)
+        diagnosis = diagnose(prepared.data, assumptions=together, **fitting.keywords)
     show(check_view(loaded, diagnosis), output.format)
 
 

@@ -180,7 +180,7 @@ def _assumed_of(model: UCLClassifier) -> list[str]:
     if model.assumption is None:
         return []
     return [
-        assumption_text(model.assumption.name, model.assumption.sentence),
+        assumption_text(model.assumption.name, model.assumption.caption),
         f"The rule under the instrument alone predicts otherwise in {model.disagreement_:.0%} of the cases: "
         "there, what is assumed decides.",
     ]

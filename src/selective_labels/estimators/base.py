@@ -12,7 +12,13 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from selective_labels.data import HOLE, ROLES, SelectiveLabels, Table, read_data, read_table
 from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.features.coding import as_table, not_numbers, refuse_huge_numbers, refuse_repeated_names
+from selective_labels.features.coding import (
+    as_table,
+    dense,
+    not_numbers,
+    refuse_huge_numbers,
+    refuse_repeated_names,
+)
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.passes.learning_curve import rows_to_learn_from
 from selective_labels.support.errors import InputError
@@ -218,7 +224,9 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
             f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit.", "X"
         )
     try:
-        checked = validate_data(estimator, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+        checked = validate_data(
+            estimator, dense(X), dtype="numeric", ensure_all_finite="allow-nan", reset=False
+        )
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(str(error), "X") from None
     refuse_huge_numbers(checked)
