@@ -198,7 +198,6 @@ def predict(
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
     from selective_labels.cli.partition_predictions import write_partitions
-    from selective_labels.cli.partitioned import partitions_of
     from selective_labels.cli.predictions import (
         STANDARD_OUTPUT,
         Predicted,
@@ -208,6 +207,7 @@ def predict(
     from selective_labels.cli.views import predict_view
     from selective_labels.saving import load_model
     from selective_labels.saving.atomic import require_writable
+    from selective_labels.tables.partitioned import partitions_of
 
     parts = partitions_of(data)
     if parts is None and out != STANDARD_OUTPUT:

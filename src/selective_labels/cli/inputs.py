@@ -11,7 +11,6 @@ import typer
 
 from selective_labels.cli.config import save_config
 from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
-from selective_labels.cli.partitioned import as_labels, partitions_of, shown_rows
 from selective_labels.data.drawing import reweighted
 from selective_labels.data.lazy import SAMPLE_ROWS, PartitionedLabels
 from selective_labels.features.kinds import CATEGORY
@@ -30,6 +29,7 @@ from selective_labels.tables import (
 )
 from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
+from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
 from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
