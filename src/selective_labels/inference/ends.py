@@ -5,7 +5,7 @@ are linear in the class probabilities (`Ratio`; with a constant below, a mean), 
 its complement (`Separation`, `RankSeparation`), or the regret (:mod:`selective_labels.inference.regret`).
 Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
 so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
-linear forms (:mod:`selective_labels.inference.cells`): arrays of scores then have one more axis.
+linear forms (:mod:`selective_labels.cells.cells`): arrays of scores then have one more axis.
 """
 
 from collections.abc import Callable

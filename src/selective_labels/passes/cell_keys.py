@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Combination, Prevalence
+from selective_labels.cells.row_means import RowMean, ShareOfFirst
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.row_means import RowMean, ShareOfFirst
 from selective_labels.measures.metrics import (
     AnyMetric,
     Auc,

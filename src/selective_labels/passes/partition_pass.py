@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Combination, EventTilt
+from selective_labels.cells.cells import Cells, ClusterSums
+from selective_labels.cells.row_means import RowMean, as_share
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.identification.earmarks import Earmarks
-from selective_labels.inference.cells import Cells, ClusterSums
 from selective_labels.inference.clusters import DECISION_MAKER
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.row_means import RowMean, as_share
 from selective_labels.inference.sample import NO_RANGE, read_label_range
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.score_formulas import OVERLAP, LabelRange, Scores

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Nucem
+from selective_labels.cells.cell_sample import CellSample, Told
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import doubt
-from selective_labels.inference.cell_sample import CellSample, Told
 from selective_labels.inference.clusters import choose_clusters
 from selective_labels.inference.sample import (
     NO_RANGE,

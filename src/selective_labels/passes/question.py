@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption, Combination, Prevalence
+from selective_labels.cells.cell_sample import CellSample
 from selective_labels.data import class_code
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cell_sample import CellSample
 from selective_labels.measures.asked import LENIENCY, Asked
 from selective_labels.measures.metrics import (
     AnyMetric,

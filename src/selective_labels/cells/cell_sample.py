@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.assumptions import Assumption, Combination, named
+from selective_labels.cells.cell_evidence import CellEvidence
+from selective_labels.cells.cells import Cells, ClusterSums
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cell_evidence import CellEvidence
-from selective_labels.inference.cells import Cells, ClusterSums
 from selective_labels.inference.ends import FindEnds, Functional, RankSeparation
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
+from selective_labels.cells.cells import Cells, ClusterSums
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.earmarks import Earmarks
-from selective_labels.inference.cells import Cells, ClusterSums
 from selective_labels.inference.evidence import Evidence
 
 
