@@ -179,6 +179,8 @@ def test_a_class_that_the_sample_misses_is_named(tmp_path):
     frame.loc[np.flatnonzero(frame["released"])[0], "failed"] = 7.0
     write(frame, tmp_path)
     with pytest.raises(InputError, match=r"no row of class 7\.0 .*raise fit_rows"):
+        evaluate("guess", from_folder(tmp_path, "groups", fit_rows=100), **QUICK)
+    with pytest.warns(UserWarning, match=r"class 7\.0 occurs in one fold only \(1 rows\)"):  # as in memory
         evaluate("guess", from_folder(tmp_path, fit_rows=100), **QUICK)
 
 

@@ -42,7 +42,8 @@ class FromPartitions:
         assignment : list of str, optional
             Columns that hold known probabilities of decision-makers, in the order of the sorted ids.
         fit_rows : int, optional
-            Rows that models are fitted to, a sample by hash; default 200,000. Bounds and intervals use all.
+            Rows that models are fitted to, a sample by hash. Default: doubled while the held-out loss falls
+            by more than its error. Bounds and intervals use all rows.
         n_jobs : int, optional
             Processes that read partitions, unless a Dask client is active. Default: the cores there are.
         keep_scores : str or Path, optional
