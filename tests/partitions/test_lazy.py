@@ -42,6 +42,8 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
         policy_curve("score", from_folder(folder))
+    with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
+        from_folder(folder, share_labels=True)
 
 
 @pytest.mark.parametrize("path", ["folder", "glob", "file", "list"])
