@@ -24,7 +24,7 @@ KNOWS = {
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
     # An assumption is a floor under a probability, or a share among the rows of a sample.
-    "assumptions": {"data", "identification", "nuisance", "support"},
+    "assumptions": {"identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
@@ -38,8 +38,25 @@ KNOWS = {
         "support",
         "tilting",
     },
+    # Rows that are alike, summed: the same questions as of rows.
+    "cells": {"assumptions", "identification", "inference", "support"},
+    # What is asked of a table: classifiers seen through its classes, and metrics of them.
+    "measures": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
+    # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
+    "policies": {"data", "identification", "inference", "measures", "support"},
     # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
-    "passes": {"assumptions", "data", "diagnostics", "inference", "nuisance", "partitions", "support"},
+    "passes": {
+        "assumptions",
+        "cells",
+        "data",
+        "diagnostics",
+        "identification",
+        "inference",
+        "measures",
+        "nuisance",
+        "partitions",
+        "support",
+    },
     "estimators": {
         "assumptions",
         "data",
@@ -48,16 +65,17 @@ KNOWS = {
         "identification",
         "models",
         "nuisance",
+        "passes",
         "support",
         "tilting",
     },
-    # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
-    "policies": {"data", "identification", "inference", "support"},
     "evaluation": {
         "assumptions",
+        "cells",
         "data",
         "identification",
         "inference",
+        "measures",
         "nuisance",
         "passes",
         "policies",
@@ -69,6 +87,7 @@ KNOWS = {
         "evaluation",
         "identification",
         "inference",
+        "measures",
         "nuisance",
         "policies",
         "support",
@@ -79,12 +98,13 @@ KNOWS = {
         "evaluation",
         "identification",
         "inference",
+        "measures",
         "nuisance",
         "support",
     },
     # A plan starts from a result or a diagnosis, and computes its intervals as they were computed.
     "planning": {"diagnostics", "evaluation", "inference", "support"},
-    "tables": {"data", "features", "support"},
+    "tables": {"data", "features", "partitions", "support"},
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
@@ -96,6 +116,7 @@ KNOWS = {
         "features",
         "inference",
         "literature",
+        "measures",
         "nuisance",
         "planning",
         "policies",
@@ -128,7 +149,10 @@ KNOWS = {
         "identification",
         "inference",
         "literature",
+        "measures",
+        "nuisance",
         "partitions",
+        "passes",
         "planning",
         "policies",
         "report",
@@ -152,9 +176,10 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.data",
     f"{PACKAGE}.evaluation.compare",
     f"{PACKAGE}.evaluation.evaluate",
-    f"{PACKAGE}.evaluation.subject",
     f"{PACKAGE}.evaluation.thresholds",
     f"{PACKAGE}.inference.sample",
+    f"{PACKAGE}.measures.named",
+    f"{PACKAGE}.measures.subject",
     f"{PACKAGE}.nuisance.settings",
     # What combinations of assumptions leave possible in a population that is known.
     f"{PACKAGE}.datasets.decision_makers",
@@ -162,6 +187,7 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.identification.bounds",
     f"{PACKAGE}.identification.earmarked",
     f"{PACKAGE}.identification.multipliers",
+    f"{PACKAGE}.support.processes",  # workers that end with the run
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
 

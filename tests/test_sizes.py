@@ -24,7 +24,6 @@ PUBLIC = {
     "sensitivity_curve",
     "threshold_curve",
     "extrapolate",
-    "from_dask",
     "from_parquet",
 }
 

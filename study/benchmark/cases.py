@@ -8,8 +8,10 @@ import numpy as np
 
 import selective_labels as sl
 
-# Rows for learning and for judging, at most; a draw of a larger table takes some of its rows.
+# Rows for learning and for judging, at most, unless a table says otherwise; larger ones are sampled.
 MOST_ROWS = 4000
+# Draws of a table, unless it says otherwise.
+DRAWS = 6
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,16 @@ class Cell(NamedTuple):
         Whether selection can be turned round.
     truth : bool
         Whether labels of everybody are known.
+    rows : int
+        For learning and for judging, at most.
+    draws : int
     """
 
     draw: Callable[[bool, np.random.SeedSequence, int], Halves]
     mirrors: bool
     truth: bool
+    rows: int = MOST_ROWS
+    draws: int = DRAWS
 
 
 def halved(cases: Cases, seed: np.random.SeedSequence, most: int) -> Halves:

@@ -17,6 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import selective_labels as sl
 from selective_labels import InputError
+from study.task_memory import TaskMemory
 
 
 class Predicts(Protocol):
@@ -39,18 +40,32 @@ class Ends(NamedTuple):
 Learner = Callable[[sl.SelectiveLabels, int], Predicts]
 Evaluator = Callable[[np.ndarray, sl.SelectiveLabels, int], Ends]
 
-# What a learner is made of; oracle and control have the same.
-BASES = ("linear", "boosting")
+# What a learner is made of. Smoothed: it is fed with estimated class probabilities in place of labels, as all
+# that learn from bounds are, and gains by that alone; naive learner, oracle and control then are so, too.
+PLAIN = ("linear", "boosting")
+SMOOTHED = "smoothed "
+# Where the instrument is too weak, some are fitted to the labels directly, by the linear learner of costs.
+DIRECT = "direct linear"
+BASES = (*PLAIN, DIRECT, *(SMOOTHED + base for base in PLAIN))
+NAIVE, FULL = "selected", "full"
 
 
 def estimator(base: str, seed: int) -> Any:
     """The learner of the rule."""
-    return HistGradientBoostingClassifier(max_iter=100, random_state=seed) if base == "boosting" else base
+    if base.removeprefix(SMOOTHED) == "boosting":
+        return HistGradientBoostingClassifier(max_iter=100, random_state=seed)
+    return "linear"
 
 
 def selected(base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
-    """The labeled cases alone: the naive one."""
-    return sl.SelectedSampleClassifier(estimator(base, seed)).fit(data)
+    """The labeled cases alone: the naive one, and with every label the oracle."""
+    if base in PLAIN:
+        return sl.SelectedSampleClassifier(estimator(base, seed)).fit(data)
+    seen = np.flatnonzero(data.y >= 0)
+    groups = None if data.groups is None else data.groups[seen]
+    # Without a hole and without decision-makers, bounds meet in the class probabilities, and tilt is direct.
+    learner = _unified("tilt" if base == DIRECT else "partial", base, seed)
+    return learner.fit(_rows(data.X, seen), data.y[seen], groups=groups)
 
 
 def weighted(base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
@@ -58,29 +73,45 @@ def weighted(base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
     return sl.IPWClassifier(estimator(base, seed), random_state=seed).fit(data)
 
 
+def augmented(base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
+    """Reject inference: refused cases enter with the shares of like accepted ones."""
+    return sl.FuzzyAugmentationClassifier(estimator(base, seed), random_state=seed).fit(data)
+
+
 def unified(mode: str, base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
     """Unified cost-sensitive learning."""
-    return sl.UCLClassifier(mode, estimator(base, seed), random_state=seed).fit(data)
+    return _unified(mode, base, seed).fit(data)
 
 
 def no_instrument(base: str, data: sl.SelectiveLabels, seed: int) -> Predicts:
-    """The control: partial learning with one decision-maker for everybody. It gains by smoothing only."""
+    """The control: partial learning with one decision-maker for everybody."""
     nobody = np.zeros(len(data.y), dtype=int)
-    return sl.UCLClassifier("partial", estimator(base, seed), random_state=seed).fit(
-        data.X, data.y, decision_maker=nobody, groups=data.groups
-    )
+    return _unified("partial", base, seed).fit(data.X, data.y, decision_maker=nobody, groups=data.groups)
 
 
-OURS: dict[str, Callable[[str, sl.SelectiveLabels, int], Predicts]] = {
-    "selected": selected,
-    "ipw": weighted,
-    "partial": partial(unified, "partial"),
-    "tilt": partial(unified, "tilt"),
-    "point": partial(unified, "point"),
+def _unified(mode: str, base: str, seed: int) -> sl.UCLClassifier:
+    # A memory of its own: what another contestant has computed would make this one seem fast.
+    return sl.UCLClassifier(mode, estimator(base, seed), random_state=seed, memory=TaskMemory())
+
+
+def _rows(X: Any, rows: np.ndarray) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+Named = dict[str, Callable[[str, sl.SelectiveLabels, int], Predicts]]
+BASELINES: Named = {NAIVE: selected, "ipw": weighted, "fuzzy augmentation": augmented}
+OURS: Named = {
+    NAIVE: selected,
     "no instrument": no_instrument,
+    **{mode: partial(unified, mode) for mode in ("partial", "tilt", "auto", "point")},
+}
+TAKING_PART: dict[str, Named] = {
+    **dict.fromkeys(BASES, OURS),
+    **dict.fromkeys(PLAIN, BASELINES),
+    DIRECT: {NAIVE: selected},
 }
 LEARNERS: dict[str, Learner] = {
-    f"{name}, {base}": partial(learner, base) for base in BASES for name, learner in OURS.items()
+    f"{name}, {base}": partial(learner, base) for base in BASES for name, learner in TAKING_PART[base].items()
 }
 
 
@@ -109,7 +140,7 @@ def field(files: tuple[Path, ...] = ()) -> Field:
     Examples
     --------
     >>> len(field().learners), list(field().evaluators)[1]
-    (12, 'instrument')
+    (19, 'instrument')
     """
     learners, evaluators = dict(LEARNERS), dict(EVALUATORS)
     for path in files:

@@ -9,163 +9,169 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.saving.atomic import write_whole
-from study.benchmark.cases import MOST_ROWS
-from study.benchmark.experiment import COLUMNS, EVALUATE, FULL, LEARN
+from study.benchmark import numbers
+from study.benchmark.contestants import FULL, NAIVE
+from study.benchmark.experiment import COLUMNS
 from study.engine import RUN_FILE
+from study.page.document import Block, Code, Heading, Paragraph, Points, Table, to_markdown
+from study.page.prose import flowing
 from study.table import TaskTable
 
-NAIVE = "selected"
 # A loss is half a point or more, and more than two standard errors of the paired difference.
 LOSS, ERRORS = 0.005, 2.0
-# A gap between the naive learner and the one that sees all labels below this cannot be told from noise.
-SMALLEST_GAP = 0.005
+COMMAND = "python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page study/benchmark/results"
 
-INTRODUCTION = """# The benchmark of the field
-
+INTRODUCTION = """
 Every learner gets the same cases, with labels where they were seen, and is judged by the labels of
-everybody. The naive learner (*selected*) trains on the labeled cases. The oracle of the *same* learner
-(*full*) trains on all labels: only what lies between the two is due to selection. *No instrument* is the
-control: partial learning that is told of one decision-maker. Where selection can be turned round (mirrored),
-the worse of the two directions counts.
+everybody. *selected* is the naive learner: trained on the labeled cases. *full* is the oracle of the *same*
+learner: it sees all labels, and only what lies between the two is due to selection. *no instrument* is the
+control: partial learning that is told of one decision-maker. Learners that take bounds are fed with
+estimated class probabilities in place of labels, which helps trees by itself; so their naive learner,
+oracle and control are *smoothed*, too. Where the instrument is too weak, tilt, auto and point are a
+classifier of the labeled cases, and are measured against that.
+"""
+LOST = """
+Learners that are half a point or more, and two standard errors, below the plain naive learner of the same
+kind, which is what people do today. Many comparisons are made, so one or two lines can be chance.
 """
 CLOSED = """
-## Share of the gap closed, in the worse direction
-
-(accuracy - selected) / (full - selected), means over draws. In brackets the gain over *selected* in points,
-with its standard error, in that direction. A dash: the gap is below half a point, and nothing can be told.
+(accuracy - selected) / (full - selected) of the same learner, in the direction of selection in which it is
+smaller; in brackets its standard error. A dash: the gap is below half a point or not clear, and nothing can
+be said. Above 1 it is noise, or smoothing that the pair of the same learner does not take out.
+"""
+EACH = """
+Points of accuracy, means over draws, standard errors in brackets. *gain* is over the naive learner of the
+same kind, *gap* what its oracle is above it. Both directions where selection can be turned round.
 """
 JUDGED = """
-## Evaluators
-
-Of the naive linear rule: how often the 95 % interval has the truth in it, and how wide it is (mean over
-draws). For real tables the truth is that of the rows judged. No coverage: nobody knows the truth.
+Of the accuracy of the plain naive linear rule: in how many draws the 95 % interval has the truth in it, in
+the worse direction, and its mean width. For real tables the truth is that of the rows judged, and draws are
+halves of one table, so they are not independent. No count: nobody knows the truth. An assumption that does
+not hold in a design need not cover there; that is what the column is for.
+"""
+TIMES = """
+Median processor seconds over all tables, on one thread. A contestant that raised an error has no number.
 """
 LAST = """
-Made by `python -m study benchmark`; every row is in `benchmark.csv`, and [how to take part](../README.md)
-says what the tables are and how to add a learner.
+`benchmark.csv` has a row for each draw and contestant, `benchmark-summary.csv` those of this page; [how to
+take part](../README.md) says what the tables are and how to add a learner.
 """
 
 
 def write_page(out: Path, folder: Path) -> list[Path]:
-    """Write `benchmark.md` and `benchmark.csv` from the results of a run."""
+    """Write `benchmark.md`, `benchmark.csv` and `benchmark-summary.csv` from the results of a run."""
     rows = TaskTable(out / "results.csv", COLUMNS).read()
     setting = json.loads((out / RUN_FILE).read_text())
     folder.mkdir(parents=True, exist_ok=True)
-    page, table = folder / "benchmark.md", folder / "benchmark.csv"
-    write_whole(page, "\n".join(_page(rows, setting)) + "\n")
-    write_whole(table, str(rows.to_csv(index=False)))
-    return [page, table]
+    table = numbers.by_direction(rows)
+    contents = {
+        "benchmark.md": to_markdown(list(_page(rows, table, setting))),
+        "benchmark.csv": str(rows.to_csv(index=False, float_format="%.5g")),
+        "benchmark-summary.csv": str(table.to_csv(index=False, float_format="%.4f")),
+    }
+    for name, content in contents.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]
 
 
-def _page(rows: pd.DataFrame, setting: dict[str, object]) -> Iterator[str]:
-    gains = gains_of(rows)
-    draws = rows.groupby("cell")["repetition"].nunique()
-    size = setting["samples"] or MOST_ROWS
-    yield INTRODUCTION
-    yield f"{draws.min()} to {draws.max()} draws of each of {len(draws)} tables, of {size} rows at most."
-    yield "\n## Where a learner is beaten by the naive one\n"
-    yield from losses(gains) or ["Nowhere by more than half a point and two standard errors."]
-    yield CLOSED
-    yield from markdown(closed(gains))
-    yield JUDGED
-    yield from markdown(judged(rows))
-    yield "\n## Time and failures\n"
-    yield from markdown(times(rows))
-    yield LAST
+def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> Iterator[Block]:
+    yield Heading("The benchmark of the field", 1)
+    yield Paragraph(flowing(INTRODUCTION))
+    yield Paragraph(_how_much(rows))
+    yield Code(COMMAND + (f" --samples {setting['samples']}" if setting["samples"] else ""))
+    yield Heading("Where a learner is beaten by the naive one")
+    yield Paragraph(flowing(LOST))
+    yield Points(tuple(losses(table)) or ("Nowhere.",))
+    yield Heading("Share of the gap closed")
+    yield Table(closed(table), flowing(CLOSED))
+    yield Heading("Intervals")
+    yield Table(intervals(rows), flowing(JUDGED))
+    yield Heading("Table by table")
+    yield Paragraph(flowing(EACH))
+    for cell, here in table.groupby("cell"):
+        yield Heading(str(cell), 3)
+        yield Table(_detail(here), f"{here['draws'].max()} draws in each direction.")
+    yield Heading("Time and failures")
+    yield Table(numbers.times(rows), flowing(TIMES))
+    yield Paragraph(flowing(LAST))
 
 
-def gains_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Gain over the naive learner of the same base, and the gap that there is, draw by draw."""
-    learned = rows[(rows["kind"] == LEARN) & rows["accuracy"].notna()].copy()
-    if learned.empty:
-        return learned.assign(gain=[], gap=[], base=[])
-    parts = learned["contestant"].str.rpartition(", ")
-    learned["method"], learned["base"] = parts[0].where(parts[0] != "", parts[2]), parts[2]
-    key = ["cell", "mirrored", "repetition", "base"]
-    for name in (NAIVE, FULL):
-        values = learned[learned["method"] == name].set_index(key)["accuracy"].rename(name)
-        learned = learned.join(values, on=key)
-    # Contestants of others are measured against the first base, unless their names say which they have.
-    return learned.assign(gain=learned["accuracy"] - learned[NAIVE], gap=learned[FULL] - learned[NAIVE])
-
-
-def by_direction(gains: pd.DataFrame) -> pd.DataFrame:
-    """Mean gain, its standard error and the mean gap of each table, contestant and direction."""
-    groups = gains[~gains["method"].isin([NAIVE, FULL])].groupby(["cell", "contestant", "mirrored"])
-    table = groups.agg(
-        gain=("gain", "mean"), gap=("gap", "mean"), error=("gain", "sem"), draws=("gain", "size")
+def _how_much(rows: pd.DataFrame) -> str:
+    draws = rows.groupby(["cell", "mirrored"])["repetition"].nunique()
+    most, hours = rows["n_train"].max(), rows["seconds"].sum() / 3600
+    return (
+        f"{draws.min()} to {draws.max()} draws in each direction of {rows['cell'].nunique()} tables, of "
+        f"at most {most:,} rows for learning and as many for judging; {hours:.1f} processor hours of "
+        "contestants in all. Made by:"
     )
-    return table.reset_index()
 
 
-def losses(gains: pd.DataFrame) -> list[str]:
-    """Lines about contestants that are clearly below the naive one."""
-    if gains.empty:
-        return []
-    table = by_direction(gains)
-    worse = table[(table["gain"] < -LOSS) & (table["gain"] < -ERRORS * table["error"])].sort_values("gain")
-    return [
-        f"- {row['contestant']} on {row['cell']}{' (mirrored)' if row['mirrored'] else ''}: "
-        f"{100 * row['gain']:+.1f} points (standard error {100 * row['error']:.1f}, {row['draws']} draws)"
-        for row in worse.to_dict("records")
-    ]
+def losses(table: pd.DataFrame) -> Iterator[str]:
+    """Sentences about contestants that are clearly below what people do."""
+    error = ERRORS * table["over_naive_error"]
+    for row in (
+        table[table["over_naive"] < -np.maximum(LOSS, error)].sort_values("over_naive").to_dict("records")
+    ):
+        turned = " (mirrored)" if row["mirrored"] else ""
+        yield (
+            f"{row['contestant']} on {row['cell']}{turned}: {_points(row, 'over_naive')} points, "
+            f"{row['draws']} draws"
+        )
 
 
-def closed(gains: pd.DataFrame) -> pd.DataFrame:
-    """Share of the gap closed in the worse direction, one column for each table."""
-    if gains.empty:
-        return pd.DataFrame()
-    table = by_direction(gains)
-    table["share"] = np.where(table["gap"] >= SMALLEST_GAP, table["gain"] / table["gap"], np.nan)
-    # The direction in which less is gained; where no share can be told, the smaller gain still counts.
-    table["order"] = table["share"].fillna(np.inf)
-    worst = table.sort_values(["order", "gain"]).groupby(["cell", "contestant"], sort=False).first()
-    text = pd.Series([_gain(row) for row in worst.to_dict("records")], index=worst.index)
-    return text.unstack("cell").fillna("failed").reset_index()
-
-
-def _gain(row: dict[Any, Any]) -> str:
-    share = "-" if np.isnan(row["share"]) else f"{row['share']:.2f}"
-    return f"{share} ({100 * row['gain']:+.1f} ± {100 * row['error']:.1f})"
-
-
-def judged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and width of every evaluator on every table, both directions together."""
-    found = rows[rows["kind"] == EVALUATE].copy()
-    found["width"] = found["ci_upper"] - found["ci_lower"]
-    inside = (found["ci_lower"] <= found["truth"]) & (found["truth"] <= found["ci_upper"])
-    found["covered"] = inside.astype(float).where(found["truth"].notna() & found["width"].notna())
-    table = found.groupby(["cell", "contestant"], sort=False).agg(
-        covered=("covered", "mean"),
-        draws=("covered", "count"),
-        width=("width", "mean"),
-        there=("width", "count"),
-        runs=("width", "size"),
+def closed(table: pd.DataFrame) -> pd.DataFrame:
+    """Share of the gap closed in the worse direction: contestants by tables."""
+    worst = numbers.worse(table[~_references(table)])
+    text = pd.Series(
+        [_share(row) for row in worst.to_dict("records")],
+        index=pd.MultiIndex.from_frame(worst[["cell", "contestant"]]),
     )
-    text = pd.Series([_interval(row) for row in table.to_dict("records")], index=table.index)
-    return text.unstack("contestant").reset_index()
+    return text.unstack("contestant").fillna("–").rename_axis(columns=None).reset_index()
+
+
+def intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Coverage and width of every evaluator: tables by evaluators."""
+    found = numbers.judged(rows)
+    text = pd.Series(
+        [_interval(row) for row in found.to_dict("records")],
+        index=pd.MultiIndex.from_frame(found[["cell", "contestant"]]),
+    )
+    order = list(dict.fromkeys(found["contestant"]))
+    return text.unstack("contestant")[order].rename_axis(columns=None).reset_index()
+
+
+def _detail(table: pd.DataFrame) -> pd.DataFrame:
+    """All contestants on one table."""
+    directions = {
+        "": table[~table["mirrored"].astype(bool)],
+        ", mirrored": table[table["mirrored"].astype(bool)],
+    }
+    columns = {}
+    for word, here in directions.items():
+        named = here.set_index("contestant")
+        if here.empty:
+            continue
+        columns[f"accuracy{word}"] = named["accuracy"].map("{:.3f}".format)
+        for name in ("gain", "gap"):
+            columns[f"{name}{word}"] = pd.Series({who: _points(row, name) for who, row in named.iterrows()})
+    return pd.DataFrame(columns).fillna("–").rename_axis("contestant").reset_index()
+
+
+def _references(table: pd.DataFrame) -> pd.Series:
+    return table["contestant"].str.startswith((f"{NAIVE}, ", f"{FULL}, "))
+
+
+def _share(row: dict[Any, Any]) -> str:
+    return "–" if np.isnan(row["closed"]) else f"{row['closed']:.2f} ({row['closed_error']:.2f})"
+
+
+def _points(row: Any, name: str) -> str:
+    return f"{100 * row[name]:+.1f} ({100 * row[f'{name}_error']:.1f})"
 
 
 def _interval(row: dict[Any, Any]) -> str:
-    if not row["there"]:
+    if not row["intervals"]:
         return "no interval"
-    covered = f"{row['covered']:.2f} of {row['draws']}, " if row["draws"] else ""
-    missing = row["runs"] - row["there"]
-    return f"{covered}width {row['width']:.3f}" + (f", none in {missing}" if missing else "")
-
-
-def times(rows: pd.DataFrame) -> pd.DataFrame:
-    """Median processor seconds of each contestant, and how often it failed."""
-    grouped = rows.groupby(["kind", "contestant"], sort=False)
-    table = grouped.agg(
-        seconds=("seconds", "median"), runs=("repetition", "size"), failed=("failure", "count")
-    )
-    return table.reset_index().round({"seconds": 2})
-
-
-def markdown(frame: pd.DataFrame) -> list[str]:
-    """A table as Markdown."""
-    if frame.empty:
-        return ["No results."]
-    lines: list[list[Any]] = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
-    return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
+    covered = f"{row['covered']:.0f} of {row['of']}, " if row["of"] else ""
+    missing = row["runs"] - row["intervals"]
+    return f"{covered}width {row['width']:.2f}" + (f", none in {missing}" if missing else "")

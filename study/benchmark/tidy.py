@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from study.benchmark.cases import Cases, Cell, Halves, halved
+from study.benchmark.cases import MOST_ROWS, Cases, Cell, Halves, halved
 
 FILE = "tidy.csv.gz"
 CASE = "case_id"
@@ -19,7 +19,8 @@ HIDDEN = {
     "human_compas_dressel_farid_2018": {
         "all": (),
         "no-priors": ("x_priors_count",),
-        "no-priors-charge": (
+        "no-record": ("x_priors_count", "x_juv_fel_count", "x_juv_misd_count"),
+        "no-record-charge": (
             "x_priors_count",
             "x_juv_fel_count",
             "x_juv_misd_count",
@@ -30,6 +31,10 @@ HIDDEN = {
 }
 # The score of a machine, which raters did not see, is no feature of theirs.
 NEVER = ("x_compas_decile_score",)
+# Tables with few rows for each of many decision-makers, who tell nothing in a small draw.
+ROWS = {"human_compas_dressel_farid_2018": 20_000, "seattle_terry_stops": 10_000}
+# Draws of a table of people are its halves, which have most rows in common: few say what many would.
+DRAWS = 4
 # The outcome is caused by the decision, so it is no label; one is simulated for the real decisions.
 SIMULATED = ("philadelphia_bail_stevenson_2018",)
 # How strongly the simulated label goes with what the decision-maker acted on.
@@ -45,10 +50,15 @@ def tidy_cells(folder: Path | None) -> dict[str, Cell]:
         columns = pd.read_csv(path, nrows=0).columns
         if name in SIMULATED:
             cells[f"{short}-simulated"] = Cell(partial(_draw_simulated, path), mirrors=True, truth=True)
-        else:
-            for step, hidden in HIDDEN.get(name, {"": ()}).items():
-                draw = partial(_draw, path, hidden)
-                cells[f"{short}-{step}".rstrip("-")] = Cell(draw, mirrors=False, truth="y_true" in columns)
+            continue
+        for step, hidden in HIDDEN.get(name, {"": ()}).items():
+            cells[f"{short}-{step}".rstrip("-")] = Cell(
+                partial(_draw, path, hidden),
+                mirrors=False,
+                truth="y_true" in columns,
+                rows=ROWS.get(name, MOST_ROWS),
+                draws=DRAWS,
+            )
     return cells
 
 

@@ -10,13 +10,14 @@ from selective_labels.assumptions import Assumption, Combination, Informed, Inst
 from selective_labels.data import read_data
 from selective_labels.datasets import make_decision_makers
 from selective_labels.datasets.decision_makers import population
-from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
-from selective_labels.evaluation.subject import read_subject
+from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.identification.atoms import best_floor
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.earmarked import identified_set
 from selective_labels.identification.multipliers import Share, shared_ratio_extremes
 from selective_labels.inference.sample import score_sample
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import classifier
 

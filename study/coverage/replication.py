@@ -10,10 +10,11 @@ import numpy as np
 import selective_labels as sl
 from selective_labels.data import read_data
 from selective_labels.evaluation.compare import compare_sample, human_contest, paired_contest
-from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
-from selective_labels.evaluation.subject import read_subject
+from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
 from selective_labels.inference.sample import score_sample
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import DESIGNS, Cases, Design
 

@@ -88,8 +88,8 @@ def gaps_closed(rows: pd.DataFrame) -> pd.DataFrame:
             values, selected, full, control = group[columns].dropna().to_numpy().T
             gap, gain = full - selected, values - selected
             beyond = values - (control if method in OURS else np.nan)
-            means = (*_mean(gap), *_mean(gain), *_mean(beyond))
-            shares = (*_ratio(gain, gap), *_ratio(beyond, gap))
+            means = (*mean_and_error(gap), *mean_and_error(gain), *mean_and_error(beyond))
+            shares = (*ratio(gain, gap), *ratio(beyond, gap))
             out.append((cell, classifier, method, mirrored, len(values), *means, *shares))
     named = [name for measure in MEASURES for name in (measure, f"{measure}_error")]
     return _worse(
@@ -151,18 +151,20 @@ def by_selection(gaps: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(kind).upper(), here
 
 
-def _mean(values: np.ndarray) -> tuple[float, float]:
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error; not numbers where there is one value only."""
     if len(values) < 2:
         return float("nan"), float("nan")
     return float(values.mean()), float(values.std(ddof=1)) / np.sqrt(len(values))
 
 
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
-    gap, error = _mean(denominator)
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> tuple[float, float]:
+    """Ratio of means and its standard error; not numbers where the denominator is not clearly positive."""
+    gap, error = mean_and_error(denominator)
     if not gap >= DIVISIBLE * error:
         return float("nan"), float("nan")
-    ratio = float(numerator.mean()) / gap
-    return ratio, _mean(numerator - ratio * denominator)[1] / gap
+    share = float(numerator.mean()) / gap
+    return share, mean_and_error(numerator - share * denominator)[1] / gap
 
 
 def _worse(gaps: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from selective_labels.assessment.leniency import MOST_SHOWN, leniency_part
 from selective_labels.assessment.sections import Part, compute_part
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.data import SelectiveLabels, read_data
-from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import score_sample
+from selective_labels.measures.named import named_metrics
 from selective_labels.support.errors import DiagnosticWarning, InputError
 from tests.assessment.samples import Store
 from tests.evaluation.samples import fully_labeled

@@ -13,7 +13,7 @@ from selective_labels.evaluation import (
     evaluate,
     policy_value,
 )
-from selective_labels.evaluation.named import NAMES, named_metrics
+from selective_labels.measures.named import NAMES, named_metrics
 from tests.evaluation.samples import fully_labeled, lottery
 
 X, Y, WEIGHT = fully_labeled(n_classes=2)

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import selective_labels as sl
-from selective_labels.evaluation.metrics import Metric, calibration_bins
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.subject import ArraySubject
+from selective_labels.measures.metrics import Metric, calibration_bins
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.models.trees import ClassifierJoint
 from selective_labels.policies.courses import accept_lowest
 

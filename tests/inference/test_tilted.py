@@ -9,11 +9,11 @@ import selective_labels as sl
 from selective_labels.assumptions import EventTilt, names
 from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_tilted
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.identification.tilt import event_odds, event_scores, refused
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.tilted import TiltRows, TriedTilts, event_groups, try_tilts
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.support.errors import UndefinedError
 
 

@@ -31,10 +31,10 @@ NOT_COMPUTED = ("__init__.py", "display.py")
 ELSEWHERE = {
     "evaluation/compare.py": ["tests/evaluation/test_wiring.py", "tests/test_corridor.py"],
     "evaluation/evaluate.py": ["tests/test_corridor.py"],
-    "evaluation/metrics.py": ["tests/evaluation/test_wiring.py"],
-    "evaluation/named.py": ["tests/evaluation/test_wiring.py"],
+    "measures/metrics.py": ["tests/evaluation/test_wiring.py"],
+    "measures/named.py": ["tests/evaluation/test_wiring.py"],
     "evaluation/scorer.py": ["tests/test_corridor.py"],
-    "evaluation/subject.py": ["tests/support/test_errors.py"],
+    "measures/subject.py": ["tests/support/test_errors.py"],
     "evaluation/thresholds.py": ["tests/evaluation/test_wiring.py", "tests/test_corridor.py"],
     "inference/sample.py": ["tests/evaluation/test_clusters.py", "tests/evaluation/test_evaluate.py"],
     "inference/spread.py": ["tests/evaluation/test_clusters.py"],

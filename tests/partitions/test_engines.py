@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels import evaluate
-from selective_labels.evaluation import evaluate_partitions, partition_pass
+from selective_labels.evaluation import evaluate_judged, partition_pass
 from tests.partitions.tables import from_folder, make_table, numbers, write
 
 HOW = {"metric": ["accuracy", "tpr"], "nuisance": "logistic", "random_state": 0}
@@ -31,7 +31,7 @@ def test_a_loop_over_frames_in_any_order(folder):
     frame = pd.concat([pd.read_parquet(path, columns=question.columns) for path in folder.iterdir()])
     shuffled = frame.sample(frac=1.0, random_state=0)
     parts = [step(shuffled.iloc[start : start + 250]) for start in range(0, 900, 250)]
-    agree(evaluate_partitions(question.subjects(*parts)), evaluate("guess", data, **HOW))
+    agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))
 
 
 def test_duckdb(folder):
@@ -41,7 +41,7 @@ def test_duckdb(folder):
     columns = ", ".join(f'"{name}"' for name in question.columns)
     reader = duckdb.sql(f"SELECT {columns} FROM '{folder}/*.parquet'").to_arrow_reader(200)
     parts = [question.function(batch.to_pandas()) for batch in reader]
-    agree(evaluate_partitions(question.subjects(*parts)), evaluate("guess", data, **HOW))
+    agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))
 
 
 def test_spark(folder):
@@ -60,4 +60,4 @@ def test_spark(folder):
     finally:
         spark.stop()
     parts = [pickle.loads(row.sums) for row in rows]
-    agree(evaluate_partitions(question.subjects(*parts)), evaluate("guess", data, **HOW))
+    agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))

@@ -13,13 +13,14 @@ from selective_labels.data import read_data
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.compare import compare_sample, paired_contest
-from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
-from selective_labels.evaluation.metrics import Metric
-from selective_labels.evaluation.subject import read_subject
+from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.functionals import accuracy_coefficients, mean_extremes
 from selective_labels.identification.ranking import rate_extremes
 from selective_labels.inference.sample import score_sample
+from selective_labels.measures.metrics import Metric
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.settings import FittingSettings
 
 pytestmark = pytest.mark.statistical

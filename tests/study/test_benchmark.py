@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels import InputError
-from study.benchmark import contestants, experiment, page
+from study.benchmark import contestants, experiment, numbers, page
 from study.benchmark.cases import Cases, halved
 from study.benchmark.tidy import tidy_cells
 from study.engine import reproduce
@@ -40,7 +40,8 @@ def test_cells_of_a_folder(folder):
     assert set(cells) == {
         "human-all",
         "human-no-priors",
-        "human-no-priors-charge",
+        "human-no-record",
+        "human-no-record-charge",
         "zambia",
         "philadelphia-simulated",
     }
@@ -91,38 +92,79 @@ def test_a_folder_without_tables_is_refused(tmp_path):
         experiment.cells_of(tmp_path)
 
 
-def made_up_rows():
-    """Two tables; the contestant gains in one direction and loses in the other, on the first."""
-    rows = []
-    for mirrored, mine in ((False, 0.78), (True, 0.66)):
-        for repetition in range(3):
-            for name, value in {"selected, linear": 0.7, "full, linear": 0.8, "mine, linear": mine}.items():
-                noise = 0.001 * repetition * (name == "mine, linear")
-                rows.append(("one", mirrored, repetition, "learn", name, value + noise))
-    frame = pd.DataFrame(rows, columns=["cell", "mirrored", "repetition", "kind", "contestant", "accuracy"])
-    return frame.reindex(columns=[*frame, *(set(experiment.COLUMNS) - set(frame))])
+def made_up_rows(mine, mode=""):
+    """One table, three draws; `mine` is the accuracy of a contestant as designed and mirrored."""
+    known = {
+        "selected, linear": 0.7,
+        "full, linear": 0.8,
+        "selected, smoothed linear": 0.74,
+        "full, smoothed linear": 0.84,
+        "selected, direct linear": 0.71,
+        "full, direct linear": 0.81,
+    }
+    rows = [
+        ("one", mirrored, repetition, "learn", name, mode * (name == "mine, smoothed linear"), value)
+        for mirrored, value_of_mine in zip((False, True), mine, strict=True)
+        for repetition in range(3)
+        for name, value in {
+            **known,
+            "mine, smoothed linear": value_of_mine + 0.001 * repetition,
+        }.items()
+    ]
+    columns = ["cell", "mirrored", "repetition", "kind", "contestant", "mode", "accuracy"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def test_the_worse_direction_counts_and_losses_come_first():
-    gains = page.gains_of(made_up_rows())
-    assert_allclose(sorted(gains["gap"].unique()), [0.1])
-    (line,) = page.losses(gains)
-    assert line.startswith("- mine, linear on one (mirrored): -3.9 points")
-    assert page.closed(gains)["one"].tolist() == ["-0.39 (-3.9 ± 0.1)"]
+def test_the_worse_direction_counts_and_losses_are_to_what_people_do():
+    table = numbers.by_direction(made_up_rows((0.79, 0.66)))
+    (line,) = page.losses(table)
+    assert line == "mine, smoothed linear on one (mirrored): -3.9 (0.1) points, 3 draws"
+    # The naive learner and the oracle are smoothed, as the contestant is: (.661 - .74) / (.84 - .74).
+    assert page.closed(table)["mine, smoothed linear"].tolist() == ["-0.79 (0.01)"]
 
 
-def test_coverage_is_counted_where_the_truth_is_known():
+def test_a_gain_by_smoothing_is_no_gain():
+    table = numbers.by_direction(made_up_rows((0.739, 0.739))).set_index("contestant")
+    mine = table.loc["mine, smoothed linear"]
+    assert_allclose(mine["over_naive"], 0.04)
+    assert_allclose(mine[["gain", "closed"]].to_numpy(dtype=float), 0.0, atol=1e-12)
+
+
+def test_who_gave_up_is_measured_against_direct_fits():
+    table = numbers.by_direction(made_up_rows((0.709, 0.709), mode="labeled-only")).set_index("contestant")
+    assert_allclose(table.loc["mine, smoothed linear", "gain"], 0.0, atol=1e-12)
+
+
+def test_no_share_is_told_of_a_gap_that_is_not_there():
+    rows = made_up_rows((0.79, 0.79)).replace({"accuracy": {0.84: 0.742}})
+    assert page.closed(numbers.by_direction(rows))["mine, smoothed linear"].tolist() == ["–"]
+
+
+def test_coverage_is_counted_where_the_truth_is_known_in_the_worse_direction():
     frame = pd.DataFrame(
         {
             "cell": "one",
             "kind": "evaluate",
             "contestant": "mine",
-            "ci_lower": [0.5, 0.6, np.nan],
-            "ci_upper": [0.7, 0.8, np.nan],
-            "truth": [0.6, 0.5, 0.6],
+            "mirrored": [False, True, True, True],
+            "ci_lower": [0.5, 0.5, 0.6, np.nan],
+            "ci_upper": [0.7, 0.7, 0.8, np.nan],
+            "truth": [0.6, 0.6, 0.5, 0.6],
         }
     )
-    assert page.judged(frame)["mine"].tolist() == ["0.50 of 2, width 0.200, none in 1"]
+    assert page.intervals(frame)["mine"].tolist() == ["1 of 2, width 0.20, none in 1"]
+
+
+def test_every_learner_has_its_naive_one_and_its_oracle():
+    """The learner is the same whether it sees all labels or some; decision-makers change nothing."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 2))
+    y = (X[:, 0] + generator.standard_normal(200) > 0).astype(int)
+    cases = Cases(X, y, np.arange(200) % 3, y)
+    for base in contestants.BASES:
+        predicted = contestants.selected(base, cases.data(), 0).predict(X)
+        turned = Cases(X, y, np.zeros(200, dtype=int), y).data()
+        assert (predicted == contestants.selected(base, turned, 0).predict(X)).all(), base
 
 
 def test_a_small_run_goes_on_and_has_a_page(folder, tmp_path, monkeypatch):

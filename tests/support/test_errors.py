@@ -10,14 +10,14 @@ from sklearn.linear_model import LogisticRegression
 
 import selective_labels as sl
 from selective_labels.data import SelectiveLabels, class_code
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.subject import read_subject
 from selective_labels.features.coding import coded_features
 from selective_labels.identification.bounds import as_label_range
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.functionals import normalized_weights
 from selective_labels.identification.ranking import auc_extremes, predictive_value_extremes
 from selective_labels.inference.estimates import covariance
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.nuisance.selection import candidates
 from selective_labels.report.render import render

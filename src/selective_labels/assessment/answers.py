@@ -8,11 +8,11 @@ import numpy as np
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import plain
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.support.errors import InputError
 
 

@@ -20,8 +20,8 @@ from selective_labels.estimators.baselines import (
 )
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
 from selective_labels.support.errors import InputError
 
 # A lender parcels with a guess of how much worse the refused are; this is a common one.

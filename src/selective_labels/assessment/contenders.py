@@ -11,7 +11,7 @@ import pandas as pd
 from selective_labels.assessment.cases import Cases
 from selective_labels.estimators.baselines import SelectedSampleClassifier
 from selective_labels.estimators.learners import UCLClassifier
-from selective_labels.evaluation.subject import ArraySubject, ClassifierSubject, read_subject
+from selective_labels.measures.subject import ArraySubject, ClassifierSubject, read_subject
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.support.errors import InputError

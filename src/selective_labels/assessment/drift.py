@@ -8,9 +8,9 @@ from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.models import subject_of
 from selective_labels.assessment.sections import Part
 from selective_labels.curves.drift import drift_of_sample
-from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.results import plain
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
 
 
 def drift_part(

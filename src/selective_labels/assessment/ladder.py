@@ -11,10 +11,10 @@ from selective_labels.assumptions import Assumption, Combination
 from selective_labels.curves.rungs import Ladder, Rung, build, without_value
 from selective_labels.data import SelectiveLabels
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import plain
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import named_metrics
 from selective_labels.support.errors import InputError
 
 NOTHING_ASSUMED = (

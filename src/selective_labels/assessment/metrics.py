@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.evaluation.metrics import AnyMetric, Metric, conditional_rate
-from selective_labels.evaluation.named import expected_cost, named_metrics
+from selective_labels.measures.metrics import AnyMetric, Metric, conditional_rate
+from selective_labels.measures.named import expected_cost, named_metrics
 
 OF_TWO_CLASSES = ("accuracy", "tpr", "fpr", "share", "ppv")
 # With more classes than these, each of them would bury the page.

@@ -9,10 +9,10 @@ from selective_labels.assessment.answers import labeled_value
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric, Auc
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric, Auc
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.support.errors import InputError
 
 

@@ -6,8 +6,8 @@ from selective_labels.assessment.acceptance import ends
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.compare import compare_sample, paired_contest
-from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
 from selective_labels.planning.plan import plan
 from selective_labels.support.errors import InputError
 

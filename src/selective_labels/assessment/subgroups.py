@@ -15,11 +15,11 @@ from selective_labels.assessment.models import subject_of, undefined
 from selective_labels.assessment.sections import Part
 from selective_labels.curves.policy_results import ENDS
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.named import named_metrics
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.subject import ArraySubject
 from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
 from selective_labels.support.errors import InputError
 
 # An interval of ten points or less tells that a gap is small.

@@ -9,9 +9,9 @@ from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.evaluation.compare import compare_sample, policy_contest
 from selective_labels.evaluation.estimated import judged
-from selective_labels.evaluation.policies import BOTH, EITHER, Policy, read_course
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
+from selective_labels.policies.policy import BOTH, EITHER, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, COST, FAILURE_RATE, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError

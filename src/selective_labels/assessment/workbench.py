@@ -15,9 +15,9 @@ from selective_labels.assessment.sections import Part, SectionStore, compute_par
 from selective_labels.assessment.wording import full_sentence
 from selective_labels.assumptions import Assumption, known
 from selective_labels.data import SelectiveLabels
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.named import named_metrics
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import named_metrics
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 

@@ -19,7 +19,7 @@ from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
 from selective_labels.curves import ladder
 from selective_labels.diagnostics import quick_assignment
 from selective_labels.evaluation import Evaluations, compare, evaluate
-from selective_labels.evaluation.policies import TEAMS
+from selective_labels.policies.policy import TEAMS
 from selective_labels.policies.stakes import COST
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.support.errors import DiagnosticWarning

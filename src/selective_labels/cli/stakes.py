@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from selective_labels.cli.options import CutOptions
-from selective_labels.evaluation.named import NAMES, named_metrics
-from selective_labels.evaluation.policies import TEAM_WORDS
 from selective_labels.inference.reported import check_interval
+from selective_labels.measures.named import NAMES, named_metrics
+from selective_labels.policies.policy import TEAM_WORDS
 from selective_labels.policies.stakes import COST, FAILURE_RATE, FAILURES, OF_COST, PLAIN, WORDS, read_stakes
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import several, shown

@@ -10,9 +10,9 @@ import pandas as pd
 from selective_labels.cli.inputs import HUMAN, Loaded, contestant, predictions_of
 from selective_labels.cli.stakes import OF_SCORES, Stakes
 from selective_labels.data import class_code
-from selective_labels.evaluation.policies import TEAMS, UNDECIDED, Policy
-from selective_labels.evaluation.subject import read_subject
 from selective_labels.features.amounts import read_numbers
+from selective_labels.measures.subject import read_subject
+from selective_labels.policies.policy import TEAMS, UNDECIDED, Policy
 from selective_labels.saving import SavedModel
 from selective_labels.support.words import several, shown
 from selective_labels.tables import TableError

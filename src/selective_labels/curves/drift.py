@@ -14,11 +14,12 @@ from selective_labels.curves.policy_curve import clopper_pearson
 from selective_labels.data import class_code, read_data, with_instrument
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
-from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
-from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 

@@ -9,9 +9,10 @@ from selective_labels.assumptions import Assumption, Instrument, NoAssumption, n
 from selective_labels.assumptions.atom import Part
 from selective_labels.curves.rungs import Ladder, build
 from selective_labels.data import read_data, with_instrument
-from selective_labels.evaluation.evaluate import evaluate_sample, read_metrics
-from selective_labels.evaluation.subject import read_subject
+from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.inference.sample import score_sample
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 

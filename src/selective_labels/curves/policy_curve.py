@@ -11,13 +11,13 @@ from selective_labels.assumptions import Assumption
 from selective_labels.curves.policy_results import PolicyCurve
 from selective_labels.data import SelectiveLabels, class_code, read_data, with_instrument
 from selective_labels.evaluation.estimated import judged
-from selective_labels.evaluation.policies import BOTH, EITHER, Policy, read_course
-from selective_labels.evaluation.thresholds import default_thresholds
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import choose_cut_off
+from selective_labels.policies.policy import BOTH, EITHER, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, Stake, read_stakes
 from selective_labels.support.errors import InputError

@@ -11,11 +11,11 @@ from selective_labels.data import class_code
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import judged
-from selective_labels.evaluation.policies import TEAM_WORDS, Policy, read_course
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import CutOffs
+from selective_labels.policies.policy import TEAM_WORDS, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, FAILURE_RATE, FAILURES, WORDS, Stake
 from selective_labels.support.drawing import new_axes
@@ -162,8 +162,8 @@ class PolicyCurve(Described):
             self._human_sentence(),
             *self._step_sentences(),
             *([] if self.cut_offs is None else self.cut_offs.sentences()),
-            f"{assumption_text(self.assumption)} What the human accepted, and how often it failed, needs "
-            "none.",
+            assumption_text(self.assumption, human.sample.sentence),
+            "What the human accepted, and how often it failed, needs no assumption.",
             f"Sample: {sample_text(human.sample)} Each {self.confidence_level:.0%} interval covers the value "
             "at one rate.",
         ]

@@ -3,7 +3,13 @@
 from selective_labels.data.classes import class_code, require_two_classes
 from selective_labels.data.columns import as_series, refuse_strange_cells
 from selective_labels.data.instruments import with_instrument
-from selective_labels.data.reading import read_data, read_labels, refuse_doubled
+from selective_labels.data.reading import (
+    Table,
+    read_data,
+    read_labels,
+    read_table,
+    refuse_doubled,
+)
 from selective_labels.data.roles import HOLE, ROLES
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -11,10 +17,12 @@ __all__ = [
     "HOLE",
     "ROLES",
     "SelectiveLabels",
+    "Table",
     "as_series",
     "class_code",
     "read_data",
     "read_labels",
+    "read_table",
     "refuse_doubled",
     "refuse_strange_cells",
     "require_two_classes",

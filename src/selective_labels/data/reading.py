@@ -8,6 +8,23 @@ from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.support.errors import InputError
 
+# A table that is checked, its rows in memory or in partitions.
+Table = SelectiveLabels | PartitionedLabels
+
+
+def read_table(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> Table:
+    """The same as :func:`read_data` for those who take a table in partitions too: it is returned as it is.
+
+    Examples
+    --------
+    >>> read_table([[1.0], [2.0]], [1, -1], decision_maker=["a", "b"]).y
+    array([ 0, -1])
+    """
+    if isinstance(X, PartitionedLabels):
+        refuse_doubled({"y": y, **roles})
+        return X
+    return read_data(X, y, need_features=need_features, **roles)
+
 
 def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> SelectiveLabels:
     """One checked object of a :class:`SelectiveLabels`, or of features, labels and the keywords of roles.

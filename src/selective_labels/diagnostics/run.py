@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_data, refuse_doubled, with_instrument
+from selective_labels.data import read_table, with_instrument
 from selective_labels.data.instruments import LENIENCY
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import (
@@ -138,20 +138,21 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    roles = {
-        "decision_maker": decision_maker,
-        "decision": decision,
-        "sample_weight": sample_weight,
-        "groups": groups,
-        "strata": strata,
-        "assignment": assignment,
-    }
+    data = read_table(
+        X,
+        y,
+        need_features=False,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
     sharing = ""
-    if isinstance(X, PartitionedLabels):
-        refuse_doubled({"y": y, **roles})
-        n_rows, X, roles = len(X), X.fitting_sample(random_state), {}
-        sharing = f"The table has {n_rows:,} cases; these were drawn from it by hash."
-    data = read_data(X, y, need_features=False, **roles)
+    if isinstance(data, PartitionedLabels):
+        sharing = f"The table has {len(data):,} cases; these were drawn from it by hash."
+        data = data.checked_sample(random_state)
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells

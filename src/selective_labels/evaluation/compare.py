@@ -1,23 +1,19 @@
 """Which of two is better on everybody? Sharp bounds of the difference, through cases where they differ."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import SelectiveLabels, class_code, read_data, require_two_classes, with_instrument
+from selective_labels.data import SelectiveLabels, Table, class_code, read_table, require_two_classes
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
 from selective_labels.evaluation.estimated import Scored, estimated, undefined
-from selective_labels.evaluation.evaluate import read_metrics
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
-from selective_labels.evaluation.policies import Policy, read_course, risk_of
+from selective_labels.evaluation.judged import judged_on, rows_of
 from selective_labels.evaluation.results import Comparison
-from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
@@ -25,13 +21,15 @@ from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.measures.asked import HUMAN, Asked
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
+from selective_labels.policies.policy import Policy, read_course, risk_of
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
-
-HUMAN = "human"
 
 
 def compare(
@@ -126,48 +124,49 @@ def compare(
         propensity=propensity,
     )
     check_interval(interval, confidence_level)
-    roles = {
-        "decision_maker": decision_maker,
-        "decision": decision,
-        "sample_weight": sample_weight,
-        "groups": groups,
-        "strata": strata,
-        "assignment": assignment,
-    }
-    if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = X, metric or "accuracy", assumption, cluster, fitting, pos_label, cost
-        return compare_partitions(RowsPass([a, b], *how).run(), interval, confidence_level, (a, b))
-    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
-    judged = [each.score if isinstance(each, Policy) else each for each in (a, b)]
-    # All that can be wrong is found before anything is fitted.
-    known = with_classes_of(data, judged)
-    require_two_classes(known.classes)
-    make_contest = _read_contest(a, b, known, metric, pos_label, cost)
-    sample = score_sample(data, judged, assumption, cluster, fitting, label_range)
+    table = read_table(
+        X,
+        y,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
+    how = pos_label, cost, None, label_range, instrument
+    asked = Asked((a, b), metric, assumption, cluster, fitting, *how)
+    against_human = isinstance(b, str) and b == HUMAN
+    if against_human or isinstance(a, Policy) or isinstance(b, Policy):
+        sample, contest = _judged_courses(asked, table)
+    else:
+        sample, contest = _judged_pair(replace(asked, metric=metric or "accuracy"), table)
     if len(sample.assumptions) != 1:
         raise InputError("compare takes one assumption.", "assumption")
-    contest = make_contest(sample)
-    return compare_sample(
-        sample, contest, sample.assumptions[0], interval, confidence_level, names=(_name(a), _name(b))
-    )
+    names = _name(a, table), _name(b, table)
+    return compare_sample(sample, contest, sample.assumptions[0], interval, confidence_level, names)
 
 
-def compare_partitions(
-    judged: PartitionedSubjects, interval: str, confidence_level: float, given: tuple[Any, Any]
-) -> Comparison:
-    """Compare what was judged in one pass over the partitions of a table."""
+def _judged_pair(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
+    """Two classifiers, by one metric."""
+    judged = judged_on(asked, table)
     if len(judged.metrics) != 1:
         raise InputError("compare takes one metric.", "metric")
     metric = judged.metrics[0]
-    sample = judged.sample(metric)
-    if len(sample.assumptions) != 1:
-        raise InputError("compare takes one assumption.", "assumption")
-    contest = paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
-    names = tuple(each if isinstance(each, str) else _name(each) for each in given)
-    return compare_sample(
-        sample, contest, sample.assumptions[0], interval, confidence_level, names=(names[0], names[1])
-    )
+    return judged.sample(metric), paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
+
+
+def _judged_courses(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
+    """Two courses of action: policies, a classifier as one, the human."""
+    data = rows_of(table, asked, "b='human'" if asked.given[1] == HUMAN else "a Policy")
+    judged = [each.score if isinstance(each, Policy) else each for each in asked.given]
+    # All that can be wrong is found before anything is fitted.
+    known = with_classes_of(data, judged)
+    require_two_classes(known.classes)
+    make_contest = _read_courses(asked, known)
+    how = asked.assumption, asked.cluster, asked.fitting, asked.label_range
+    sample = score_sample(data, judged, *how)
+    return sample, make_contest(sample)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,27 +236,19 @@ def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None)
     return policy_contest(sample, course, Course.human(len(data)), stake)
 
 
-def _read_contest(
-    a: Any, b: Any, data: SelectiveLabels, metric: Any, pos_label: Any, cost: ArrayLike | None
-) -> Callable[[ScoredSample], "Contest"]:
+def _read_courses(asked: Asked, data: SelectiveLabels) -> Callable[[ScoredSample], "Contest"]:
     """Read what is set against what; the contest itself is made on scored rows."""
+    a, b = asked.given
     if isinstance(a, Policy) or isinstance(b, Policy):
-        courses, stake = _read_policies(data, a, b, metric, pos_label, cost)
+        courses, stake = _read_policies(data, a, b, asked.metric, asked.pos_label, asked.cost)
         return lambda sample: policy_contest(sample, courses[0], courses[1], stake)
     first = read_subject(a, data, "a")
-    if isinstance(b, str) and b == HUMAN:
-        if metric is not None:
-            raise InputError(
-                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
-            )
-        risk_of(first, class_code(pos_label, data.classes))
-        return lambda sample: human_contest(sample, first, pos_label)
-    second = read_subject(b, data, "b")
-    metrics = read_metrics("accuracy" if metric is None else metric, first, pos_label, cost)
-    if len(metrics) != 1:
-        raise InputError("compare takes one metric.", "metric")
-    contest = paired_contest(first, second, metrics[0])
-    return lambda sample: contest
+    if asked.metric is not None:
+        raise InputError(
+            "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
+        )
+    risk_of(first, class_code(asked.pos_label, data.classes))
+    return lambda sample: human_contest(sample, first, asked.pos_label)
 
 
 def _read_policies(
@@ -357,9 +348,11 @@ def _disagreement(first: Subject, second: Subject) -> Array:
         return np.array(np.nan)
 
 
-def _name(given: Any) -> str:
+def _name(given: Any, table: Table) -> str:
     if isinstance(given, Policy):
         return repr(given)
+    if isinstance(given, str) and isinstance(table, PartitionedLabels):  # of a column
+        return given
     if hasattr(given, "predict"):
         return type(given).__name__
     return "predictions" if np.ndim(given) else repr(given)

@@ -11,29 +11,24 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption
 from selective_labels.data import (
     SelectiveLabels,
-    as_series,
     class_code,
-    read_data,
-    refuse_strange_cells,
-    require_two_classes,
-    with_instrument,
+    read_table,
 )
-from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
-from selective_labels.evaluation.metrics import AnyMetric, CalibrationBin, Range
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.partitioned import PartitionedSubjects, RowsPass, require_plain
-from selective_labels.evaluation.policies import Policy, read_course
+from selective_labels.evaluation.judged import Judged, judged_on, rows_of
 from selective_labels.evaluation.results import Evaluation, Evaluations
-from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.measures.asked import Asked
+from selective_labels.measures.metrics import AnyMetric, Range
+from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
+from selective_labels.policies.policy import Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
@@ -94,8 +89,8 @@ def evaluate(
     metric : str, metric object, or list of these
         "accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "balanced_accuracy", "auc",
         "log_loss", "brier", "regret" or "calibration" (the share of `pos_label` in ten bins of its predicted
-        probability); see :mod:`selective_labels.evaluation.metrics` for objects, and
-        :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper end of "regret" needs a
+        probability); see :mod:`selective_labels.measures.metrics` for objects, and
+        :class:`selective_labels.measures.metrics.Metric` to define one. The upper end of "regret" needs a
         margin condition.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
         "nucem" and "unconfounded" identify the value; so does "tilt", for accuracy, error, share and
@@ -157,7 +152,8 @@ def evaluate(
     The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
     the best of a class are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
-    random, and who decides does not change the label.
+    random, and who decides does not change the label. What would refute it: lower bounds that sum to more
+    than one (SL401, SL402), or cases not dealt out at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     fitting = FittingSettings.read(
@@ -171,63 +167,50 @@ def evaluate(
     check_interval(interval, confidence_level)
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
-    roles = {
-        "decision_maker": decision_maker,
-        "decision": decision,
-        "sample_weight": sample_weight,
-        "groups": groups,
-        "strata": strata,
-        "assignment": assignment,
-    }
-    if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = X, metric, assumption, cluster, fitting, pos_label, cost, by
-        results = evaluate_partitions(RowsPass([classifier], *how).run(), interval, confidence_level)
-        return results[0] if single and len(results) == 1 and one_metric else results
-    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
-    # All that can be wrong is found before anything is fitted.
+    table = read_table(
+        X,
+        y,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
+    )
+    how = pos_label, cost, by, label_range, instrument
+    asked = Asked((classifier,), metric, assumption, cluster, fitting, *how)
     if isinstance(classifier, Policy):
+        data = rows_of(table, asked, "a Policy")
         _read_policy(classifier, with_classes_of(data, [classifier.score]), metric, pos_label, cost)
         sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
         return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
-    known = with_classes_of(data, [classifier])
-    require_two_classes(known.classes)
-    subject = read_subject(classifier, known)
-    metrics = read_metrics(metric, subject, pos_label, cost)
-    for each in metrics:
-        each.functional(subject)
-    cells = None if by is None else _read_subgroups(by, len(data))
-    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
-    results = evaluate_sample(sample, subject, metrics, cells, interval, confidence_level)
-    if by is None:
-        results = _with_designs(results, sample, subject, metrics)
-    if single and len(results) == 1 and one_metric:
-        return results[0]
-    return results
+    results = evaluate_judged(judged_on(asked, table), interval, confidence_level)
+    return results[0] if single and len(results) == 1 and one_metric else results
 
 
-def evaluate_partitions(
-    judged: PartitionedSubjects, interval: str = "parameter", confidence_level: float = 0.95
+def evaluate_judged(
+    judged: Judged, interval: str = "parameter", confidence_level: float = 0.95
 ) -> Evaluations:
-    """Evaluate what was judged in one pass over the partitions of a table."""
+    """Evaluate what was judged on scored rows, or in one pass over the partitions of a table."""
     items: list[Evaluation] = []
     gaps: list[Evaluation] = []
     for metric in judged.metrics:
-        how = judged.cells(metric), interval, confidence_level
-        found = evaluate_sample(judged.sample(metric), judged.subject(metric), [metric], *how)
+        sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)
+        found = evaluate_sample(sample, subject, [metric], cells, interval, confidence_level)
+        if cells is None and isinstance(sample, ScoredSample):
+            found = _with_designs(found, sample, subject, metric)
         items += found.items
         gaps += [] if found.gaps is None else found.gaps.items
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
 def _with_designs(
-    results: Evaluations, sample: ScoredSample, subject: Subject, metrics: Sequence[AnyMetric]
+    results: Evaluations, sample: ScoredSample, subject: Subject, metric: AnyMetric
 ) -> Evaluations:
     """Keep with each mean over everybody what plans are made from."""
-    coefficients = {each.name: coefficients_of(each.functional(subject)) for each in metrics}
+    found = coefficients_of(metric.functional(subject))
     items = []
     for item in results:
-        found = coefficients[item.metric]
         design = None
         if found is not None and item.assumption in sample.repeats[0]:  # not under the event tilt
             design = design_of(sample, item.assumption, found)
@@ -303,30 +286,6 @@ def evaluate_sample(
                 between = summary.between(found[first], found[second], rows)
                 gaps.append(summary.evaluation(between, rows, subgroup=first, reference=second))
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
-
-
-def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
-    """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
-    wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
-    metrics: list[AnyMetric] = []
-    for each in wanted:
-        if isinstance(each, AnyMetric):
-            metrics.append(each)
-        elif isinstance(each, str):
-            metrics += named_metrics(each, subject.classes, pos_label, cost)
-        else:
-            raise InputError(f"metric={each!r} is neither a name nor a metric object.", "metric")
-    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
-
-
-def _read_subgroups(by: Any, n_samples: int) -> np.ndarray:
-    column = as_series(by, "by", n_samples)
-    refuse_strange_cells(column, "by")
-    if len({type(value) for value in column}) > 1 and column.dtype == object:
-        raise InputError.about("by", "holds subgroups of several types; use one type, such as strings.")
-    if column.isna().any():
-        raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
-    return column.to_numpy()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from selective_labels.assumptions import named
 from selective_labels.data import ROLES, SelectiveLabels, read_data
 from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.evaluation.named import named_metrics
+from selective_labels.measures.named import named_metrics
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import ROUTING
 

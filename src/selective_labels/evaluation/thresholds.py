@@ -9,31 +9,28 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import class_code, read_data, with_instrument
-from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.cell_keys import RANKS, CutKeys, Judged
+from selective_labels.cells.cell_sample import CellSample
+from selective_labels.data import read_table
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import Scored
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import AnyMetric, Metric
-from selective_labels.evaluation.named import named_metrics
-from selective_labels.evaluation.partitioned import require_plain
+from selective_labels.evaluation.judged import cut_on
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.subject import UNNAMED, ArraySubject, read_subject
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cell_sample import CellSample
-from selective_labels.inference.sample import NO_RANGE, score_sample
+from selective_labels.inference.sample import NO_RANGE
+from selective_labels.measures.asked import Asked
+from selective_labels.measures.metrics import AnyMetric, Metric
+from selective_labels.measures.named import named_metrics
+from selective_labels.measures.subject import ArraySubject
+from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.passes.partitioned import prepare
 from selective_labels.support.errors import InputError
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.
 METRICS = ("accuracy", "error", "tpr", "fpr")
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
-N_THRESHOLDS = 41
-SHARE_ROUNDING = 1e-9
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
@@ -159,59 +156,26 @@ def threshold_curve(
         random_state=random_state,
         propensity=propensity,
     )
-    roles = {
-        "decision_maker": decision_maker,
-        "decision": decision,
-        "sample_weight": sample_weight,
-        "groups": groups,
-        "strata": strata,
-        "assignment": assignment,
-    }
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    if isinstance(X, PartitionedLabels):
-        require_plain({"y": y, **roles}, instrument, label_range)
-        how = classifier, X, pos_label, thresholds, metrics, assumption, cluster, fitting
-        return _threshold_curve_of_partitions(*how, confidence_level)
-    data = with_instrument(read_data(X, y, **roles), instrument, nuisance=nuisance)
-    sample = score_sample(data, [classifier], assumption, cluster, fitting, label_range)
-    if len(sample.assumptions) != 1:
-        raise InputError("threshold_curve takes one assumption.", "assumption")
-    classes = sample.data.classes
-    code = class_code(pos_label, classes)
-    scores = read_subject(classifier, sample.data).score(code)
-    return threshold_curve_of_sample(
-        sample, scores, code, sample.assumptions[0], thresholds, metrics, confidence_level
+    table = read_table(
+        X,
+        y,
+        decision_maker=decision_maker,
+        decision=decision,
+        sample_weight=sample_weight,
+        groups=groups,
+        strata=strata,
+        assignment=assignment,
     )
-
-
-def _threshold_curve_of_partitions(
-    classifier: Any,
-    lazy: PartitionedLabels,
-    pos_label: Any,
-    thresholds: ArrayLike | None,
-    metrics: Sequence[str],
-    assumption: str | Assumption,
-    cluster: str | None,
-    fitting: FittingSettings,
-    confidence_level: float,
-) -> ThresholdCurve:
-    """Cut a score on a table in partitions: cells lie between thresholds."""
-    judged = Judged.read(classifier, lazy, UNNAMED)
-    columns = [] if judged.column is None else [judged.column]
-    prepared = prepare(lazy, [judged.given], assumption, cluster, fitting, columns)
-    event = class_code(pos_label, prepared.data.classes)
-    if thresholds is None:
-        scores = judged.subject(prepared.frame, prepared.data).score(event)
-        cuts = default_thresholds(scores, weights=prepared.data.weights)
-    else:
-        cuts = _read_thresholds(thresholds)
-    sums = prepared.run(CutKeys(judged, event, cuts), columns)
-    sample = prepared.samples(sums, {})[RANKS]
+    how = pos_label, None, None, label_range, instrument
+    asked = Asked((classifier,), metrics, assumption, cluster, fitting, *how)
+    given = None if thresholds is None else _read_thresholds(thresholds)
+    sample, scores, event, cuts = cut_on(asked, table, given)
     if len(sample.assumptions) != 1:
         raise InputError("threshold_curve takes one assumption.", "assumption")
-    between = np.append(-np.inf, cuts)[sample.cells.key[:, 0]]
-    how = sample.assumptions[0], cuts, metrics, confidence_level
-    return threshold_curve_of_sample(sample, between, event, *how)
+    return threshold_curve_of_sample(
+        sample, scores, event, sample.assumptions[0], cuts, metrics, confidence_level
+    )
 
 
 def threshold_curve_of_sample(
@@ -243,30 +207,6 @@ def threshold_curve_of_sample(
         rows.append(points)
     columns = dict(zip([ACCEPTANCE, *metrics], zip(*rows, strict=True), strict=True))
     return ThresholdCurve(pos_label=classes.tolist()[event], thresholds=cuts, evaluations=columns)
-
-
-def default_thresholds(
-    scores: ArrayLike, n_thresholds: int = N_THRESHOLDS, weights: ArrayLike | None = None
-) -> Array:
-    """Quantiles of a score, each a value that occurs, and one more above all: nobody is flagged there.
-
-    A quantile is the smallest value that at least so large a share of the weight does not exceed.
-
-    Examples
-    --------
-    >>> default_thresholds([0.0, 0.0, 1.0, 3.0], n_thresholds=3).round(2)
-    array([0., 3., 3.])
-    >>> default_thresholds([0.0, 1.0, 3.0], n_thresholds=3, weights=[1, 2, 1]).round(2)
-    array([0., 1., 3., 3.])
-    """
-    values = np.asarray(scores, dtype=float)
-    mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
-    order = np.argsort(values, kind="stable")
-    shares = np.cumsum(mass[order]) / mass.sum()
-    # Sums of shares are rounded: what reaches a quantile up to rounding reaches it.
-    places = np.searchsorted(shares, np.linspace(0.0, 1.0, n_thresholds) - SHARE_ROUNDING)
-    quantiles = values[order][np.minimum(places, len(values) - 1)]
-    return np.unique([*quantiles, np.nextafter(values.max(), np.inf)])
 
 
 def acceptance_metric(event: Any) -> Metric:

@@ -122,23 +122,33 @@ class Earmarked(Bounds):
         return Earmarked.of(self.lower / scale, self.events, self.pots / scale), crossed
 
     def best_case_costs(self) -> Array:
-        """Smallest zero-one regret of each class: it gets all that it may, the rest is kept level.
-
-        w_t = (max_{j≠t} η_j - upper_t)^+   with each pot without t spread so that no class stands out
-        """
+        """Smallest zero-one regret of each class: (max_{j≠t} η_j - η_t)^+ at the best case of t."""
         costs = np.empty_like(self.lower)
         for candidate in range(self.lower.shape[1]):
-            level = self.lower.copy()
-            for event, amount in zip(self.events, self.pots.T, strict=True):
-                if candidate not in event:
-                    spread_evenly(level, event, amount)
+            level = self.best_case(candidate)
+            own = level[:, candidate].copy()
             level[:, candidate] = -np.inf
-            costs[:, candidate] = np.maximum(level.max(axis=1) - self.upper[:, candidate], 0.0)
+            costs[:, candidate] = np.maximum(level.max(axis=1) - own, 0.0)
         return costs
+
+    def best_case(self, candidate: int) -> Array:
+        """Probabilities with the smallest regret of a class: it gets all that it may, the rest is kept level.
+
+        Each pot without the class is spread, small events first, so that no class stands out more than it
+        must.
+        """
+        level = self.lower.copy()
+        for event, amount in zip(self.events, self.pots.T, strict=True):
+            if candidate not in event:
+                spread_evenly(level, event, amount)
+        level[:, candidate] = self.upper[:, candidate]
+        return level
 
 
 def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots: Array) -> Array:
     """Lower bounds, and each pot with the class of its event that has the largest gain.
+
+    Any of them may have one more axis, of linear forms; gains have not.
 
     Examples
     --------
@@ -147,10 +157,10 @@ def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots
     array([[0. , 0.5, 0.5]])
     """
     found, rows = np.array(lower), np.arange(len(lower))
-    gain = np.broadcast_to(gain, found.shape)
-    for event, amount in zip(events, pots.T, strict=True):
+    gain = np.broadcast_to(gain, found.shape[:2])
+    for place, event in enumerate(events):
         members = np.asarray(event)
-        found[rows, members[gain[:, members].argmax(axis=1)]] += amount
+        found[rows, members[gain[:, members].argmax(axis=1)]] += pots[:, place]
     found[rows, gain.argmax(axis=1)] += free
     return found
 

@@ -313,18 +313,23 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     maximum = np.max([linear_extremes(rival - prediction, bounds)[1] for rival in rivals], axis=0)
     if isinstance(bounds, Earmarked):
         return np.einsum("nk,nk->n", prediction, bounds.best_case_costs()), maximum
-    cap = _smallest_cap(bounds)
+    cap = smallest_cap(bounds)
     capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap[:, None]))
     minimum = cap - linear_extremes(prediction, capped)[1]
     # Pouring up to the cap rounds in the last digit, and a regret is never negative.
     return np.maximum(minimum, 0.0), maximum
 
 
-def _smallest_cap(bounds: Bounds) -> Array:
+def smallest_cap(bounds: Bounds) -> Array:
     """min_η max_k η_k: the smallest τ ≥ max_k l_k with Σ_k min(u_k, τ) ≥ 1.
 
     As a sum of minima is the smallest of the lines Σ_{i≤c} u_(i) + (K - c) τ, with u_(1) ≤ u_(2) ≤ ... and
     c = 0..K-1, the condition is τ ≥ (1 - Σ_{i≤c} u_(i)) / (K - c) for every c.
+
+    Examples
+    --------
+    >>> smallest_cap(Bounds(np.array([[0.1, 0.2, 0.1]]), np.array([[0.2, 0.8, 0.7]])))
+    array([0.4])
     """
     n_classes = bounds.upper.shape[1]
     upper = np.sort(bounds.upper, axis=1)

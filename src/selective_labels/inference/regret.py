@@ -1,20 +1,18 @@
 """Ends of the regret: how much more often the Bayes rule would be right."""
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
 from selective_labels.identification.earmarked import Earmarked
+from selective_labels.identification.functionals import smallest_cap
 from selective_labels.inference.estimates import Ends, mean_estimate
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import shared_ratio_end
+from selective_labels.inference.known_shares import notice_ties, shared_ratio_end
 
 ROUNDING = 1e-12
-# Up to so many classes, every set of rivals is tried.
-FEW_CLASSES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +38,38 @@ class Regret:
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
-        low = best_lottery(self.prediction, evidence.bounds) - self.prediction
-        high = strongest_rival(self.prediction, evidence.bounds) - self.prediction
-        upper = mean_estimate(np.einsum("nk,nk->n", high, evidence.extreme(high)), weights)
+        low, high = (mean_estimate(each, weights) for each in self.row_ends(evidence))
         if evidence.shares:
-            return shared_ratio_end(low, np.ones_like(low), evidence, weights, -1.0), upper
-        return mean_estimate(np.einsum("nk,nk->n", low, evidence.extreme(-low)), weights), upper
+            rival = self._rivals(evidence)[0]
+            low = shared_ratio_end(rival, np.ones_like(rival), evidence, weights, -1.0)
+            return notice_ties(low, high, evidence.covariance)
+        return low, high
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end."""
+        low, high = self._rivals(evidence)
+        return (
+            np.einsum("nk,nk->n", low, evidence.extreme(-low)),
+            np.einsum("nk,nk->n", high, evidence.extreme(high)),
+        )
+
+    def _rivals(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Rivals less the prediction, for the lower and the upper end."""
+        low, high = (find(self.prediction, evidence.bounds) for find in (best_lottery, strongest_rival))
+        return low - self.prediction, high - self.prediction
 
 
 def best_lottery(prediction: Array, bounds: Bounds) -> Array:
     """argmax_q min_η Σ_k (q_k - π_k) η_k over lotteries q: the dual of the smallest regret.
 
-    With m = min_k (q_k - π_k) given, the best q is max(π_k + m, 0) plus the rest on the class with the
-    largest lower bound; the value is concave and piecewise linear in m, so m is 0 or one of -π_k.
+    The smallest regret is τ - V(τ), τ the smallest cap that all η_k can stay below and V(τ) the largest
+    accuracy under it (:func:`selective_labels.identification.functionals.regret_rows`). With μ the π of the
+    class that the slack ends in, and with the class k' or the classes C that force the cap:
+
+        τ = l_k' :       q_k = (π_k - μ)^+ where the cap binds, and the rest on k'
+        Σ_C τ + Σ_{k not in C} u_k = 1 :   q_k = π_k in C, and the rest evenly on C
+
+    Sharp for any box and any prediction. Earmarked slack: sharp for hard predictions, else valid.
 
     Examples
     --------
@@ -62,20 +79,30 @@ def best_lottery(prediction: Array, bounds: Bounds) -> Array:
            [1., 0.]])
     """
     if isinstance(bounds, Earmarked):
-        return _best_of_lotteries(prediction, bounds)
-    lower, slack = bounds.lower, bounds.slack
-    top = lower.max(axis=1, keepdims=True)
-    best, best_value = np.zeros(len(lower)), np.full(len(lower), -np.inf)
-    for level in (np.zeros(len(lower)), *(-prediction.T)):
-        kept = np.maximum(prediction + level[:, None], 0.0)
-        value = np.einsum("nk,nk->n", lower - top, kept) + slack * level
-        # What beats "no regret at all" by rounding only does not beat it.
-        better = value > best_value + 1e-12
-        best, best_value = np.where(better, level, best), np.where(better, value, best_value)
-    lottery = np.maximum(prediction + best[:, None], 0.0)
-    rows = np.arange(len(lower))
-    lottery[rows, lower.argmax(axis=1)] += 1.0 - lottery.sum(axis=1)
-    return lottery
+        return _earmarked_lottery(prediction, bounds)
+    cap = smallest_cap(bounds)[:, None]
+    capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap))
+    accuracy = linear_extremes(prediction, capped)[1]
+    reaching = bounds.upper >= cap - ROUNDING
+    top, rows = bounds.lower.argmax(axis=1), np.arange(len(cap))
+    forced = bounds.lower[rows, top] >= cap[:, 0] - ROUNDING
+    lottery = np.where(reaching, prediction, 0.0)
+    left = 1.0 - lottery.sum(axis=1, keepdims=True)
+    spread = lottery + reaching * left / reaching.sum(axis=1, keepdims=True)
+    lottery = np.where(reaching, np.maximum(prediction - _last_filled(prediction, capped), 0.0), 0.0)
+    lottery[rows, top] = 0.0
+    lottery[rows, top] = 1.0 - lottery.sum(axis=1)
+    found = np.where(forced[:, None], lottery, spread)
+    # What beats "no regret at all" by rounding only does not beat it.
+    return np.where((cap[:, 0] - accuracy > ROUNDING)[:, None], found, prediction)
+
+
+def _last_filled(prediction: Array, capped: Bounds) -> Array:
+    """π of the class in which the slack comes to an end, the most likely predictions first; a column."""
+    order = np.argsort(-prediction, axis=1, kind="stable")
+    filled = np.cumsum(np.take_along_axis(capped.width, order, axis=1), axis=1)
+    last = (filled < capped.slack[:, None] - ROUNDING).sum(axis=1).clip(max=prediction.shape[1] - 1)
+    return np.take_along_axis(prediction, np.take_along_axis(order, last[:, None], axis=1), axis=1)
 
 
 def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
@@ -88,27 +115,25 @@ def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
     array([[0., 1.]])
     """
     classes = np.eye(prediction.shape[1])
-    if isinstance(bounds, Earmarked):
-        values = [linear_extremes(rival - prediction, bounds)[1] for rival in classes]
-        return classes[np.argmax(values, axis=0)]
-    predicted = np.einsum("nk,nk->n", prediction, bounds.lower)
-    values = [
-        bounds.lower[:, code] - predicted + bounds.slack * (rival - prediction).max(axis=1)
-        for code, rival in enumerate(classes)
-    ]
+    values = [linear_extremes(rival - prediction, bounds)[1] for rival in classes]
     return classes[np.argmax(values, axis=0)]
 
 
-def _best_of_lotteries(prediction: Array, bounds: Earmarked) -> Array:
-    """Of "no regret" and lotteries with equal chances the best: any is valid."""
-    n_classes = prediction.shape[1]
-    most = n_classes if n_classes <= FEW_CLASSES else 1
-    chosen = [each for size in range(1, most + 1) for each in combinations(range(n_classes), size)]
-    best, best_value = prediction, np.zeros(len(prediction))
-    for members in dict.fromkeys([*chosen, *bounds.events]):
-        lottery = np.isin(np.arange(n_classes), members) / len(members)
-        value = linear_extremes(lottery - prediction, bounds)[0]
-        better = value > best_value + ROUNDING
-        best = np.where(better[:, None], lottery, best)
-        best_value = np.where(better, value, best_value)
-    return best
+def _earmarked_lottery(prediction: Array, bounds: Earmarked) -> Array:
+    """Σ_t π_t q_t: for each class t that may be predicted, equal chances for the classes that stand highest.
+
+    In the best case for t it gets all that it may, and the rest is kept level. A pot that fed one of the
+    highest classes has no class below them, so the lottery over them pays its mass whatever is done.
+    """
+    lottery = np.zeros_like(prediction)
+    for candidate in np.flatnonzero(prediction.any(axis=0)).tolist():
+        level = bounds.best_case(candidate)
+        rivals = np.delete(np.arange(level.shape[1]), candidate)
+        height = level[:, rivals].max(axis=1, keepdims=True)
+        highest = np.zeros_like(level)
+        highest[:, rivals] = level[:, rivals] >= height - ROUNDING
+        # What beats "no regret at all" by rounding only does not beat it.
+        none = level[:, [candidate]] >= height - ROUNDING
+        chosen = np.where(none, np.eye(level.shape[1])[candidate], highest)
+        lottery += prediction[:, [candidate]] * chosen / chosen.sum(axis=1, keepdims=True)
+    return lottery

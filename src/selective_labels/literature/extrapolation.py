@@ -11,7 +11,6 @@ from scipy.special import ndtri
 
 from selective_labels.data import SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Described
-from selective_labels.evaluation.subject import read_subject
 from selective_labels.identification.extrapolation import (
     adjusted_means,
     coherent,
@@ -20,6 +19,7 @@ from selective_labels.identification.extrapolation import (
 )
 from selective_labels.inference.estimates import bootstrap_covariance
 from selective_labels.inference.intervals import few_clusters_factor
+from selective_labels.measures.subject import read_subject
 from selective_labels.support.drawing import new_axes
 from selective_labels.support.errors import InputError, UndefinedError, require_choice
 from selective_labels.support.options import require_count, require_share

@@ -13,8 +13,6 @@ from selective_labels.data import SelectiveLabels, class_code, read_data
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.display import units_text
 from selective_labels.evaluation.estimated import judged
-from selective_labels.evaluation.evaluate import read_metrics
-from selective_labels.evaluation.subject import ArraySubject, Subject, read_subject
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.sample import (
     NO_RANGE,
@@ -28,6 +26,8 @@ from selective_labels.inference.tilted import supported_odds
 from selective_labels.literature.break_even import Point, conclude
 from selective_labels.literature.families import Family, read_family
 from selective_labels.literature.sensitivity_result import SensitivityCurve
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import ArraySubject, Subject, read_subject
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice

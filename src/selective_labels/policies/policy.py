@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.evaluation.subject import Subject, read_subject
 from selective_labels.identification.bounds import Array
+from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.policies.courses import Course
 from selective_labels.support.errors import InputError
 

@@ -7,16 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.data import class_code
-from selective_labels.evaluation.metrics import (
+from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
+from selective_labels.measures.metrics import (
     AnyMetric,
     Auc,
     BalancedAccuracy,
+    CalibrationBin,
     Metric,
     ProbabilityMetric,
     RegretMetric,
     calibration_bins,
 )
-from selective_labels.identification.functionals import brier_coefficients, log_loss_coefficients
+from selective_labels.measures.subject import Subject
 from selective_labels.support.errors import InputError
 
 
@@ -103,3 +105,17 @@ _OF_EVENT: dict[str, Callable[[Any], AnyMetric]] = {
 }
 
 NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
+
+
+def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+    """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
+    wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
+    metrics: list[AnyMetric] = []
+    for each in wanted:
+        if isinstance(each, AnyMetric):
+            metrics.append(each)
+        elif isinstance(each, str):
+            metrics += named_metrics(each, subject.classes, pos_label, cost)
+        else:
+            raise InputError(f"metric={each!r} is neither a name nor a metric object.", "metric")
+    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]

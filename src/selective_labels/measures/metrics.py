@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from selective_labels.data import class_code
-from selective_labels.evaluation.subject import Subject
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.functionals import class_coefficients
 from selective_labels.inference.ends import (
@@ -20,6 +19,7 @@ from selective_labels.inference.ends import (
     Separation,
 )
 from selective_labels.inference.regret import Regret
+from selective_labels.measures.subject import Subject
 from selective_labels.support.errors import InputError
 from selective_labels.support.options import require_count
 

@@ -1,0 +1,112 @@
+"""What a question finds on a table: the one place that knows whether rows are in memory or in partitions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from selective_labels.data import (
+    SelectiveLabels,
+    Table,
+    as_series,
+    class_code,
+    refuse_strange_cells,
+    require_two_classes,
+    with_instrument,
+)
+from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.evaluation.estimated import Scored
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.sample import ScoredSample, score_sample, with_classes_of
+from selective_labels.measures.asked import Asked
+from selective_labels.measures.metrics import AnyMetric
+from selective_labels.measures.named import read_metrics
+from selective_labels.measures.subject import Subject, read_subject
+from selective_labels.passes.question import PartitionedSubjects, RowsPass, cut_in_passing
+from selective_labels.support.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class RowSubjects:
+    """What is judged on rows in memory, which are scored; the same of partitions is `PartitionedSubjects`.
+
+    Attributes
+    ----------
+    scored : ScoredSample
+    subjects : tuple of Subject
+    metrics : sequence of metrics
+    masks : dict of bool arrays, or None
+        Rows of each subgroup.
+    """
+
+    scored: ScoredSample
+    subjects: tuple[Subject, ...]
+    metrics: Sequence[AnyMetric]
+    masks: Mapping[Any, np.ndarray] | None
+
+    def sample(self, metric: AnyMetric) -> ScoredSample:
+        """Rows that a metric is computed from."""
+        return self.scored
+
+    def subject(self, metric: AnyMetric, place: int = 0) -> Subject:
+        """One of what is judged."""
+        return self.subjects[place]
+
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
+        """Masks of the rows of each subgroup; None without subgroups."""
+        return self.masks
+
+
+Judged = RowSubjects | PartitionedSubjects
+
+
+def judged_on(asked: Asked, table: Table) -> Judged:
+    """Score all rows of a table for a question; all that can be wrong is found before anything is fitted."""
+    if isinstance(table, PartitionedLabels):
+        return RowsPass(asked, table).run()
+    data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
+    known = with_classes_of(data, list(asked.given))
+    require_two_classes(known.classes)
+    subjects = [read_subject(each, known, name) for each, name in zip(asked.given, asked.names, strict=True)]
+    metrics = read_metrics(asked.metric, subjects[0], asked.pos_label, asked.cost)
+    for metric in metrics:
+        if len(subjects) == 1 or metric.difference(*subjects) is None:
+            for subject in subjects:
+                metric.functional(subject)
+    masks = None if asked.by is None else _read_subgroups(asked.by, len(data))
+    return RowSubjects(_scored(asked, data), tuple(subjects), metrics, masks)
+
+
+def cut_on(asked: Asked, table: Table, thresholds: Array | None) -> tuple[Scored, Array, int, Array | None]:
+    """Scored rows (or cells) for a score that is cut, the score, the event's code, and the thresholds."""
+    if isinstance(table, PartitionedLabels):
+        return cut_in_passing(asked, table, thresholds)
+    sample = _scored(asked, with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance))
+    event = class_code(asked.pos_label, sample.data.classes)
+    return sample, read_subject(asked.given[0], sample.data).score(event), event, thresholds
+
+
+def rows_of(table: Table, asked: Asked, what: str) -> SelectiveLabels:
+    """Rows in memory, for what cannot do without them."""
+    if isinstance(table, PartitionedLabels):
+        raise InputError(
+            f"{what} is not evaluated on data in partitions; take rows into memory with data.sample(n).", "X"
+        )
+    return with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
+
+
+def _scored(asked: Asked, data: SelectiveLabels) -> ScoredSample:
+    how = asked.assumption, asked.cluster, asked.fitting, asked.label_range
+    return score_sample(data, list(asked.given), *how)
+
+
+def _read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:
+    column = as_series(by, "by", n_samples)
+    refuse_strange_cells(column, "by")
+    if len({type(value) for value in column}) > 1 and column.dtype == object:
+        raise InputError.about("by", "holds subgroups of several types; use one type, such as strings.")
+    if column.isna().any():
+        raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
+    values = column.to_numpy()
+    return {label: values == label for label in np.unique(values).tolist()}
