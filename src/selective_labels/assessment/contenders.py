@@ -157,6 +157,10 @@ def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return make_folds(outcome_codes(data.y), 2, groups=data.groups, outcome_names=names, random_state=seed)
 
 
+def _words(classes: np.ndarray) -> str:
+    return " and ".join(repr(each) for each in classes.tolist())
+
+
 def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:
     """Whether numbers that are not all classes are probabilities of the event, of two classes."""
     if values.dtype.kind != "f" or len(classes) != 2 or np.isin(values, classes).all():
@@ -164,7 +168,8 @@ def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:
     if values.min() < 0.0 or values.max() > 1.0:
         raise InputError.about(
             "predictions",
-            "are numbers that are neither classes nor between 0 and 1; give predicted classes, "
-            "or the probability of the event.",
+            f"are numbers from {values.min():g} to {values.max():g}, which are neither classes nor between 0 "
+            f"and 1; cut them where you would and give the classes ({_words(classes)}), or give the "
+            "probability of the event. The commands evaluate, compare and policy take scores as they are.",
         )
     return True
