@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from selective_labels import InputError
 from selective_labels.saving.atomic import whole_file
+from selective_labels.support.processes import in_processes
 from selective_labels.support.progress import followed, listening
 from study.table import TaskTable
 from study.tasks import TUNING, Setup, Task
@@ -211,8 +212,8 @@ def _run_all(
 ) -> None:
     if not tasks:
         return
-    parallel = joblib.Parallel(n_jobs=workers.jobs, return_as="generator_unordered", batch_size=1)
-    finished = parallel(joblib.delayed(run_task)(work, task, setup) for task in tasks)
+    todo = [(run_task, work, task, setup) for task in tasks]
+    finished = in_processes(todo, n_jobs=workers.jobs, in_order=False, batch_size=1)
     for task, rows, taken in followed(finished, what, len(tasks)):
         table.append(task, rows)
         times.append(task, [taken])

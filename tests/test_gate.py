@@ -145,3 +145,32 @@ def test_labels_that_are_not_seen_may_be_anything():
     labels = pd.Series([*[0, 1] * 10, *strange], dtype=object)
     decision = [1] * 20 + [0] * 20
     assert read(y=labels, decision=decision).classes.tolist() == [0, 1]
+
+
+def test_sparse_columns_are_written_out():
+    """Broke: "fill value must be 0 when converting to COO matrix"."""
+    numbers = np.random.default_rng(0).integers(0, 2, N).astype(float)
+    for fill in (0.0, np.nan):
+        frame = pd.DataFrame({"a": pd.arrays.SparseArray(numbers, fill_value=fill)})
+        assert_array_equal(read(X=frame).features[:, 0], numbers)
+        model = sl.SelectedSampleClassifier("linear").fit(frame, Y, decision_maker=WHO)
+        assert_array_equal(model.predict(frame), model.predict(pd.DataFrame({"a": numbers})))
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")  # decision-makers of one case each
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: sl.evaluate([1] * len(data), data, **QUICK),
+        lambda data: sl.diagnose(data, cv=2, n_permutations=9, random_state=0),
+        lambda data: sl.IPWClassifier("linear", random_state=0).fit(data),
+    ],
+    ids=["evaluate", "diagnose", "IPW"],
+)
+def test_rows_that_all_count_zero_times_are_refused(ask):
+    """Broke: "Sample weights must contain at least one non-zero number", of scikit-learn."""
+    rng, n = np.random.default_rng(0), 60
+    columns = {"decision_maker": rng.normal(size=n), "sample_weight": [1.0] + [0.0] * (n - 1)}
+    data = read(X=rng.normal(size=(n, 2)), y=rng.integers(-1, 2, n), **columns)
+    with pytest.raises(InputError, match="sample_weight is zero in every row"):
+        ask(data)

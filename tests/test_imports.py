@@ -62,6 +62,7 @@ KNOWS = {
         "identification",
         "models",
         "nuisance",
+        "passes",
         "support",
         "tilting",
     },
@@ -99,7 +100,7 @@ KNOWS = {
     },
     # A plan starts from a result or a diagnosis, and computes its intervals as they were computed.
     "planning": {"diagnostics", "evaluation", "inference", "support"},
-    "tables": {"data", "features", "support"},
+    "tables": {"data", "features", "partitions", "support"},
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
@@ -145,7 +146,9 @@ KNOWS = {
         "inference",
         "literature",
         "measures",
+        "nuisance",
         "partitions",
+        "passes",
         "planning",
         "policies",
         "report",
@@ -180,6 +183,7 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.identification.bounds",
     f"{PACKAGE}.identification.earmarked",
     f"{PACKAGE}.identification.multipliers",
+    f"{PACKAGE}.support.processes",  # workers that end with the run
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
 

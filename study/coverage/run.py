@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
+from selective_labels.support.processes import in_processes
 from study.coverage.designs import DESIGNS
 from study.coverage.replication import replicate
 
@@ -31,9 +31,9 @@ def run(out: Path, names: Iterable[str] = (), n_replications: int | None = None,
     for name in names or DESIGNS:
         done = {each["draw"] for each in draws(out, name)}
         missing = [each for each in range(n_replications or DESIGNS[name].n_replications) if each not in done]
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        tasks = [(draw, name, number) for number in missing]
         with path(out, name).open("a") as file:
-            for row in parallel(joblib.delayed(draw)(name, number) for number in missing):
+            for row in in_processes(tasks, n_jobs=n_jobs, in_order=False):
                 file.write(json.dumps(row) + "\n")
                 file.flush()
         print(f"{name}: {len(done)} draws were there, {len(missing)} are new", flush=True)

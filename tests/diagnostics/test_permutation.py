@@ -10,6 +10,7 @@ from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of
 
 ASSIGNMENT = [check for check in CHECKS if check.family == "assignment"]
+N_SAMPLES = 6
 
 
 def test_one_divided_group_leaves_the_others_whole():
@@ -27,10 +28,10 @@ def test_who_returns_in_another_stratum_moves_where_first_seen():
 
 @pytest.mark.parametrize("divided", [0.0, 0.1])
 def test_persons_who_return_do_not_refute_an_instrument(divided):
-    """Twelve valid samples: more refusals than chance has once in a million at 7 % each would be too many."""
+    """Six valid samples: more refusals than chance has once in a million at 7 % each would be too many."""
     refused = 0
-    for number in range(12):
+    for number in range(N_SAMPLES):
         drawn = designs.returning_persons(1500, 8, np.random.SeedSequence([12, number]), divided=divided)
         context = context_of(drawn)
         refused += any(context.result_of(check).status == "violated" for check in ASSIGNMENT)
-    assert refused <= binom.isf(1e-6, 12, 0.07)
+    assert refused <= binom.isf(1e-6, N_SAMPLES, 0.07)

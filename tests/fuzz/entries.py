@@ -1,13 +1,19 @@
 """Every public entry, as a function of one odd table."""
 
+import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import selective_labels as sl
-from tests.strategies import Case
+from tests.fuzz.exits import check_result
+from tests.fuzz.readers import READERS, check_reader
+from tests.strategies import Case, cases
+from tests.strategies.contents import models, tables
 
 QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0, "n_jobs": 1}
 BASELINES = (
@@ -36,12 +42,17 @@ def _scores(data: sl.SelectiveLabels) -> np.ndarray:
     return np.arange(len(data)) % 7 / 7.0
 
 
-def _learn(mode: str) -> Callable[[Case], Any]:
+def _learn(mode: str, estimator: str = "linear") -> Callable[[Case], Any]:
     def learn(case: Case) -> Any:
-        model = sl.UCLClassifier(mode, "linear", **QUICK).fit(case.X, case.y, **case.roles)
-        bounds = model.predict_bounds(case.X)
-        assert set(model.predict(case.X)) <= set(model.classes_.tolist())
-        return bounds
+        model = sl.UCLClassifier(mode, estimator, **QUICK).fit(case.X, case.y, **case.roles)
+        predicted = model.predict(case.X)
+        assert set(predicted) <= set(model.classes_.tolist())
+        assert len(predicted) == case.n
+        assert np.isfinite(model.decision_function(case.X)).all()
+        possible, decided = model.predict_set(case.X), model.decided(case.X)
+        assert possible.any(axis=1).all()
+        assert ((possible.sum(axis=1) == 1) == decided).all()
+        return model.predict_bounds(case.X)
 
     return learn
 
@@ -52,6 +63,16 @@ def _baseline(name: str) -> Callable[[Case], Any]:
         assert set(model.predict(case.X)) <= set(model.classes_.tolist())
 
     return fit
+
+
+def _named(case: Case) -> Any:
+    """The table by names of columns."""
+    frame = pd.DataFrame(case.X)
+    frame.columns = [f"x{k}" for k in range(frame.shape[1])]
+    given = {"label": case.y} | {name: column for name, column in case.roles.items() if column is not None}
+    for name, column in given.items():
+        frame[name] = column
+    return sl.SelectiveLabels.from_frame(frame, **{name: name for name in given})
 
 
 def _evaluate(case: Case) -> Any:
@@ -68,19 +89,69 @@ def _with_scores(function: Callable[..., Any], **others: Any) -> Callable[[Case]
     return run
 
 
+def _of_probabilities(case: Case) -> Any:
+    data = read(case)
+    chances = np.random.default_rng(0).dirichlet(np.ones(len(data.classes)), len(data))
+    metrics = ["log_loss", "brier", "auc" if len(data.classes) == 2 else "balanced_accuracy"]
+    return sl.evaluate(chances, data, metric=metrics, **QUICK)
+
+
+def _combined(case: Case) -> Any:
+    data = read(case)
+    last = data.classes[-1]
+    assumed = sl.assumptions.Instrument() & sl.assumptions.Prevalence(last, (0.2, 0.6))
+    return sl.evaluate(_predicted(data), data, metric=["accuracy", "ppv"], assumption=assumed, **QUICK)
+
+
+def _by_groups(case: Case) -> Any:
+    data = read(case)
+    by = np.where(np.arange(len(data)) % 3 == 0, "odd", "even")
+    return sl.evaluate(_predicted(data), data, metric=["accuracy", "fpr", "regret"], by=by, **QUICK)
+
+
+def _plan(case: Case) -> Any:
+    data = read(case)
+    return sl.plan(sl.evaluate(_predicted(data), data, **QUICK))
+
+
+def _drift(case: Case) -> Any:
+    data = read(case)
+    return sl.drift(_predicted(data), data, period=np.arange(len(data)) // 20, **QUICK)
+
+
+def _saved(case: Case) -> None:
+    """A model survives the file that it is saved in."""
+    model = sl.SelectedSampleClassifier("linear").fit(case.X, case.y, **case.roles)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.skops")
+        sl.save_model(model, path)
+        loaded = sl.load_model(path)
+    assert loaded.model.classes_.tolist() == model.classes_.tolist()
+
+
 def _assess(case: Case) -> Any:
     return sl.assess(read(case), **QUICK)
 
 
-ENTRIES: dict[str, Callable[[Case], Any]] = {
+READERS_OF_TABLES: dict[str, Callable[[Case], Any]] = {
     "SelectiveLabels": read,
+    "from_frame": _named,
     "split": lambda case: read(case).split(random_state=0) and None,
+}
+FITTING: dict[str, Callable[[Case], Any]] = {
     "fit partial": _learn("partial"),
+    "fit plug-in": _learn("partial", "plug-in"),
     "fit point": _learn("point"),
     "fit tilt": _learn("tilt"),
+    "fit auto": _learn("auto"),
     **{name: _baseline(name) for name in BASELINES},
+    "save_model": _saved,
     "evaluate": _evaluate,
+    "evaluate probabilities": _of_probabilities,
+    "evaluate combined": _combined,
+    "evaluate by": _by_groups,
     "compare": lambda case: sl.compare(_predicted(data := read(case)), data.classes[0], data, **QUICK),
+    "compare human": lambda case: sl.compare(_predicted(data := read(case)), "human", data, **QUICK),
     "ladder": lambda case: sl.ladder(_predicted(data := read(case)), data, **QUICK),
     "diagnose": lambda case: sl.diagnose(read(case), cv=2, n_permutations=9, random_state=0, n_jobs=1),
     "threshold_curve": _with_scores(sl.threshold_curve, thresholds=[0.2, 0.5], **QUICK),
@@ -93,40 +164,32 @@ ENTRIES: dict[str, Callable[[Case], Any]] = {
     "extrapolate": lambda case: sl.extrapolate(
         _predicted(data := read(case)), data, n_draws=5, random_state=0
     ),
+    "plan": _plan,
+    "drift": _drift,
     "assess": _assess,
 }
+ENTRIES = READERS_OF_TABLES | FITTING
 # How many examples `make test` and `make fuzz` try.
-FEW = dict.fromkeys(ENTRIES, 15) | {"assess": 3}
-MANY = dict.fromkeys(ENTRIES, 1_000) | {"SelectiveLabels": 10_000, "split": 10_000, "assess": 100}
+FEW = dict.fromkeys([*ENTRIES, *READERS], 15) | {"assess": 3}
+MANY = dict.fromkeys([*READERS_OF_TABLES, *READERS], 10_000) | dict.fromkeys(FITTING, 1_000)
 
 
-def check(name: str, case: Case) -> str:
+def inputs(name: str) -> Any:
+    """Strategy of what an entry is given."""
+    if name in READERS:
+        return models if name == "load_model" else tables
+    return cases()
+
+
+def check(name: str, given: Any) -> str:
     """Run an entry; "refused" or "done". Anything but a sentence, or an invalid result, is an error."""
+    if name in READERS:
+        return check_reader(name, given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            result = ENTRIES[name](case)
+            result = ENTRIES[name](given)
         except sl.InputError:
             return "refused"
-    _check_result(result)
+    check_result(result)
     return "done"
-
-
-def _check_result(result: Any) -> None:
-    """One exit: in order, within the interval, or NaN with a reason."""
-    if isinstance(result, sl.Bounds):
-        assert np.isfinite(result.lower).all()
-        assert (result.lower >= -1e-9).all()
-        assert (result.upper <= 1 + 1e-9).all()
-        assert (result.lower <= result.upper + 1e-9).all()
-    elif isinstance(result, sl.Evaluations):
-        for each in result:
-            _check_result(each)
-    elif isinstance(result, sl.Evaluation | sl.Comparison):
-        ends = result.lower, result.upper
-        if np.isnan(ends).any():
-            assert result.reason, "what does not exist has a reason"
-        else:
-            assert ends[0] <= ends[1] + 1e-9
-            assert np.isnan(result.ci_lower) or result.ci_lower <= ends[0] + 1e-9
-            assert np.isnan(result.ci_upper) or result.ci_upper >= ends[1] - 1e-9

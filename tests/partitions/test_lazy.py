@@ -42,6 +42,8 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
         policy_curve("score", from_folder(folder))
+    with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
+        from_folder(folder, share_labels=True)
 
 
 @pytest.mark.parametrize("path", ["folder", "glob", "file", "list"])
@@ -179,6 +181,8 @@ def test_a_class_that_the_sample_misses_is_named(tmp_path):
     frame.loc[np.flatnonzero(frame["released"])[0], "failed"] = 7.0
     write(frame, tmp_path)
     with pytest.raises(InputError, match=r"no row of class 7\.0 .*raise fit_rows"):
+        evaluate("guess", from_folder(tmp_path, "groups", fit_rows=100), **QUICK)
+    with pytest.warns(UserWarning, match=r"class 7\.0 occurs in one fold only \(1 rows\)"):  # as in memory
         evaluate("guess", from_folder(tmp_path, fit_rows=100), **QUICK)
 
 

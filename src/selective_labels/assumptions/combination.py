@@ -70,7 +70,7 @@ class Combination(Assumption):
     @property
     def refuted_by(self) -> str:  # type: ignore[override]
         """What speaks against any of them."""
-        return " ".join(each.refuted_by for each in self.parts)
+        return " Or: ".join(each.refuted_by for each in self.parts if each.refuted_by)
 
     @property
     def needs_decision_makers(self) -> bool:

@@ -124,6 +124,14 @@ class LabelRange(Part):
     def __post_init__(self) -> None:
         for end in ("lowest", "highest"):
             object.__setattr__(self, end, as_event(getattr(self, end)))
+        if callable(self.lowest) or callable(self.highest):
+            return
+        lowest, highest = np.broadcast_arrays(*(np.asarray(each) for each in (self.lowest, self.highest)))
+        if not ((lowest >= 0.0) & (lowest <= highest) & (highest <= 1.0)).all():
+            raise InputError(
+                f"LabelRange needs 0 <= lowest <= highest <= 1, got {self.lowest} and {self.highest}.",
+                "assumption",
+            )
 
     @property
     def name(self) -> str:

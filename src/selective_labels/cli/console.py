@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from selective_labels.cli.interrupts import say_interrupted, status
-from selective_labels.support.errors import InputError
+from selective_labels.support.errors import InputError, WorkerError
 
 WRONG = 1
 LONGEST = 2000
@@ -66,7 +66,7 @@ def _debugging(values: dict[str, Any]) -> bool:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, InputError | ImportError):
+    if isinstance(error, InputError | ImportError | WorkerError):
         return str(error)
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from types import FrameType
+from typing import NoReturn
 
 # Ctrl-C; what ends services and jobs of a cluster; a terminal that was closed.
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Ended.", signal.SIGHUP: "Ended."}
@@ -18,6 +19,7 @@ GRACE_SECONDS = 1.0
 
 _advice = ["Nothing was written; run the same command again to start over."]
 _said = threading.Event()
+_raised = threading.Event()
 _received: list[int] = []
 # Kept open as long as the process lives.
 _sockets: list[socket.socket] = []
@@ -62,25 +64,42 @@ def watch() -> None:
             pass
         _received.extend(received)
         time.sleep(GRACE_SECONDS)
-        say_interrupted()
-        leave()
+        try:
+            say_interrupted()
+        finally:
+            leave()
 
     threading.Thread(target=wait, name="interrupts", daemon=True).start()
 
 
-def leave() -> None:
-    """End at once: remove temporary files, end worker processes, run no other clean-up, which might wait."""
-    # An import could wait for the thread that does not come back; unloaded, it has written nothing.
-    atomic = sys.modules.get("selective_labels.saving.atomic")
-    if atomic is not None:
-        atomic.discard_unfinished()
-    for child in multiprocessing.active_children():
-        child.kill()
-    os._exit(status())
+def leave() -> NoReturn:
+    """End at once: end worker processes, remove temporary files, run no other clean-up, which might wait."""
+    try:
+        _end_workers()
+        # An import could wait for the thread that does not come back; unloaded, it has written nothing.
+        atomic = sys.modules.get("selective_labels.saving.atomic")
+        if atomic is not None:
+            atomic.discard_unfinished()
+    finally:  # whatever happens here: a process that stays is the worst of ends
+        os._exit(status())
+
+
+def _end_workers() -> None:
+    """Kill children by their number: not all of their objects can, and joblib's raise instead.
+
+    One that a thread of joblib starts after this looks for its parent by itself (support/processes.py).
+    """
+    with contextlib.suppress(RuntimeError):  # a child that ends meanwhile changes the set that is read
+        for child in multiprocessing.active_children():
+            if child.pid is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(child.pid, signal.SIGKILL)
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
-    first = not _received
-    _received.append(number)
-    if first:  # a second signal does not disturb the end; the thread sees to it that there is one
+    # Not what was received decides: the thread above may have noted the signal before this runs.
+    # A second signal does not disturb the end; the thread sees to it that there is one.
+    if not _raised.is_set():
+        _raised.set()
+        _received.append(number)
         raise KeyboardInterrupt

@@ -5,13 +5,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
 from selective_labels.cli.predictions import Predicted, prediction_table
 from selective_labels.partitions.sources import ParquetPart, ParquetSource
 from selective_labels.saving import SavedModel
-from selective_labels.saving.atomic import whole_file
+from selective_labels.saving.atomic import drafts_of_workers, whole_file
 from selective_labels.support.jobs import one_thread
+from selective_labels.support.processes import in_processes
 from selective_labels.support.progress import followed
 from selective_labels.tables import TableError
 from selective_labels.tables.roles import require_names
@@ -52,21 +51,27 @@ def write_partitions(
     source.check([*saved.schema.names, *keep])
     out.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(model.read_bytes()).hexdigest()
-    tasks = [
-        (path, [part for part in source.parts if part.path == path], out / Path(path).name)
-        for path in source.paths
-    ]
-    results = Parallel(n_jobs=-1 if len(tasks) > 1 else 1, return_as="generator")(
-        delayed(_one_file)(*task, saved, list(keep), digest) for task in tasks
-    )
-    found = [each for each in followed(results, "predicting files", len(tasks)) if each is not None]
+    parts_of = {path: [part for part in source.parts if part.path == path] for path in source.paths}
+    with drafts_of_workers(out) as run:
+        tasks = [
+            (_one_file, path, parts, out / Path(path).name, run, saved, list(keep), digest)
+            for path, parts in parts_of.items()
+        ]
+        results = in_processes(tasks, n_jobs=-1 if len(tasks) > 1 else 1)
+        found = [each for each in followed(results, "predicting files", len(tasks)) if each is not None]
     if not found:
         raise TableError("The table has no row to predict.")
     return Predicted.added([each for each, _ in found]), sum(there for _, there in found)
 
 
 def _one_file(
-    path: str, parts: Sequence[ParquetPart], out: Path, saved: SavedModel, keep: list[str], digest: str
+    path: str,
+    parts: Sequence[ParquetPart],
+    out: Path,
+    run: str,
+    saved: SavedModel,
+    keep: list[str],
+    digest: str,
 ) -> tuple[Predicted, bool] | None:
     """What was predicted, and whether it was there already; None for a file without rows."""
     import pyarrow as pa
@@ -81,7 +86,7 @@ def _one_file(
     if not parts:
         return None
     columns = list(dict.fromkeys([*saved.schema.names, *keep]))
-    with whole_file(out) as draft, one_thread():
+    with whole_file(out, run) as draft, one_thread():
         writer = None
         for frame in (frame for part in parts for frame in part.frames(columns)):
             X = saved.schema.read(frame.reset_index(drop=True))

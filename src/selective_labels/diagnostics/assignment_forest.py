@@ -7,6 +7,7 @@ from scipy.special import ndtr
 from sklearn.ensemble import ExtraTreesRegressor
 
 from selective_labels.hypotheses.cells import sums_by
+from selective_labels.support.weighting import require_weight
 
 SMALLEST_LEAF = 5
 # Trees look at so many columns for every cut: a product shows no trace in either of its factors alone, so
@@ -164,6 +165,7 @@ def held_out_score(dealt: Dealt, block: np.ndarray, *, n_trees: int = 50, seed: 
 
 
 def _trees(past: Dealt, n_trees: int, seed: int) -> ExtraTreesRegressor:
+    require_weight(past.weight)
     indicator = (past.arm[:, None] == np.arange(past.n_arms)).astype(float)
     target = within_cells(indicator, past.cell, past.weight)
     columns = min(past.X.shape[1], MOST_COLUMNS)

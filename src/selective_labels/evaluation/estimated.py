@@ -74,7 +74,7 @@ def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n
         n_clusters=spread.n_clusters,
         n_effective=n_effective,
         rank_error=spread.coarse,
-        sentence=sample.assumed(assumption).sentence,
+        sentence=sample.assumed(assumption).caption,
         **sample.told_of(assumption),
     )
 

@@ -178,7 +178,7 @@ def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.nd
 def as_numbers(X: Any) -> np.ndarray:
     """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
     try:
-        checked = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+        checked = check_array(dense(X), dtype="numeric", ensure_all_finite="allow-nan")
         numbers = checked.astype(float, copy=False)
     except ValueError as error:
         raise InputError(str(error), "X") from None
@@ -186,6 +186,23 @@ def as_numbers(X: Any) -> np.ndarray:
         raise InputError.about("X", "holds a whole number that is too large; rescale it.") from None
     refuse_huge_numbers(numbers)
     return numbers
+
+
+def dense(X: Any) -> Any:
+    """Write out columns of pandas that leave their commonest value away; everything else stays as it is.
+
+    Examples
+    --------
+    >>> dense(pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.0])})).dtypes.tolist()
+    [dtype('float64')]
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    sparse = [isinstance(each, pd.SparseDtype) for each in X.dtypes]
+    if not any(sparse):
+        return X
+    columns = [X.iloc[:, k].sparse.to_dense() if sparse[k] else X.iloc[:, k] for k in range(X.shape[1])]
+    return pd.concat(columns, axis=1)
 
 
 def refuse_huge_numbers(numbers: np.ndarray) -> None:

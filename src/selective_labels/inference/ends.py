@@ -29,7 +29,7 @@ from selective_labels.inference.estimates import (
 )
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact import count_scores
-from selective_labels.inference.known_shares import shared_ratio_end
+from selective_labels.inference.known_shares import notice_ties, shared_ratio_end
 from selective_labels.inference.shared_separation import SharedSeparation
 from selective_labels.support.errors import UndefinedError
 
@@ -70,7 +70,8 @@ class Ratio:
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
-        return self._end(evidence, weights, -1.0), self._end(evidence, weights, 1.0)
+        low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
+        return notice_ties(low, high, evidence.clusters) if evidence.shares else (low, high)
 
     @cached_property
     def known_denominator(self) -> bool:
@@ -171,10 +172,7 @@ class Separation:
         if evidence.shares:
             plain = self.ends(replace(evidence, shares=()), weights)
             known = SharedSeparation(gain, self.event, self.centre, self.scale, self.spill)
-            low, high = (
-                known.end(evidence, weights, end, sign) for sign, end in zip((-1.0, 1.0), plain, strict=True)
-            )
-            return low, high
+            return known.ends(evidence, weights, plain)
         event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
         extremes = balanced_accuracy_extremes(gain, *event, by_row(weights))
         low, high = (

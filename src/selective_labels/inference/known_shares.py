@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
-from selective_labels.inference.estimates import Estimate, covariance, mean_estimate, ratio_estimate
+from selective_labels.inference.estimates import Ends, Estimate, covariance, mean_estimate, ratio_estimate
 from selective_labels.inference.evidence import Evidence
 from selective_labels.support.errors import UndefinedError
 
@@ -24,8 +24,8 @@ FEW_CANDIDATES = 12
 # One-sided level at which an end holds although it is the best of several; normal draws to find the factor.
 LEVEL = 0.95
 N_DRAWS = 20_000
-# So much wider is worth a word.
-NOTICED = 1.01
+# An interval that is longer by so large a part is worth a word.
+NOTICED = 0.05
 
 
 class ContradictedError(UndefinedError):
@@ -42,7 +42,7 @@ def shared_ratio_end(
     Any ν gives a valid end, the best one the sharp end; it is one number for the whole sample, and optimal,
     so that to first order the end does not move with it. No share is one of them (ν = 0), so that the end is
     never wider than without. Where several cannot be told apart (two standard errors), the best looks better
-    than it is: the interval then holds for the best of all of them (:func:`best_of`), with a warning.
+    than it is: the interval then holds for the best of all of them (:func:`best_of`).
 
     The share is about everybody, so rows outside the subgroup at hand (weight zero) enter by what they leave
     of it.
@@ -63,29 +63,30 @@ def shared_ratio_end(
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
-    return hold_for_either(best, rivals, evidence.clusters, sign)
+    return best_of([best, *rivals], evidence.clusters, sign) if rivals else best
 
 
-def hold_for_either(
-    best: Estimate, rivals: Sequence[Estimate], clusters: np.ndarray | None, sign: float
-) -> Estimate:
-    """The best of several valid ends that cannot be told apart, with the error of :func:`best_of`."""
-    if not rivals:
-        return best
-    held, widened = best_of([best, *rivals], clusters, sign)
-    if widened > NOTICED:
+def notice_ties(low: Estimate, high: Estimate, clusters: np.ndarray | None) -> Ends:
+    """Return the two ends as they are, and warn if they are the best of several and the interval shows it.
+
+    Ties are common and cost little: a factor of 1.2 on one error, where most of the interval is between its
+    ends. What is worth a word is an interval that is longer by a twentieth or more.
+    """
+    reaches = [float(ndtri(LEVEL)) * standard_error(each, clusters) for each in (low, high)]
+    excess = sum(
+        reach * (1.0 - 1.0 / max(each.widened, 1.0)) for reach, each in zip(reaches, (low, high), strict=True)
+    )
+    if excess > NOTICED * max(high.value - low.value + sum(reaches), NEGLIGIBLE):
         warnings.warn(
             "two ways to use the known share cannot be told apart: the interval is widened to hold for "
             "either.",
             UserWarning,
             stacklevel=2,
         )
-    return held
+    return low, high
 
 
-def best_of(
-    estimates: Sequence[Estimate], clusters: np.ndarray | None, sign: float
-) -> tuple[Estimate, float]:
+def best_of(estimates: Sequence[Estimate], clusters: np.ndarray | None, sign: float) -> Estimate:
     """The first of several valid ends, the best, with an error that holds although it was chosen.
 
     reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the ends' joint normal noise,
@@ -102,17 +103,11 @@ def best_of(
     sign : float
         1 for upper ends, -1 for lower ones.
 
-    Returns
-    -------
-    Estimate
-    float
-        By how much its error was widened.
-
     Examples
     --------
     >>> scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
-    >>> best, widened = best_of([mean_estimate(each) for each in scores], None, 1.0)
-    >>> best.value, round(widened, 2)
+    >>> best = best_of([mean_estimate(each) for each in scores], None, 1.0)
+    >>> best.value, round(best.widened, 2)
     (0.5, 1.19)
     """
     best = estimates[0]
@@ -121,7 +116,7 @@ def best_of(
     matrix = covariance([each.influence for each in estimates], clusters) + moved @ moved.T
     errors = np.sqrt(np.diag(matrix))
     if not errors[0] > NEGLIGIBLE:
-        return best, 1.0
+        return best
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
     noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(errors)))
@@ -129,9 +124,9 @@ def best_of(
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)
-    widened = reach / (float(ndtri(LEVEL)) * errors[0])
+    widened = float(reach / (float(ndtri(LEVEL)) * errors[0]))
     outside = tuple(widened * each for each in best.outside)
-    return replace(best, influence=widened * best.influence, outside=outside), float(widened)
+    return replace(best, influence=widened * best.influence, outside=outside, widened=widened)
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:

@@ -10,7 +10,7 @@ from selective_labels.identification.earmarked import Earmarked
 from selective_labels.identification.functionals import smallest_cap
 from selective_labels.inference.estimates import Ends, mean_estimate
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import shared_ratio_end
+from selective_labels.inference.known_shares import notice_ties, shared_ratio_end
 
 ROUNDING = 1e-12
 
@@ -42,7 +42,8 @@ class Regret:
         high = strongest_rival(self.prediction, evidence.bounds) - self.prediction
         upper = mean_estimate(np.einsum("nk,nk->n", high, evidence.extreme(high)), weights)
         if evidence.shares:
-            return shared_ratio_end(low, np.ones_like(low), evidence, weights, -1.0), upper
+            lower = shared_ratio_end(low, np.ones_like(low), evidence, weights, -1.0)
+            return notice_ties(lower, upper, evidence.clusters)
         return mean_estimate(np.einsum("nk,nk->n", low, evidence.extreme(-low)), weights), upper
 
 

@@ -8,12 +8,13 @@ import numpy as np
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Share, best_tilt, tilts
 from selective_labels.identification.separation_share import widest_share
-from selective_labels.inference.estimates import Estimate, mean_estimate, subtract
+from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, subtract
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import (
     CLOSE,
     NEGLIGIBLE,
-    hold_for_either,
+    best_of,
+    notice_ties,
     shared_ratio_end,
     standard_error,
 )
@@ -46,11 +47,15 @@ class SharedSeparation:
     scale: float
     spill: Callable[[Array, Array | None], Array]
 
-    def end(self, evidence: Evidence, weights: Array | None, plain: Estimate, sign: float) -> Estimate:
-        """Lower (sign -1) or upper end, never wider than `plain`, the end without the share.
+    def ends(self, evidence: Evidence, weights: Array | None, plain: Ends) -> Ends:
+        """Lower and upper end, never wider than `plain`, the ends without the share.
 
         Both are valid. If they cannot be told apart, the interval holds for the better of the two.
         """
+        low, high = (self._end(evidence, weights, *each) for each in zip(plain, (-1.0, 1.0), strict=True))
+        return notice_ties(low, high, evidence.clusters)
+
+    def _end(self, evidence: Evidence, weights: Array | None, plain: Estimate, sign: float) -> Estimate:
         (share, *others), everybody = evidence.shares, weights is None or bool((weights > 0.0).all())
         alone = np.flatnonzero(share.members).tolist() == [self.event]
         if others or not (alone or len(share.members) == 2) or not share.rows.all() or not everybody:
@@ -71,7 +76,7 @@ class SharedSeparation:
         best, other = sorted((held, plain), key=lambda each: sign * each.value)
         apart = standard_error(subtract(best, other), evidence.clusters)
         rivals = [other] if abs(other.value - best.value) <= CLOSE * apart else []
-        return hold_for_either(best, rivals, evidence.clusters, sign)
+        return best_of([best, *rivals], evidence.clusters, sign) if rivals else best
 
     def _gains(self, share: Share) -> Array:
         return self.gain[:, None] * share.members

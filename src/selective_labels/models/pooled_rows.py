@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from selective_labels.models.features import standardised, standardised_numbers
 from selective_labels.models.products import product_moments
-from selective_labels.support.errors import InputError
+from selective_labels.support.weighting import require_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,8 @@ class PooledRows:
         scale = standardised(categorical).fit(X)
         lines = feature_lines(scale, X, order)
         weight = np.ones(len(order)) if sample_weight is None else sample_weight[order].astype(float)
+        require_weight(weight)
         total = float(weight.sum())
-        if not total > 0.0:
-            raise InputError.about(
-                "sample_weight", "is zero in every row that a fold learns from; drop rows of weight zero."
-            )
         outcomes = np.unique(outcome)
         happened = np.where(outcome[order] == outcomes[:, None], weight / total, 0.0)
         n_numbers = number_columns(scale, len(lines) - 1)[1]

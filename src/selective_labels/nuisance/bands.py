@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 from selective_labels.models.features import standardised
 from selective_labels.support.errors import InputError
+from selective_labels.support.weighting import require_weight
 
 # Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
 MANY_DECISION_MAKERS = 64
@@ -136,6 +137,7 @@ def surplus_of(
         mass = np.maximum(np.bincount(strata, sample_weight), np.finfo(float).tiny)
         favourable = decision if sample_weight is None else sample_weight * decision
         return decision - (np.bincount(strata, favourable) / mass)[strata]
+    require_weight(sample_weight)
     features = standardised(categorical).fit_transform(X)
     return decision - Ridge().fit(features, decision, sample_weight).predict(features)
 

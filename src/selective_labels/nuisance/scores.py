@@ -9,6 +9,7 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.earmarks import Earmarks
+from selective_labels.nuisance.bands import MANY_DECISION_MAKERS
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
 from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
@@ -137,8 +138,8 @@ def selector_bands(data: SelectiveLabels) -> int | None:
 
     Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows). Up to
-    twenty are arms of their own: those that cannot be told from the best for a class are pooled
+    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond 64
+    in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the best for a class are pooled
     (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
     them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
     band are lost. Where panels decide, cases count in place of rows.
@@ -151,11 +152,11 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     >>> selector_bands(many), selector_bands(few)
     (13, None)
     """
-    if data.n_decision_makers <= FEW_DECISION_MAKERS:
-        return None
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
+    if available <= FEW_DECISION_MAKERS and data.n_decision_makers <= MANY_DECISION_MAKERS:
+        return None
     n_units = len(data) if data.panels is None else n_independent(data, len(data))
     n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)

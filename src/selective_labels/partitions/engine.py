@@ -1,14 +1,15 @@
 """Work on all parts of a table: by a Dask cluster if one is at hand, else on this machine's cores."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from selective_labels.partitions.sources import DaskSource, Source
 from selective_labels.support.jobs import one_thread
+from selective_labels.support.processes import in_processes
 from selective_labels.support.progress import followed
 
 # Sums of so many parts are added at a time.
@@ -55,12 +56,13 @@ def over_parts(
         return None
     if isinstance(source, DaskSource) or active_client() is not None:
         return _by_dask(parts, columns, task, combine)
+    results: Iterator[Any]
     if source.n_rows < FEW_ROWS or len(parts) == 1:
         results = (one_part(part, columns, task, combine) for part in parts)
     else:
         n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch=n_jobs + 1, batch_size=1)
-        results = parallel(delayed(one_part)(part, columns, task, combine) for part in parts)
+        tasks = [(one_part, part, columns, task, combine) for part in parts]
+        results = in_processes(tasks, n_jobs=n_jobs, pre_dispatch=n_jobs + 1, batch_size=1)
     waiting: list[Any] = []
     for result in followed(results, what, len(parts)):
         waiting.append(result)

@@ -73,6 +73,14 @@ class KeptScores:
         Path(kept.folder).mkdir(parents=True, exist_ok=True)
         return kept
 
+    @staticmethod
+    def fitted_before(lazy: PartitionedLabels) -> int | None:
+        """Rows that models were fitted to when scores were kept; None if there are none."""
+        if lazy.keep_scores is None:
+            return None
+        about = KeptScores(str(lazy.keep_scores), "")._about()
+        return None if about is None else int(about["told"]["n_fitted"])
+
     @property
     def told(self) -> dict[str, Any] | None:
         """What is told of the models, once all rows are scored; None before."""

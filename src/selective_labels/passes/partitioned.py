@@ -26,6 +26,7 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.partitions.hashing import hash_folds
 from selective_labels.passes.judges import fold_judges
 from selective_labels.passes.kept_scores import KeptScores
+from selective_labels.passes.learning_curve import draw_rows
 from selective_labels.passes.partition_pass import FittedRepeat, Keys, PartitionPass, PassSums
 from selective_labels.support.errors import InputError
 
@@ -65,7 +66,8 @@ class Prepared:
         passing, columns = self.with_keys(keys), self.columns(others)
         found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
         if passing.kept is not None and passing.repeats:
-            passing.kept.finish({"assignment": self.told.assignment, "refused": dict(self.told.refused)})
+            told = {"assignment": self.told.assignment, "refused": dict(self.told.refused)}
+            passing.kept.finish(told | {"n_fitted": self.told.n_fitted})
         return found
 
     def samples(self, sums: PassSums, ties: Mapping[str, tuple[int, ...]]) -> dict[str, CellSample]:
@@ -111,11 +113,10 @@ def prepare(
         raise InputError("cv: on data in partitions, folds are made by hash; give a number of folds.", "cv")
     survey = lazy.survey()
     seeds = fitting.repeated_seeds
-    frame = lazy.sample_frame(lazy.fit_rows, seeds[0], others)
-    reader = lazy.reader
-    alone = lazy.in_memory(frame)
+    fitted_before = KeptScores.fitted_before(lazy)
+    drawn = draw_rows(lazy, fitting, seeds[0], others, fitted_before)
+    frame, alone, reader = drawn.frame, drawn.data(lazy), lazy.reader
     data = with_classes_of(reader.coded(alone), list(classifiers))
-    lazy.require_all_classes(alone)
     reader = replace(reader, classes=data.classes, coding=alone.coding)
     chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
     for each in chosen:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -16,8 +17,12 @@ REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a disk", stat.S_IFSOCK: "a s
 # No room: on the disk, in the quota, below the limit of a file's size.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+ENDING = ".unfinished"
+
 # Temporary files of this process, so that an interrupt can remove them.
 _unfinished: set[Path] = set()
+# Those of its workers, which may be killed: a folder, and what the names of drafts have in common.
+_of_workers: set[tuple[Path, str]] = set()
 
 
 def require_writable(path: str | Path) -> None:
@@ -61,8 +66,14 @@ def is_replaced(path: str | Path) -> bool:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
+def whole_file(path: str | Path, run: str = "") -> Iterator[Path]:
     """A hidden file beside the target to write to; it takes the target's name at the end, or is removed.
+
+    Parameters
+    ----------
+    path : str or Path
+    run : str
+        Part of the hidden file's name: of :func:`drafts_of_workers`.
 
     Examples
     --------
@@ -77,7 +88,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     target = _target(Path(path))
     into = _kind(target) in WRITTEN_INTO
     folder = Path(tempfile.gettempdir()) if into else target.parent
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".unfinished", dir=folder)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.{run}", suffix=ENDING, dir=folder)
     os.close(handle)
     draft = Path(name)
     _unfinished.add(draft)
@@ -106,9 +117,28 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+@contextlib.contextmanager
+def drafts_of_workers(folder: Path) -> Iterator[str]:
+    """A name for the drafts that workers write into a folder; what they leave there is removed at the end."""
+    run = f"{os.getpid()}-{secrets.token_hex(4)}-"
+    _of_workers.add((folder, run))
+    try:
+        yield run
+    finally:
+        _discard_of_workers(folder, run)
+        _of_workers.discard((folder, run))
+
+
 def discard_unfinished() -> None:
     """Remove the temporary files of this process; for a process about to end without unwinding."""
     for draft in list(_unfinished):
+        draft.unlink(missing_ok=True)
+    for folder, run in list(_of_workers):
+        _discard_of_workers(folder, run)
+
+
+def _discard_of_workers(folder: Path, run: str) -> None:
+    for draft in folder.glob(f".*.{run}*{ENDING}"):
         draft.unlink(missing_ok=True)
 
 

@@ -48,6 +48,10 @@ class UndefinedError(InputError):
     """A number that does not exist for these data, such as a rate among nobody."""
 
 
+class WorkerError(RuntimeError):
+    """Processes or machines that did part of the work are gone; the same work may be asked for again."""
+
+
 class DiagnosticWarning(UserWarning):
     """A check found that an assumption in use does not fit the data.
 

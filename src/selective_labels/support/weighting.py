@@ -18,9 +18,26 @@ def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: n
         X = without_empty_columns(X, sample_weight)
     if sample_weight is None:
         return classifier.fit(X, y)
+    require_weight(sample_weight)
     # Users route metadata to our estimator, not into the classifier inside it: there, weights just go down.
     with config_context(enable_metadata_routing=False):
         return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
+
+
+def require_weight(sample_weight: np.ndarray | None) -> None:
+    """Refuse rows that nothing can be learned from, because each counts zero times.
+
+    Examples
+    --------
+    >>> require_weight(np.zeros(2))
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: sample_weight is zero in every row that a ...
+    """
+    if sample_weight is not None and not sample_weight.any():
+        raise InputError.about(
+            "sample_weight", "is zero in every row that a fold learns from; drop rows of weight zero."
+        )
 
 
 def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
