@@ -197,10 +197,11 @@ def test_holes_where_they_must_not_be(folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"metric": "log_loss"}, "'log_loss' is not available on data in partitions"),
-        ({"metric": "regret"}, "'regret' is not available"),
+        (
+            {"metric": "log_loss"},
+            "'log_loss' needs probabilities: give a list of columns, one for each class",
+        ),
         ({"instrument": "numeric"}, "instrument= is not available"),
-        ({"label_range": (0.1, 0.9)}, "label_range= is not available"),
         ({"assumption": "tilt"}, "'tilt' is not available"),
         ({"cv": [([0], [1])]}, "give a number of folds"),
         ({"y": [1, 0]}, "y is given twice"),
