@@ -10,7 +10,7 @@ import pandas as pd
 
 from selective_labels.saving.atomic import write_whole
 from study.benchmark import numbers
-from study.benchmark.contestants import FULL, NAIVE
+from study.benchmark.contestants import FULL, NAIVE, PLAIN
 from study.benchmark.experiment import COLUMNS
 from study.engine import RUN_FILE
 from study.page.document import Block, Code, Heading, Paragraph, Points, Table, to_markdown
@@ -27,7 +27,7 @@ everybody. *selected* is the naive learner: trained on the labeled cases. *full*
 learner: it sees all labels, and only what lies between the two is due to selection. *no instrument* is the
 control: partial learning that is told of one decision-maker. Learners that take bounds are fed with
 estimated class probabilities in place of labels, which helps trees by itself; so their naive learner,
-oracle and control are *smoothed*, too. Where the instrument is too weak, tilt, auto and point are a
+oracle and control are *smoothed*, too. Where the instrument is too weak, auto (tilt mode) and point are a
 classifier of the labeled cases, and are measured against that.
 """
 LOST = """
@@ -83,7 +83,9 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
     yield Paragraph(flowing(LOST))
     yield Points(tuple(losses(table)) or ("Nowhere.",))
     yield Heading("Share of the gap closed")
-    yield Table(closed(table), flowing(CLOSED))
+    yield Paragraph(flowing(CLOSED))
+    for base in PLAIN:
+        yield Table(closed(table[table["contestant"].str.endswith(base)]), f"Learners that are {base}:")
     yield Heading("Intervals")
     yield Table(intervals(rows), flowing(JUDGED))
     yield Heading("Table by table")
@@ -126,7 +128,8 @@ def closed(table: pd.DataFrame) -> pd.DataFrame:
         [_share(row) for row in worst.to_dict("records")],
         index=pd.MultiIndex.from_frame(worst[["cell", "contestant"]]),
     )
-    return text.unstack("contestant").fillna("–").rename_axis(columns=None).reset_index()
+    wide = text.unstack("contestant").fillna("–").rename_axis(columns=None).reset_index()
+    return wide.rename(columns=lambda name: name.partition(", ")[0])
 
 
 def intervals(rows: pd.DataFrame) -> pd.DataFrame:
