@@ -9,7 +9,7 @@ import selective_labels as sl
 from selective_labels.datasets import make_decision_makers
 from tests.evaluation.samples import LIMIT, fully_labeled
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 COST = [[0.0, 1.0], [5.0, 0.0]]
 
 

@@ -152,7 +152,8 @@ def evaluate(
     The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
     the best of a class are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
-    random, and who decides does not change the label.
+    random, and who decides does not change the label. What would refute it: lower bounds that sum to more
+    than one (SL401, SL402), or cases not dealt out at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     fitting = FittingSettings.read(
