@@ -14,11 +14,12 @@ from study.benchmark.contestants import FULL, NAIVE, PLAIN
 from study.benchmark.experiment import COLUMNS
 from study.engine import RUN_FILE
 from study.page.document import Block, Code, Heading, Paragraph, Points, Table, to_markdown
+from study.page.estimates import margin
 from study.page.prose import flowing
 from study.table import TaskTable
 
-# A loss is half a point or more, and more than two standard errors of the paired difference.
-LOSS, ERRORS = 0.005, 2.0
+# A loss is half a point or more; it is clear if a 95 % interval of the paired difference has no gain in it.
+LOSS = 0.005
 COMMAND = "python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page study/benchmark/results"
 
 INTRODUCTION = """
@@ -31,8 +32,9 @@ oracle and control are *smoothed*, too. Where the instrument is too weak, auto (
 classifier of the labeled cases, and are measured against that.
 """
 LOST = """
-Learners that are half a point or more, and two standard errors, below the plain naive learner of the same
-kind, which is what people do today. Many comparisons are made, so one or two lines can be chance.
+Learners that are half a point or more below the plain naive learner of the same kind, which is what people do
+today. Clear are those whose 95 % interval (Student, over draws) has no gain in it; many comparisons are made,
+so one or two of them can be chance.
 """
 CLOSED = """
 (accuracy - selected) / (full - selected) of the same learner, in the direction of selection in which it is
@@ -81,7 +83,9 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
     yield Code(COMMAND + (f" --samples {setting['samples']}" if setting["samples"] else ""))
     yield Heading("Where a learner is beaten by the naive one")
     yield Paragraph(flowing(LOST))
-    yield Points(tuple(losses(table)) or ("Nowhere.",))
+    for clear, words in ((True, "Clear:"), (False, "Not clear at this number of draws:")):
+        yield Paragraph(words)
+        yield Points(tuple(losses(table, clear)) or ("None.",))
     yield Heading("Share of the gap closed")
     yield Paragraph(flowing(CLOSED))
     for base in PLAIN:
@@ -108,16 +112,16 @@ def _how_much(rows: pd.DataFrame) -> str:
     )
 
 
-def losses(table: pd.DataFrame) -> Iterator[str]:
-    """Sentences about contestants that are clearly below what people do."""
-    error = ERRORS * table["over_naive_error"]
-    for row in (
-        table[table["over_naive"] < -np.maximum(LOSS, error)].sort_values("over_naive").to_dict("records")
-    ):
+def losses(table: pd.DataFrame, clear: bool) -> Iterator[str]:
+    """Sentences about contestants that are below what people do, clearly or not."""
+    errors, freedom = table["over_naive_error"].to_numpy(), table["draws"].to_numpy() - 1
+    is_clear = table["over_naive"].to_numpy() < -margin(errors, np.maximum(freedom, 1))
+    lost = table[(table["over_naive"] <= -LOSS) & (is_clear == clear) & ~_references(table)]
+    for row in lost.sort_values("over_naive").to_dict("records"):
         turned = " (mirrored)" if row["mirrored"] else ""
         yield (
             f"{row['contestant']} on {row['cell']}{turned}: {_points(row, 'over_naive')} points, "
-            f"{row['draws']} draws"
+            f"draws: {row['draws']}"
         )
 
 
@@ -169,7 +173,8 @@ def _share(row: dict[Any, Any]) -> str:
 
 
 def _points(row: Any, name: str) -> str:
-    return f"{100 * row[name]:+.1f} ({100 * row[f'{name}_error']:.1f})"
+    error = row[f"{name}_error"]
+    return f"{100 * row[name]:+.1f}" + ("" if np.isnan(error) else f" ({100 * error:.1f})")
 
 
 def _interval(row: dict[Any, Any]) -> str:
