@@ -135,7 +135,7 @@ def test_every_metric_takes_a_combination_and_a_share_never_widens(metric):
     assert strong.ci_lower <= strong.lower <= strong.upper <= strong.ci_upper
 
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 def test_parts_that_say_nothing_leave_all_as_it_was():

@@ -42,6 +42,8 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
         policy_curve("score", from_folder(folder))
+    with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
+        from_folder(folder, share_labels=True)
 
 
 @pytest.mark.parametrize("path", ["folder", "glob", "file", "list"])
@@ -219,10 +221,11 @@ def test_holes_where_they_must_not_be(folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"metric": "log_loss"}, "'log_loss' is not available on data in partitions"),
-        ({"metric": "regret"}, "'regret' is not available"),
+        (
+            {"metric": "log_loss"},
+            "'log_loss' needs probabilities: give a list of columns, one for each class",
+        ),
         ({"instrument": "numeric"}, "instrument= is not available"),
-        ({"label_range": (0.1, 0.9)}, "label_range= is not available"),
         ({"assumption": "tilt"}, "'tilt' is not available"),
         ({"cv": [([0], [1])]}, "give a number of folds"),
         ({"y": [1, 0]}, "y is given twice"),

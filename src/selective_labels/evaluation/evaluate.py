@@ -28,7 +28,7 @@ from selective_labels.measures.metrics import AnyMetric, Range
 from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import Policy, read_course
+from selective_labels.policies.policy import Policy, given_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
@@ -250,7 +250,7 @@ def _read_policy(
     if metric == "accuracy":  # the default of classifiers, which a policy does not have
         metric = FAILURES if cost is None else COST
     names = [metric] if isinstance(metric, str) else list(metric)
-    return read_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
+    return given_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
 
 
 def evaluate_sample(
