@@ -128,6 +128,30 @@ def test_a_learner_and_the_checks_take_it(folder):
     assert "900 cases" in str(diagnosis)
 
 
+def test_predictions_of_all_rows_are_those_of_rows_in_memory(folder):
+    model = UCLClassifier("point", "linear", nuisance="logistic", random_state=0).fit(
+        in_memory(make_table(600))
+    )
+    data, X = from_folder(folder, "groups"), make_table(900)[FEATURES]
+    for method in ("predict", "decision_function", "predict_proba", "predict_set", "decided"):
+        assert_array_equal(getattr(model, method)(data), getattr(model, method)(X))
+    assert_array_equal(model.predict_bounds(data).upper, model.predict_bounds(X).upper)
+    half = data.split(0.5, random_state=1)[0]
+    assert_array_equal(model.predict(half), model.predict(half.sample_frame(900)[FEATURES]))
+
+
+def test_rows_are_counted_once(folder, monkeypatch):
+    half = from_folder(folder).split(0.5)[0]
+    n_rows = len(half)
+
+    def over_rows(*given):
+        raise AssertionError("counted again")
+
+    monkeypatch.setattr(type(half), "over_rows", over_rows)
+    assert len(half) == n_rows
+    assert f"{n_rows:,} cases, 3 partitions" in repr(half)
+
+
 def test_missing_columns_are_named(folder):
     with pytest.raises(InputError, match="label='fail' is not a column"):
         from_folder(folder, label="fail")

@@ -137,8 +137,9 @@ def policy_curve(
     for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
         _refuse_shares(each)
     how = pos_label, cost, None, label_range, instrument
-    asked = Asked((scores,), None, assumption, cluster, fitting, *how)
-    ground = ground_on(asked, table, {"score": Policy(scores)})
+    policy = Policy(scores)
+    asked = Asked((policy,), None, assumption, cluster, fitting, *how)
+    ground = ground_on(asked, table, {"scores": policy})
     if len(ground.sample.assumptions) != 1:
         raise InputError("policy_curve takes one assumption.", "assumption")
     return policy_curve_of_ground(

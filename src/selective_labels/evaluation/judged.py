@@ -26,7 +26,7 @@ from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.passes.policy_pass import CellGround, ground_in_passing
 from selective_labels.passes.question import PartitionedSubjects, RowsPass, cut_in_passing
 from selective_labels.policies.ground import RowGround
-from selective_labels.policies.policy import Policy, read_course
+from selective_labels.policies.policy import Policy, given_course, read_course
 from selective_labels.support.errors import InputError
 
 
@@ -113,7 +113,9 @@ def ground_on(
     require_two_classes(known.classes)
     failure = class_code(asked.pos_label, known.classes)
     for name, policy in policies.items():
-        read_course(policy, known, failure, name)
+        # Of a classifier that is set against the human it is known which way its score runs.
+        lay_out = given_course if any(policy is each for each in asked.given) else read_course
+        lay_out(policy, known, failure, name)
     return RowGround(_scored(replace(asked, given=tuple(scores)), data), failure, names)
 
 

@@ -16,7 +16,15 @@ from selective_labels.passes.cell_keys import Judged, Within, binned, edges_of_s
 from selective_labels.passes.partition_pass import CellTable
 from selective_labels.passes.question import prepared_for
 from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import TEAMS, UNDECIDED, Policy, deferred_by, modes, risk_of
+from selective_labels.policies.policy import (
+    TEAMS,
+    UNDECIDED,
+    Policy,
+    deferred_by,
+    modes,
+    risk_of,
+    warn_if_reversed,
+)
 from selective_labels.support.errors import InputError
 
 COURSES, DECIDERS = "courses", "deciders"
@@ -152,6 +160,9 @@ def ground_in_passing(
     )
     failure = class_code(asked.pos_label, prepared.data.classes)
     risks = [risk_of(each.subject(prepared.frame, prepared.data), failure) for each in judged]
+    for policy, risk in zip(chosen, risks, strict=True):
+        if any(policy is each for each in asked.given):
+            warn_if_reversed(risk, prepared.data, failure)
     cuts = [each.threshold for each in chosen if each.threshold is not None]
     edges = tuple(np.union1d(each, [*cuts, *thresholds]) for each in edges_of_scores(risks))
     deferring = tuple(
