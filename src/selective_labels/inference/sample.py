@@ -299,9 +299,8 @@ def _label_ranges(
     """Assumptions with the range of labels that each goes with."""
     own = [each for each in chosen if isinstance(each, Combination) and each.label_range is not None]
     if own and label_range is not NO_RANGE and known is not None:
-        raise InputError(
-            "label_range= and LabelRange(...) say the same thing twice; give one of them.", "label_range"
-        )
+        twice = "label_range= and LabelRange(...) say the same thing twice; give one of them."
+        raise InputError(twice, "label_range")
     for each in chosen:
         if isinstance(each, Combination):
             each.check(data.classes)
