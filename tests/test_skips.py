@@ -73,7 +73,15 @@ def test_what_is_optional_must_run_where_everything_is_present(required, fail, t
         for name, source in SOURCES.items():
             path = tmp_path / f"test_{word}_{name}.py"
             path.write_text(source.format(reason=f"{word}: absent"))
-    options = ["-q", "-rfEs", "-p", "tests.conftest", "--continue-on-collection-errors", "--rootdir", str(tmp_path)]
+    options = [
+        "-q",
+        "-rfEs",
+        "-p",
+        "tests.conftest",
+        "--continue-on-collection-errors",
+        "--rootdir",
+        str(tmp_path),
+    ]
     environment = os.environ | {
         "SELECTIVE_LABELS_REQUIRE_EXTRAS": required,
         "PYTHONPATH": str(TESTS.parent),
