@@ -24,7 +24,7 @@ KNOWS = {
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
     # An assumption is a floor under a probability, or a share among the rows of a sample.
-    "assumptions": {"data", "identification", "nuisance", "support"},
+    "assumptions": {"identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
@@ -38,6 +38,8 @@ KNOWS = {
         "support",
         "tilting",
     },
+    # Rows that are alike, summed: the same questions as of rows.
+    "cells": {"assumptions", "identification", "inference", "support"},
     # What is asked of a table: classifiers seen through its classes, and metrics of them.
     "measures": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
     # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
@@ -45,6 +47,7 @@ KNOWS = {
     # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
     "passes": {
         "assumptions",
+        "cells",
         "data",
         "diagnostics",
         "identification",
@@ -62,11 +65,13 @@ KNOWS = {
         "identification",
         "models",
         "nuisance",
+        "passes",
         "support",
         "tilting",
     },
     "evaluation": {
         "assumptions",
+        "cells",
         "data",
         "identification",
         "inference",
@@ -99,7 +104,7 @@ KNOWS = {
     },
     # A plan starts from a result or a diagnosis, and computes its intervals as they were computed.
     "planning": {"diagnostics", "evaluation", "inference", "support"},
-    "tables": {"data", "features", "support"},
+    "tables": {"data", "features", "partitions", "support"},
     "saving": {"features", "support", "tables"},
     "assessment": {
         "assumptions",
@@ -145,7 +150,9 @@ KNOWS = {
         "inference",
         "literature",
         "measures",
+        "nuisance",
         "partitions",
+        "passes",
         "planning",
         "policies",
         "report",

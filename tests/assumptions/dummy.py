@@ -1,8 +1,8 @@
-"""An assumption that the library does not have."""
+"""Assumptions that the library does not have."""
 
 from dataclasses import dataclass
 
-from selective_labels.assumptions import Assumption, Findings, Permission
+from selective_labels.assumptions import Assumption, Atom, Findings, Permission
 from selective_labels.nuisance.score_formulas import Rows, Scores, manski_scores
 
 
@@ -21,3 +21,13 @@ class Faith(Assumption):
 
     def permission(self, findings: Findings, given: str) -> Permission:
         return Permission(True, f"Nothing can shake it, given {given}.")
+
+
+@dataclass(frozen=True)
+class HalfAsBad(Atom):
+    adverse: int
+    name = "half as bad"
+    sentence = "refused cases are adverse at least half as often as accepted ones alike."
+
+    def refused(self, accepted):
+        return accepted / 2

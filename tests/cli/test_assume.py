@@ -76,7 +76,7 @@ def test_classes_are_those_of_the_data_and_several_are_joined_by_plus():
         ("prevalence:yes=12", "0 <= low <= high <= 1"),
         ("similar-bias:-1", "rho >= 0"),
         ("same-ranking:yes", "write same-ranking"),
-        ("label-range:0.9..0.1", "0 <= lowest < highest <= 1"),
+        ("label-range:0.9..0.1", "0 <= lowest <= highest <= 1"),
     ],
 )
 def test_a_bad_value_is_told_before_the_table_is_read(refused, given, words):
@@ -125,6 +125,14 @@ def test_assume_alone_gives_the_combination_alone(run, data):
     command = ("evaluate", data, *ROLES, *QUICK, *FEATURES, *JUDGED, "--assume", "refused:yes=..3")
     (found,) = document(run(*command, "--format", "json"), "evaluate")["evaluations"]
     assert found["assumption"] == "instrument & refused(yes, ratio at most 3)"
+
+
+def test_check_says_whether_the_data_contradict_it(run, data):
+    given = ("--assume", "informed:yes", "--assume", "prevalence:yes=0.001")
+    found = document(run("check", data, *ROLES, *QUICK, *FEATURES, *given, "--format", "json"), "check")
+    (share,) = [each for each in found["checks"] if each["code"] == "SL1002"]
+    assert share["status"] == "violated"
+    assert "stated as 0.001" in share["message"]
 
 
 def test_compare_takes_the_combination(run, refused, data):

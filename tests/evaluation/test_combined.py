@@ -135,7 +135,7 @@ def test_every_metric_takes_a_combination_and_a_share_never_widens(metric):
     assert strong.ci_lower <= strong.lower <= strong.upper <= strong.ci_upper
 
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 def test_parts_that_say_nothing_leave_all_as_it_was():
@@ -219,6 +219,10 @@ def test_compare_and_thresholds_take_combinations():
         -data.features[:, 0], data, assumption=INSTRUMENT & Informed(1), thresholds=[0.0], cv=2, **QUICK
     )
     assert "informed(1)" in repr(curve)
+    policies = sl.policy_curve(
+        -data.features[:, 0], data, assumption=INSTRUMENT & Informed(1), rates=[0.5], cv=2, **QUICK
+    )
+    assert "informed(1)" in str(policies)
 
 
 def test_two_multipliers_that_cannot_be_told_apart_are_said_to_be():

@@ -67,7 +67,7 @@ def test_rungs_are_those_of_evaluate_in_the_order_given():
     assert found[5].title == found[5].assumption.name
     assert found[2].title == "+ informed(1)"
     assert found[5].adds == f"prevalence(1, {share:g})"
-    assert found[5].sentence == Prevalence(1, share).sentence
+    assert found[5].sentence == Prevalence(1, share).caption
     rungs = [each.assumption for each in found]
     expected = sl.evaluate(prediction, data, metric="tpr", assumption=rungs, cv=2, **QUICK)
     assert [each.evaluation for each in found] == list(expected)

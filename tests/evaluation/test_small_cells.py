@@ -176,6 +176,7 @@ def found_with_unequal_weights(seed):
         "decision_maker": sample.decision_maker,
         "sample_weight": np.exp(3.0 * rng.standard_normal(120)),
         "nuisance": "logistic",
+        "propensity": "shares",
         "random_state": seed,
     }
     metrics = ["accuracy", "tpr", "regret", "calibration", "brier", "balanced_accuracy", "auc"]

@@ -11,7 +11,7 @@ from selective_labels.evaluation.thresholds import ENDS
 from selective_labels.measures.thresholds import default_thresholds
 from tests.evaluation.samples import fully_labeled
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 
 
 def drawn(n_classes=2):

@@ -1,5 +1,8 @@
 """Ends under a known share: their errors, near ties of multipliers, and contradictions by clusters."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,7 @@ from selective_labels.identification.multipliers import Share
 from selective_labels.inference.ends import Ratio
 from selective_labels.inference.estimates import covariance, mean_estimate
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import best_of, contradiction
+from selective_labels.inference.known_shares import best_of, contradiction, notice_ties
 
 EVERYBODY = np.array([0.0, 1.0])
 
@@ -47,12 +50,27 @@ def test_the_best_of_two_that_tie_is_covered():
     for _ in range(2000):
         ends = [mean_estimate(each) for each in generator.standard_normal((2, 50))]
         best = sorted(ends, key=lambda each: each.value)
-        found, widened = best_of(best, None, 1.0)
+        found = best_of(best, covariance, 1.0)
         error = np.sqrt(covariance([found.influence])[0, 0])
         held.append(found.value + 1.645 * error >= 0.0)
-        naive.append(found.value + 1.645 * error / widened >= 0.0)
+        naive.append(found.value + 1.645 * error / found.widened >= 0.0)
     assert np.mean(held) >= 0.93
     assert np.mean(naive) < 0.93
+
+
+def test_a_tie_is_worth_a_word_where_it_lengthens_the_interval_by_a_twentieth():
+    generator = np.random.default_rng(0)
+    low, *tied = (mean_estimate(each) for each in generator.standard_normal((3, 50)))
+    tied = [replace(each, value=0.5) for each in tied]
+    high = best_of(tied, covariance, 1.0)
+    assert high.widened > 1.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        far, near = replace(low, value=-3.0), replace(low, value=0.5)
+        assert notice_ties(far, high, covariance) == (far, high)  # most of the interval lies between its ends
+        notice_ties(near, tied[0], covariance)  # no tie
+    with pytest.warns(UserWarning, match="cannot be told apart"):
+        notice_ties(near, high, covariance)
 
 
 def test_rows_of_one_case_do_not_contradict_more_than_the_case():

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
-from selective_labels import evaluate
+from selective_labels import SelectiveLabels, evaluate
 from selective_labels.datasets.quadrature import normal_rule
 from selective_labels.nuisance.bound_scores import pooled_envelope_scores
 from selective_labels.nuisance.pools import class_pools, class_surplus
@@ -114,3 +114,35 @@ def test_a_pool_out_of_reach_is_replaced_by_all_arms():
     share, pools = np.array([[1.0, 0.0]]), Pools(np.array([[False], [True]]), 0.0)
     scores = pooled_envelope_scores(joint, np.array([0]), np.array([-1]), share, pools, 2000)
     assert_allclose(scores.values, 0.0)  # Manski's score: the seen label, of which there is none
+
+
+def two_branches(n_cases=6000):
+    """Two decision-makers in each of two strata; the most lenient of all never works in the second."""
+    generator = np.random.default_rng(5)
+    stratum, second = generator.integers(2, size=(2, n_cases))
+    maker = 2 * stratum + second
+    accepted = generator.random(n_cases) < np.array([0.2, 0.9, 0.3, 0.6])[maker]
+    y = np.where(accepted, (generator.random(n_cases) < 0.4).astype(int), -1)
+    return stratum, maker, y
+
+
+def test_where_the_best_of_all_never_works_the_best_of_the_stratum_bounds():
+    stratum, maker, y = two_branches()
+    surplus = class_surplus(np.zeros((len(y), 1)), y, 2, stratum, ())
+    pools = class_pools(surplus, maker, np.arange(4), 4)
+    assert_array_equal(pools.members[:, 1], [False, True, False, False])
+    shares = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    members, lost = pools.of_rows(shares, 0.01)
+    assert_array_equal(members[0], pools.members)
+    assert_array_equal(members[1, :, 1], [False, False, False, True])
+    assert_allclose(lost, 0.0, atol=1e-12)
+
+
+def test_bounds_within_strata_are_sharp_and_nobody_is_out_of_reach():
+    stratum, maker, y = two_branches()
+    data = SelectiveLabels.from_arrays(stratum[:, None], y, decision_maker=maker, strata=stratum)
+    found = evaluate(np.ones(len(y), dtype=int), data, metric="share", nuisance="logistic", random_state=0)
+    sharp = np.mean(np.where(stratum == 0, 0.9, 0.6)) * np.array([0.4, 0.6])
+    # Four standard errors of a share of some 1,500 rows in each stratum.
+    assert_allclose([found.lower, 1.0 - found.upper], sharp, atol=4 * 0.5 / np.sqrt(3000))
+    assert found.sample.clipped_share == 0.0

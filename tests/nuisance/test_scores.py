@@ -399,7 +399,8 @@ class TestCrossFit:
         (20_000, 1000, 1, 20),  # never more than twenty
         (1500, 40, 1, 3),  # five hundred rows each
         (600, 40, 1, 2),  # but never a single group, which would be no instrument
-        (2000, 400, 50, 4),  # eight decision-makers in each stratum
+        (2000, 400, 50, 4),  # eight decision-makers in each stratum, too many in all
+        (2000, 25, 5, None),  # five in each stratum: arms of their own
     ],
 )
 def test_number_of_groups(n_samples, n_decision_makers, n_strata, expected):

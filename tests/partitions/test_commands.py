@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from selective_labels.cli.app import app
-from selective_labels.cli.partitioned import MANY_ROWS, partitions_of
+from selective_labels.tables.partitioned import MANY_ROWS, partitions_of
 from tests.partitions.tables import make_table, write
 
 ROLES = ["--label", "failed", "--decision", "released", "--decision-maker", "judge", "--features", "x_*"]
@@ -72,7 +72,7 @@ def test_what_is_read_in_parts(folder, tmp_path, monkeypatch):
     assert partitions_of(str(folder)).n_rows == 900
     assert partitions_of(str(folder / "part-00.parquet")) is None
     assert MANY_ROWS > 900
-    monkeypatch.setattr("selective_labels.cli.partitioned.MANY_ROWS", 200)
+    monkeypatch.setattr("selective_labels.tables.partitioned.MANY_ROWS", 200)
     assert partitions_of(str(folder / "part-00.parquet")).n_rows == 300
     (folder / "more.csv").write_text("a\n1\n")
     assert partitions_of(str(folder)) is None

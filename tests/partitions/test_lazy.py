@@ -42,6 +42,8 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
         policy_curve("score", from_folder(folder))
+    with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
+        from_folder(folder, share_labels=True)
 
 
 @pytest.mark.parametrize("path", ["folder", "glob", "file", "list"])
@@ -126,6 +128,30 @@ def test_a_learner_and_the_checks_take_it(folder):
     assert "900 cases" in str(diagnosis)
 
 
+def test_predictions_of_all_rows_are_those_of_rows_in_memory(folder):
+    model = UCLClassifier("point", "linear", nuisance="logistic", random_state=0).fit(
+        in_memory(make_table(600))
+    )
+    data, X = from_folder(folder, "groups"), make_table(900)[FEATURES]
+    for method in ("predict", "decision_function", "predict_proba", "predict_set", "decided"):
+        assert_array_equal(getattr(model, method)(data), getattr(model, method)(X))
+    assert_array_equal(model.predict_bounds(data).upper, model.predict_bounds(X).upper)
+    half = data.split(0.5, random_state=1)[0]
+    assert_array_equal(model.predict(half), model.predict(half.sample_frame(900)[FEATURES]))
+
+
+def test_rows_are_counted_once(folder, monkeypatch):
+    half = from_folder(folder).split(0.5)[0]
+    n_rows = len(half)
+
+    def over_rows(*given):
+        raise AssertionError("counted again")
+
+    monkeypatch.setattr(type(half), "over_rows", over_rows)
+    assert len(half) == n_rows
+    assert f"{n_rows:,} cases, 3 partitions" in repr(half)
+
+
 def test_missing_columns_are_named(folder):
     with pytest.raises(InputError, match="label='fail' is not a column"):
         from_folder(folder, label="fail")
@@ -179,6 +205,8 @@ def test_a_class_that_the_sample_misses_is_named(tmp_path):
     frame.loc[np.flatnonzero(frame["released"])[0], "failed"] = 7.0
     write(frame, tmp_path)
     with pytest.raises(InputError, match=r"no row of class 7\.0 .*raise fit_rows"):
+        evaluate("guess", from_folder(tmp_path, "groups", fit_rows=100), **QUICK)
+    with pytest.warns(UserWarning, match=r"class 7\.0 occurs in one fold only \(1 rows\)"):  # as in memory
         evaluate("guess", from_folder(tmp_path, fit_rows=100), **QUICK)
 
 
@@ -193,10 +221,11 @@ def test_holes_where_they_must_not_be(folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"metric": "log_loss"}, "'log_loss' is not available on data in partitions"),
-        ({"metric": "regret"}, "'regret' is not available"),
+        (
+            {"metric": "log_loss"},
+            "'log_loss' needs probabilities: give a list of columns, one for each class",
+        ),
         ({"instrument": "numeric"}, "instrument= is not available"),
-        ({"label_range": (0.1, 0.9)}, "label_range= is not available"),
         ({"assumption": "tilt"}, "'tilt' is not available"),
         ({"cv": [([0], [1])]}, "give a number of folds"),
         ({"y": [1, 0]}, "y is given twice"),

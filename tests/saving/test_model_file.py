@@ -12,8 +12,10 @@ from sklearn.naive_bayes import GaussianNB
 from skops import io
 
 import selective_labels as sl
+from selective_labels.assumptions import Instrument
 from selective_labels.saving.schema import ModelSchema, describe, schema_of_model
 from selective_labels.saving.trusted import _reachable, refuse_wild_trees
+from tests.assumptions.dummy import HalfAsBad
 
 KINDS = {"a": "number", "b": "number", "job": "category", "day": "date"}
 
@@ -97,6 +99,20 @@ def test_what_could_not_be_loaded_safely_is_not_saved(table, tmp_path):
     model = fitted(table, estimator=RandomForestClassifier(n_estimators=2, random_state=0))
     with pytest.raises(ValueError, match=r"cannot be saved safely: it holds 'sklearn\.tree\._tree\.Tree'"):
         sl.save_model(model, tmp_path / "m.skops")
+
+
+def test_an_assumption_of_ones_own_is_loaded_by_those_who_name_it(table, tmp_path):
+    name, path = "tests.assumptions.dummy.HalfAsBad", tmp_path / "m.skops"
+    model = fitted(table, assumption=Instrument() & HalfAsBad(1))
+    with pytest.raises(ValueError, match=r"what is your own can be named, trusted="):
+        sl.save_model(model, path)
+    sl.save_model(model, path, trusted=[name])
+    assert name in refused(path)
+    loaded = sl.load_model(path, trusted=[name]).model
+    assert loaded.assumption == model.assumption
+    np.testing.assert_array_equal(loaded.predict(table[0]), model.predict(table[0]))
+    with pytest.raises(ValueError, match="must be a list of names"):
+        sl.load_model(path, trusted=name)
 
 
 def refused(path):

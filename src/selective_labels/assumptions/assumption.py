@@ -40,7 +40,7 @@ class Assumption(ABC):
     @property
     @abstractmethod
     def sentence(self) -> str:
-        """What is assumed, as it stands below every number."""
+        """What is assumed, in one sentence."""
 
     @property
     @abstractmethod
@@ -76,6 +76,21 @@ class Assumption(ABC):
         from selective_labels.assumptions.combination import combined
 
         return combined(self, other) if isinstance(other, Assumption) else NotImplemented
+
+    @property
+    def caption(self) -> str:
+        """What is assumed and what would refute it, as it stands below every number.
+
+        Examples
+        --------
+        >>> from selective_labels.assumptions import Unconfounded
+        >>> Unconfounded().caption
+        'among cases with equal features, the decision has nothing to do with the label. What would refute it:
+        labels of like cases that depend on who decided (SL901).'
+        """
+        return (
+            f"{self.sentence} What would refute it: {self.refuted_by}" if self.refuted_by else self.sentence
+        )
 
     @property
     def needs_halves(self) -> bool:

@@ -67,6 +67,9 @@ class Atom(Part):
 
     adverse: Any
 
+    formula = "P(A | D=0, x, z) >= g(P(A | D=1, x, z))"
+    refuted_by = "floors that leave no room (SL1001)."
+
     @abstractmethod
     def refused(self, accepted: np.ndarray) -> np.ndarray:
         """g: the least share of A among refused cases, from its share among accepted ones."""

@@ -33,6 +33,10 @@ class EventTilt(Assumption):
         "As for the instrument; besides, refusal changes the odds of a right prediction by one factor for "
         "all cases of a predicted class. No test is known to notice if it does not."
     )
+    formula = (
+        "odds of P(C | D=0, x, z) = e^-γ times the odds of P(C | D=1, x, z), one γ for a predicted class"
+    )
+    refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies is not noticed."
     needs_decision_makers = True
     identifies_value = True
 

@@ -64,10 +64,7 @@ def _prevalence(label: str, value: str, settings: list[str]) -> Assumption:
 
 
 def _label_range(_: str, value: str, settings: list[str]) -> Assumption:
-    lowest, highest = _filled(value)
-    if not 0.0 <= lowest < highest <= 1.0:
-        raise InputError(f"a range needs 0 <= lowest < highest <= 1, got {lowest:g} and {highest:g}.")
-    return LabelRange(lowest, highest)
+    return LabelRange(*_filled(value))
 
 
 FORMS = {

@@ -99,17 +99,21 @@ def check(
     file: FileOptions,
     fitting: FittingOptions,
     output: OutputOptions,
+    assume: Assume = None,
 ) -> None:
     """Say whether this data can answer the question: checks, and which assumptions may be used."""
+    from selective_labels.assumptions.written import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.views import check_view
     from selective_labels.diagnostics import diagnose
 
+    assumed = Assumed.read(assume)
     loaded = Source(context, data, file, table, output).load()
     prepared = loaded.prepared
+    together = assumed.listed(prepared.data.classes)
     with working():
-        diagnosis = diagnose(prepared.data, **fitting.keywords)
+        diagnosis = diagnose(prepared.data, assumptions=together, **fitting.keywords)
     show(check_view(loaded, diagnosis), output.format)
 
 
@@ -141,6 +145,7 @@ def fit(
     from selective_labels.cli.stakes import read_cost, require_cost_of
     from selective_labels.cli.views import fit_view
     from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.nuisance.settings import FittingSettings
     from selective_labels.report import model_card
     from selective_labels.saving import save_model
     from selective_labels.saving.atomic import require_writable, write_whole
@@ -152,7 +157,8 @@ def fit(
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
     costs = read_cost(cost)
-    loaded = Source(context, data, file, table, output).load()
+    settings = FittingSettings.read(**fitting.keywords)
+    loaded = Source(context, data, file, table, output).load(fitting=settings)
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
     require_cost_of(costs, prepared.data.classes)
@@ -192,7 +198,6 @@ def predict(
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import show
     from selective_labels.cli.partition_predictions import write_partitions
-    from selective_labels.cli.partitioned import partitions_of
     from selective_labels.cli.predictions import (
         STANDARD_OUTPUT,
         Predicted,
@@ -202,6 +207,7 @@ def predict(
     from selective_labels.cli.views import predict_view
     from selective_labels.saving import load_model
     from selective_labels.saving.atomic import require_writable
+    from selective_labels.tables.partitioned import partitions_of
 
     parts = partitions_of(data)
     if parts is None and out != STANDARD_OUTPUT:

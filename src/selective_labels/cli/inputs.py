@@ -11,10 +11,12 @@ import typer
 
 from selective_labels.cli.config import save_config
 from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
-from selective_labels.cli.partitioned import as_labels, partitions_of, shown_rows
-from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.data.drawing import reweighted
+from selective_labels.data.lazy import SAMPLE_ROWS, PartitionedLabels
 from selective_labels.features.kinds import CATEGORY
+from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.partitions.sources import ParquetSource
+from selective_labels.passes.learning_curve import draw_rows
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.saving.atomic import require_writable
 from selective_labels.support.words import several, shown
@@ -27,6 +29,7 @@ from selective_labels.tables import (
 )
 from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
+from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
 from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
@@ -92,11 +95,12 @@ class Source:
         not_features: Sequence[str | None] = (),
         *,
         lazily: bool = False,
+        fitting: FittingSettings | None = None,
     ) -> Loaded:
         """Read the table, find its roles (asking if they are guessed), choose its features.
 
-        Of a table in partitions, the rows in memory are those that models are fitted to; a few rows, to find
-        roles and features by, if the command works on all of them `lazily`.
+        Of a table in partitions, the rows in memory are a sample, or those that a model is fitted to; a few
+        rows, to find roles and features by, if the command works on all of them `lazily`.
 
         Parameters
         ----------
@@ -104,6 +108,9 @@ class Source:
             Whose features are features here too.
         not_features : sequence of str
             Columns such as predictions; those that do not exist are for someone else to refuse.
+        lazily : bool
+        fitting : FittingSettings, optional
+            Of the model that the rows are for.
         """
         save_to = self.output.save_config
         if save_to is not None:
@@ -130,10 +137,8 @@ class Source:
         else:
             lazy = self._lazy(parts, prepared)
             if not lazily:
-                frame = lazy.sample_frame(lazy.fit_rows, others=parts.columns)
                 rules = replace(rules, features=[*prepared.kinds], also=[*prepared.kinds])
-                prepared = prepare_table(frame, roles, rules)
-                lazy.require_all_classes(prepared.data)
+                frame, prepared = _sampled(lazy, roles, rules, parts.columns, fitting)
         if save_to is not None:
             save_config(self.context, save_to, roles.to_dict())
         return Loaded(
@@ -196,6 +201,24 @@ class Source:
             kinds=kinds,
             accepted=self.table.accepted or (),
         )
+
+
+def _sampled(
+    lazy: PartitionedLabels,
+    roles: Roles,
+    rules: FeatureRules,
+    columns: Sequence[str],
+    fitting: FittingSettings | None,
+) -> tuple[pd.DataFrame, PreparedTable]:
+    """Rows of a table in partitions: a sample, or those that a model is fitted to, with their weights."""
+    if fitting is None:
+        frame, factors = lazy.sample_frame(lazy.fit_rows or SAMPLE_ROWS, others=columns), None
+    else:
+        drawn = draw_rows(lazy, fitting, 0, columns)
+        frame, factors = drawn.frame, drawn.factors
+    prepared = prepare_table(frame, roles, rules)
+    lazy.require_all_classes(prepared.data)
+    return frame, replace(prepared, data=reweighted(prepared.data, factors))
 
 
 def _with_classes(

@@ -179,7 +179,12 @@ class TableOptions:
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
     fit_rows: Annotated[
         int | None,
-        _option("Of a table in partitions: rows that models are fitted to.", ROLE, min=1, metavar="ROWS"),
+        _option(
+            "Of a table in partitions: rows that models are fitted to; else by a learning curve.",
+            ROLE,
+            min=1,
+            metavar="ROWS",
+        ),
     ] = None
     share_labels: Annotated[
         bool,

@@ -81,13 +81,12 @@ def _data_parts(loaded: Loaded) -> list[Any]:
         f"{found['n_decision_makers']:,} decision-makers, {len(kinds)} features ({counts})."
     ]
     if loaded.lazy is not None:
-        rows = min(loaded.lazy.fit_rows, found["n_cases"])
         what = (
-            f"this is computed from {len(loaded.frame):,}"
+            f"this is computed from {len(loaded.frame):,} of its cases, drawn by hash"
             if loaded.sampled
-            else f"models are fitted to {rows:,}"
+            else "models are fitted to some of its cases, drawn by hash, and all are scored"
         )
-        parts.append(f"The table is in partitions; {what} of its cases, drawn by hash.")
+        parts.append(f"The table is in partitions; {what}.")
     if labels.panels is not None:
         parts = [
             f"{len(labels):,} rows, {share:.0%} with a label (shared within {shown(prepared.roles.groups)}), "
@@ -181,7 +180,7 @@ def _assumed_of(model: UCLClassifier) -> list[str]:
     if model.assumption is None:
         return []
     return [
-        assumption_text(model.assumption.name, model.assumption.sentence),
+        assumption_text(model.assumption.name, model.assumption.caption),
         f"The rule under the instrument alone predicts otherwise in {model.disagreement_:.0%} of the cases: "
         "there, what is assumed decides.",
     ]

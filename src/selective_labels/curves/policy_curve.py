@@ -17,7 +17,7 @@ from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import choose_cut_off
-from selective_labels.policies.policy import BOTH, EITHER, Policy, read_course
+from selective_labels.policies.policy import BOTH, EITHER, Policy, given_course, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, Stake, read_stakes
 from selective_labels.support.errors import InputError
@@ -129,7 +129,9 @@ def policy_curve(
     shares = read_rates(rates)
     _check_rule(rule)
     if len(data.classes) > 1:
-        read_stakes(None, data.classes, class_code(pos_label, data.classes), cost)
+        failure = class_code(pos_label, data.classes)
+        read_stakes(None, data.classes, failure, cost)
+        given_course(Policy(scores), data, failure, "scores")
     sample = score_sample(data, [scores], assumption, cluster, fitting, label_range)
     if len(sample.assumptions) != 1:
         raise InputError("policy_curve takes one assumption.", "assumption")

@@ -162,8 +162,8 @@ class PolicyCurve(Described):
             self._human_sentence(),
             *self._step_sentences(),
             *([] if self.cut_offs is None else self.cut_offs.sentences()),
-            f"{assumption_text(self.assumption)} What the human accepted, and how often it failed, needs "
-            "none.",
+            assumption_text(self.assumption, human.sample.sentence),
+            "What the human accepted, and how often it failed, needs no assumption.",
             f"Sample: {sample_text(human.sample)} Each {self.confidence_level:.0%} interval covers the value "
             "at one rate.",
         ]

@@ -207,10 +207,10 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
         if refuted and not found.empty:
             found = without_value(found, refuted[0].assumption.name)
         base = next((each for each in reversed(weaker) if each.evaluation.defined), None)
-        adds, sentence = assumption.name, assumption.sentence
+        adds, sentence = assumption.name, assumption.caption
         if base is not None:
             more = beyond(assumption, base.assumption)
-            adds, sentence = more.name, more.sentence
+            adds, sentence = more.name, more.caption
         rungs.append(
             Rung(
                 assumption,

@@ -6,7 +6,6 @@ from selective_labels.data.instruments import with_instrument
 from selective_labels.data.reading import (
     Table,
     read_data,
-    read_fitting_rows,
     read_labels,
     read_table,
     refuse_doubled,
@@ -22,7 +21,6 @@ __all__ = [
     "as_series",
     "class_code",
     "read_data",
-    "read_fitting_rows",
     "read_labels",
     "read_table",
     "refuse_doubled",

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from selective_labels.support.errors import InputError
+
 if TYPE_CHECKING:
     from selective_labels.data.lazy import PartitionedLabels
 
@@ -21,6 +23,7 @@ class FromPartitions:
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
         groups: str | None = None,
+        share_labels: bool = False,
         strata: str | None = None,
         case_id: str | None = None,
         assignment: Sequence[str] | None = None,
@@ -36,13 +39,16 @@ class FromPartitions:
             A file, a folder, or a glob such as "loans/*.parquet". All files have one schema.
         label, decision_maker, decision, features, sample_weight, groups, strata
             As in :meth:`SelectiveLabels.from_frame`.
+        share_labels : bool
+            Refused: rows of one case may lie in several parts.
         case_id : str, optional
             Column whose hash says in which fold, sample or half a row falls. Default: groups, else the number
             of the row.
         assignment : list of str, optional
             Columns that hold known probabilities of decision-makers, in the order of the sorted ids.
         fit_rows : int, optional
-            Rows that models are fitted to, a sample by hash; default 200,000. Bounds and intervals use all.
+            Rows that models are fitted to, a sample by hash. Default: doubled while the held-out loss falls
+            by more than its error. Bounds and intervals use all rows.
         n_jobs : int, optional
             Processes that read partitions, unless a Dask client is active. Default: the cores there are.
         keep_scores : str or Path, optional
@@ -72,6 +78,12 @@ class FromPartitions:
         from selective_labels.data.survey import RoleColumns
         from selective_labels.partitions.sources import DaskSource, ParquetSource
 
+        if share_labels:
+            raise InputError(
+                "share_labels=True needs all rows of a case in memory, and this table is read a part at a "
+                "time; read it whole and use from_frame.",
+                "share_labels",
+            )
         roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
         source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
         return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs, keep_scores)

@@ -9,20 +9,19 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from selective_labels.data.drawing import Draw, joined
 from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.data.survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
 from selective_labels.partitions.engine import over_parts
-from selective_labels.partitions.hashing import LEVELS, SAMPLE, SPLIT, uniform
+from selective_labels.partitions.hashing import LEVELS, SPLIT
 from selective_labels.partitions.sources import Source, require_columns
 from selective_labels.support.errors import InputError
 from selective_labels.support.seeding import as_seed
 from selective_labels.support.words import several
 
-# Rows that models are fitted to, unless said otherwise.
-FIT_ROWS = 200_000
-# Hashes draw a number of rows up to chance: so many standard deviations more are drawn, the surplus dropped.
-SURPLUS = 4.0
+# Rows that checks and pages look at, unless said otherwise; models have a learning curve.
+SAMPLE_ROWS = 200_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,8 +39,8 @@ class PartitionedLabels:
     features : tuple of str
     assignment : tuple of str
         Columns of known probabilities of decision-makers.
-    fit_rows : int
-        Rows that models are fitted to.
+    fit_rows : int or None
+        Rows that models are fitted to; None: as many as their learning curve asks for.
     n_jobs : int or None
         Processes that read partitions, if no Dask client is active.
     keep_scores : str, Path or None
@@ -52,7 +51,7 @@ class PartitionedLabels:
     roles: RoleColumns
     features: tuple[str, ...]
     assignment: tuple[str, ...] = ()
-    fit_rows: int = FIT_ROWS
+    fit_rows: int | None = None
     n_jobs: int | None = None
     keep_scores: str | Path | None = None
     _surveys: dict[tuple[str, ...], Survey] = field(default_factory=dict)
@@ -84,10 +83,9 @@ class PartitionedLabels:
         chosen = [each for each in source.columns if each not in used] if features is None else list(features)
         if not chosen:
             raise InputError("features: no column is left besides those with another role.", "features")
-        rows = FIT_ROWS if fit_rows is None else fit_rows
-        if rows < 1:
-            raise InputError(f"fit_rows={rows} must be one or more.", "fit_rows")
-        lazy = cls(source, roles, tuple(chosen), tuple(assignment or ()), rows, n_jobs, keep_scores)
+        if fit_rows is not None and fit_rows < 1:
+            raise InputError(f"fit_rows={fit_rows} must be one or more.", "fit_rows")
+        lazy = cls(source, roles, tuple(chosen), tuple(assignment or ()), fit_rows, n_jobs, keep_scores)
         source.check(lazy.columns)
         return lazy
 
@@ -105,9 +103,10 @@ class PartitionedLabels:
         lines = [f"SelectiveLabels in partitions ({len(self):,} cases, {self.source.describe()})"]
         lines += [f"{role.replace('_', '-')}: {column!r}" for role, column in self.roles.named.items()]
         lines.append(f"features: {several(list(self.features))}")
-        lines.append(
-            f"models are fitted to {min(self.fit_rows, len(self)):,} cases; bounds and intervals use all"
-        )
+        rows = "as many cases as their learning curve asks for"
+        if self.fit_rows is not None:
+            rows = f"{min(self.fit_rows, len(self)):,} cases"
+        lines.append(f"models are fitted to {rows}; bounds and intervals use all")
         return "\n  ".join(lines)
 
     @property
@@ -222,29 +221,30 @@ class PartitionedLabels:
 
     def sample_frame(self, n_rows: int, seed: int = 0, others: Sequence[str] = ()) -> pd.DataFrame:
         """About so many rows by hash as a frame, in their order; all if there are no more."""
-        n_all = len(self)
-        share = 1.0
-        if n_rows < n_all:
-            share = min((n_rows + SURPLUS * np.sqrt(n_rows)) / n_all, 1.0)
+        return self.drawn(Draw.of(self.roles, seed, n_rows, len(self)), n_rows, others).sort_index()
+
+    def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
+        """So many rows of lowest rank as a frame, in the order of their ranks; whole groups."""
         columns = list(dict.fromkeys([*self.columns, *others]))
-        frame = self.over_rows(columns, SampleTask(self.roles, share, seed), _joined, "drawing a sample")
+        frame = self.over_rows(columns, draw, joined, "drawing a sample")
         if frame is None or not len(frame):
             raise InputError("the sample has no row; raise fit_rows.", "fit_rows")
-        if len(frame) > n_rows:  # the smallest hashes, whole groups
-            drawn = uniform(self.roles.keys(frame), SAMPLE, seed)
-            frame = frame[drawn <= np.partition(drawn, n_rows - 1)[n_rows - 1]]
-        return frame.sort_index()
+        ranks = draw.ranks(frame)
+        order = np.lexsort((frame.index, ranks))
+        if len(frame) > n_rows:
+            order = order[ranks[order] <= ranks[order[n_rows - 1]]]
+        return frame.iloc[order]
 
     def sample(self, n_rows: int | None = None, random_state: Any = None) -> SelectiveLabels:
-        """About so many rows in memory (default: `fit_rows`), by hash, groups together.
+        """About so many rows in memory (default: `fit_rows`, or 200,000), by hash, groups together.
 
         Coded by what occurs in them, as a table of their own.
         """
-        rows = self.fit_rows if n_rows is None else n_rows
+        rows = (self.fit_rows or SAMPLE_ROWS) if n_rows is None else n_rows
         return self.in_memory(self.sample_frame(rows, as_seed(random_state) or 0))
 
-    def fitting_sample(self, random_state: Any = None) -> SelectiveLabels:
-        """The rows that models are fitted to; refused if a class of the table is not among them."""
+    def checked_sample(self, random_state: Any = None) -> SelectiveLabels:
+        """The same; refused if a class of the table is not among its rows."""
         data = self.sample(None, random_state)
         self.require_all_classes(data)
         return data
@@ -277,21 +277,3 @@ class PartitionedLabels:
             groups=names.get("groups"),
             strata=names.get("strata"),
         )
-
-
-@dataclass(frozen=True)
-class SampleTask:
-    """Rows whose hash is small; sent to other processes."""
-
-    roles: RoleColumns
-    share: float
-    seed: int
-
-    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Keep them."""
-        frame, keys = self.roles.rows(frame)
-        return frame if self.share >= 1.0 else frame[uniform(keys, SAMPLE, self.seed) < self.share]
-
-
-def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(frames)

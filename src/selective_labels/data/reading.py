@@ -26,23 +26,6 @@ def read_table(X: Any, y: Any = None, *, need_features: bool = True, **roles: An
     return read_data(X, y, need_features=need_features, **roles)
 
 
-def read_fitting_rows(
-    X: Any, y: Any = None, *, random_state: Any = None, need_features: bool = True, **roles: Any
-) -> tuple[SelectiveLabels, int | None]:
-    """Rows that models are fitted to: those in memory, and of a table in partitions a sample.
-
-    Returns
-    -------
-    SelectiveLabels
-    int or None
-        Rows of the table that a sample was drawn from.
-    """
-    table = read_table(X, y, need_features=need_features, **roles)
-    if isinstance(table, PartitionedLabels):
-        return table.fitting_sample(random_state), len(table)
-    return table, None
-
-
 def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> SelectiveLabels:
     """One checked object of a :class:`SelectiveLabels`, or of features, labels and the keywords of roles.
 

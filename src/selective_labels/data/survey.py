@@ -1,7 +1,7 @@
 """What a table in partitions holds, by one look at the columns of its roles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,8 @@ class Survey:
         Sum of the weights.
     classes : array
         Sorted.
+    class_rows, class_weight : dict
+        By class: rows with this label, and their weight.
     mass : pandas.DataFrame
         By stratum and decision-maker: `rows`, and their `weight`.
     values : dict of arrays
@@ -98,6 +100,8 @@ class Survey:
     classes: np.ndarray
     mass: pd.DataFrame
     values: Mapping[str, np.ndarray]
+    class_rows: Mapping[Any, int]
+    class_weight: Mapping[Any, float]
 
     @property
     def decision_makers(self) -> np.ndarray:
@@ -146,14 +150,17 @@ class SurveyTask:
                 "rows": 1,
             }
         )
+        codes, classes = pd.factorize(np.asarray(columns.label_values(labels[seen])))
         return Survey(
             n_rows,
             int(seen.sum()),
             int(ignored.sum()),
             float(np.sum(weight)),
-            np.asarray(pd.unique(columns.label_values(labels[seen]))),
+            np.asarray(classes),
             mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
             {column: _present(frame[column]) for column in self.others},
+            dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True)),
+            dict(zip(classes.tolist(), np.bincount(codes, weight[seen], len(classes)).tolist(), strict=True)),
         )
 
 
@@ -168,6 +175,8 @@ def combined_survey(several: Sequence[Survey]) -> Survey:
         _union([each.classes for each in several]),
         mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
         {name: _union([each.values[name] for each in several]) for name in several[0].values},
+        _sums([each.class_rows for each in several]),
+        _sums([each.class_weight for each in several]),
     )
 
 
@@ -184,15 +193,7 @@ def finished(survey: Survey | None) -> Survey:
     labels = pd.Series(list(survey.classes), dtype=object)
     read = columns.read_label_column(labels, np.ones(len(labels), dtype=int), len(labels))
     values = {name: _sorted(pd.Series(each)) for name, each in survey.values.items()}
-    return Survey(
-        survey.n_rows,
-        survey.n_labeled,
-        survey.n_ignored,
-        survey.weight,
-        read.classes,
-        survey.mass,
-        values,
-    )
+    return replace(survey, classes=read.classes, values=values)
 
 
 def _present(column: pd.Series) -> np.ndarray:
@@ -201,6 +202,14 @@ def _present(column: pd.Series) -> np.ndarray:
             "by", f"is missing in {column.isna().sum()} rows of a part: give every case a subgroup."
         )
     return np.asarray(column.unique())
+
+
+def _sums(several: Sequence[Mapping[Any, Any]]) -> dict[Any, Any]:
+    total: dict[Any, Any] = {}
+    for each in several:
+        for label, number in each.items():
+            total[label] = total.get(label, 0) + number
+    return total
 
 
 def _union(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_fitting_rows, with_instrument
+from selective_labels.data import read_table, with_instrument
 from selective_labels.data.instruments import LENIENCY
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import (
     balance,
     classifier,
@@ -137,10 +138,9 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    data, n_rows = read_fitting_rows(
+    data = read_table(
         X,
         y,
-        random_state=random_state,
         need_features=False,
         decision_maker=decision_maker,
         decision=decision,
@@ -149,7 +149,10 @@ def diagnose(
         strata=strata,
         assignment=assignment,
     )
-    sharing = "" if n_rows is None else f"The table has {n_rows:,} cases; these were drawn from it by hash."
+    sharing = ""
+    if isinstance(data, PartitionedLabels):
+        sharing = f"The table has {len(data):,} cases; these were drawn from it by hash."
+        data = data.checked_sample(random_state)
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
     if instrument != LENIENCY:  # of ids that look like measurements SL304 tells

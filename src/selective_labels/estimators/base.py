@@ -10,7 +10,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, ROLES, SelectiveLabels, Table, read_data, read_fitting_rows
+from selective_labels.data import HOLE, ROLES, SelectiveLabels, Table, read_data, read_table
+from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.features.coding import (
     as_table,
     dense,
@@ -18,6 +19,8 @@ from selective_labels.features.coding import (
     refuse_huge_numbers,
     refuse_repeated_names,
 )
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.passes.learning_curve import rows_to_learn_from
 from selective_labels.support.errors import InputError
 from selective_labels.support.words import ROUTING
 
@@ -182,8 +185,12 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
         )  # scikit-learn's own sentence
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    data, estimator.n_rows_ = read_fitting_rows(X, y, **roles)
-    estimator.n_fitted_ = None if estimator.n_rows_ is None else len(data)
+    data = read_table(X, y, **roles)
+    estimator.n_fitted_, estimator.n_rows_ = None, None
+    if isinstance(data, PartitionedLabels):
+        estimator.n_rows_ = len(data)
+        data = rows_to_learn_from(data, FittingSettings.read(getattr(estimator, "nuisance", None)))
+        estimator.n_fitted_ = len(data)
     try:
         validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
     except TypeError:

@@ -26,7 +26,7 @@ from selective_labels.measures.metrics import AnyMetric
 from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import Policy, read_course, risk_of
+from selective_labels.policies.policy import Policy, given_course, risk_of
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
@@ -259,7 +259,7 @@ def _read_policies(
     courses = []
     for given, name in ((a, "a"), (b, "b")):
         if isinstance(given, Policy):
-            courses.append(read_course(given, data, failure, name))
+            courses.append(given_course(given, data, failure, name))
         elif isinstance(given, str) and given == HUMAN:
             courses.append(Course.human(len(data)))
         else:

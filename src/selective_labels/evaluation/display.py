@@ -77,15 +77,15 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
 
 
 def assumption_text(name: str, sentence: str = "") -> str:
-    """Say what is assumed; a name that is known has its sentence.
+    """Say what is assumed, and what would refute it; a name that is known has its sentence.
 
     Examples
     --------
-    >>> assumption_text("unconfounded")
-    'Assumption (unconfounded): among cases with equal features, the decision has nothing to do with the
-    label.'
+    >>> assumption_text("none")
+    "Assumption (none): nothing is assumed about the labels that were not seen (Manski's worst case). What
+    would refute it: nothing."
     """
-    return f"Assumption ({name}): {sentence or named(name).sentence}"
+    return f"Assumption ({name}): {sentence or named(name).caption}"
 
 
 def sample_text(sample: "Sample") -> str:

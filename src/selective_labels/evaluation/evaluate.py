@@ -28,7 +28,7 @@ from selective_labels.measures.metrics import AnyMetric, Range
 from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import Policy, read_course
+from selective_labels.policies.policy import Policy, given_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
@@ -152,7 +152,8 @@ def evaluate(
     The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
     the best of a class are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
-    random, and who decides does not change the label.
+    random, and who decides does not change the label. What would refute it: lower bounds that sum to more
+    than one (SL401, SL402), or cases not dealt out at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     fitting = FittingSettings.read(
@@ -249,7 +250,7 @@ def _read_policy(
     if metric == "accuracy":  # the default of classifiers, which a policy does not have
         metric = FAILURES if cost is None else COST
     names = [metric] if isinstance(metric, str) else list(metric)
-    return read_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
+    return given_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
 
 
 def evaluate_sample(

@@ -28,6 +28,8 @@ class Estimate:
         Share of the rows that it rests on, such as those that meet a condition.
     outside : tuple of float
         How far one standard error of each number from elsewhere moves it.
+    widened : float
+        By how much the error was multiplied, because the estimate is the best of several.
     """
 
     value: float
@@ -35,6 +37,7 @@ class Estimate:
     counts: Counts | None = None
     support: float = 1.0
     outside: tuple[float, ...] = ()
+    widened: float = 1.0
 
 
 Ends = tuple[Estimate, Estimate]
@@ -49,7 +52,7 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     ----------
     scores : array-like of shape (n_samples,)
     weights : array-like of shape (n_samples,), optional
-        Not negative, not all zero. Of cells (:mod:`selective_labels.inference.cells`) both arrays are of
+        Not negative, not all zero. Of cells (:mod:`selective_labels.cells.cells`) both arrays are of
         shape (n_cells, n_parts), and the influence is the form of each cell.
 
     Examples

@@ -1,7 +1,7 @@
 """The sample that evaluation and comparison share: data checked once, nuisances fitted once, scores kept."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -255,7 +255,7 @@ def score_sample(
         cluster,
         assignment,
         objects,
-        _impossible(repeats),
+        impossible_in(repeats),
         tilted,
     )
 
@@ -276,7 +276,7 @@ def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels, clu
     return found
 
 
-def _impossible(repeats: list[dict[str, Evidence]]) -> dict[str, str]:
+def impossible_in(repeats: Sequence[Mapping[str, Evidence]]) -> dict[str, str]:
     """What contradicts an assumption in every repeat, as the first says it."""
     found = {}
     for name, evidence in repeats[0].items():

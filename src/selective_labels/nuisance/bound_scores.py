@@ -39,7 +39,10 @@ def pooled_envelope_scores(
     pool together, so that folds do not choose differently among them by noise, and more rows carry the score.
     One arm stands in for the pool at x if p̂_kz(x) leads by more than 2 √((1/e_z + 1/e_A) / n).
 
-    A pool that the case hardly ever goes to (e_A < `overlap`: of another stratum, say) gives way to all arms.
+    Where the case hardly ever goes to the pool (e_A < `overlap`: of another stratum, say), those near the
+    best of the arms that it does go to take its place
+    (:meth:`selective_labels.nuisance.selectors.Pools.of_rows`); where it goes to each of them too seldom, all
+    arms do.
 
     Parameters
     ----------
@@ -62,14 +65,14 @@ def pooled_envelope_scores(
     >>> pooled_envelope_scores(joint, np.array([1]), np.array([1]), shares, both, n_samples=50).values
     array([[-0.3,  1. ]])
     """
-    members = pools.members.astype(float)
-    mass = propensity @ members
+    members, lost = pools.of_rows(propensity, overlap)
+    mass = np.einsum("na,nak->nk", propensity, members)
     reached = mass >= overlap
     mass = np.where(reached, mass, 1.0)
     labeled = joint[:, :, 1:]
-    pooled = np.einsum("na,ak,ank->nk", propensity, members, labeled) / mass
+    pooled = np.einsum("na,nak,ank->nk", propensity, members, labeled) / mass
     pooled = np.where(reached, pooled, average_over_arms(joint, propensity))
-    inside = np.where(reached, pools.members[arm], True)
+    inside = np.where(reached, np.take_along_axis(members, arm[:, None, None], axis=1)[:, 0], True)
     allowed = allowed_arms(propensity, overlap)
     inverse = np.where(allowed, 1.0 / np.where(allowed, propensity, 1.0), np.inf)
     lead = LEAD * np.sqrt((inverse.T[:, :, None] + 1.0 / mass) / n_samples)
@@ -79,8 +82,8 @@ def pooled_envelope_scores(
     chance = np.where(alone, np.take_along_axis(propensity, best[0], axis=1), mass)
     hit = np.where(alone, arm[:, None] == best[0], inside)
     values = plug_in + hit / chance * (seen_labels(y, plug_in.shape[1]) - plug_in)
-    lost = np.full(len(y), pools.lost)
-    return Scores(values, plug_in, np.any(~allowed, axis=1), lost=lost)
+    # An arm that a case never goes to is none of its arms; one that it goes to too seldom was left out.
+    return Scores(values, plug_in, np.any(~allowed & (propensity > 0.0), axis=1), lost=lost)
 
 
 def bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:

@@ -182,6 +182,26 @@ def cross_fit(
     return CrossFit(fold_models, held_out, _shares(data, arms), report, assignment)
 
 
+def held_out_losses(
+    data: SelectiveLabels,
+    fold: Fold,
+    nuisance: Any = None,
+    *,
+    n_bands: int | None = None,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+) -> np.ndarray:
+    """Log-losses of the rows held out in one fold, by the model chosen and fitted as in :func:`cross_fit`."""
+    seeds = np.random.SeedSequence(random_state).generate_state(3)
+    n_columns = n_standardised(data.features, data.categorical)
+    options, _ = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
+    fitter = Fitter(data, outcome_codes(data.y), [fold], _arms(data, [fold], n_bands, int(seeds[1])))
+    with Workers(n_jobs) as workers:
+        choice = choose(fitter, options, workers, int(seeds[2]))
+    model = choice.models.get(0)
+    return fitter.losses(fitter.fit(choice.candidate, 0) if model is None else model, 0, fold[1])
+
+
 def _folds(data: SelectiveLabels, cv: Any, seed: int) -> list[Fold]:
     names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
     outcome = outcome_codes(data.y)

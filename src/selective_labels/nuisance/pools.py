@@ -5,13 +5,10 @@ from scipy.stats import chi2
 from sklearn.linear_model import Ridge
 
 from selective_labels.models.features import standardised
-from selective_labels.nuisance.selectors import Pools
+from selective_labels.nuisance.selectors import ArmShares, Pools
 
 # Below this level, decision-makers are said to differ (in one more direction).
 LEVEL = 0.05
-# Standard errors of a difference within which an arm cannot be told from the best.
-CLOSE = 1.5
-ROUNDING = 1e-12
 
 
 def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndarray, n_arms: int) -> Pools:
@@ -60,13 +57,9 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
     weight = weight / np.maximum(total, 1.0)
     shares = weight @ (white * factor) @ loadings
     variance = weight**2 @ (strength * (1.0 - factor)) @ loadings**2
-    seen, classes = total > 0.0, np.arange(surplus.shape[1])
-    best = np.where(seen, shares, -np.inf).argmax(axis=0)
-    reach = CLOSE * np.sqrt(variance + variance[best, classes]) + ROUNDING
-    members = seen & (shares >= shares[best, classes] - reach)
-    pooled = (shares * members * total).sum(axis=0) / (members * total).sum(axis=0)
-    # No average is above the best of it, but for rounding.
-    return Pools(members, float(np.maximum(shares[best, classes] - pooled, 0.0).sum()))
+    arms = ArmShares(shares, variance, total[:, 0])
+    members, lost = arms.near_best(np.ones((1, n_arms), dtype=bool))
+    return Pools(members[0], float(lost[0]), arms)
 
 
 def class_surplus(

@@ -9,6 +9,7 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.earmarks import Earmarks
+from selective_labels.nuisance.bands import MANY_DECISION_MAKERS
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
 from selective_labels.nuisance.panels import arms_off_fold, by_case
 from selective_labels.nuisance.pools import class_pools, class_surplus
@@ -100,10 +101,10 @@ def cross_fit_scores(
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
         pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
-        probe = _probe(fold, data, rows, probability)
+        probe = probe_of(fold, data, rows, probability)
         leniency = None
         if not given and pools is None:
-            leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
+            leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
         for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
@@ -137,11 +138,11 @@ def selector_bands(data: SelectiveLabels) -> int | None:
 
     Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows). Up to
-    twenty are arms of their own: those that cannot be told from the best for a class are pooled
-    (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
-    them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
-    band are lost. Where panels decide, cases count in place of rows.
+    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond
+    64 in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the
+    best for a class are pooled (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the
+    selector unstable. More of them have few rows each, and bands of leniency, pooled likewise, do better;
+    differences in skill within a band are lost. Where panels decide, cases count in place of rows.
 
     Examples
     --------
@@ -151,11 +152,11 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     >>> selector_bands(many), selector_bands(few)
     (13, None)
     """
-    if data.n_decision_makers <= FEW_DECISION_MAKERS:
-        return None
     cells = np.zeros(len(data), dtype=int) if data.strata is None else data.strata
     pairs = np.unique(cells * data.n_decision_makers + data.decision_maker_codes)
     available = np.median(np.bincount(pairs // data.n_decision_makers)[cells])
+    if available <= FEW_DECISION_MAKERS and data.n_decision_makers <= MANY_DECISION_MAKERS:
+        return None
     n_units = len(data) if data.panels is None else n_independent(data, len(data))
     n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
@@ -181,7 +182,7 @@ def _check(
         )
 
 
-def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
     if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
@@ -190,7 +191,7 @@ def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nd
     return 1.0 - fold.joint(X[probe])[:, :, 0] @ share
 
 
-def _probe(
+def probe_of(
     fold: FoldModel, data: SelectiveLabels, rows: np.ndarray, probability: Propensity
 ) -> Callable[[], Probe]:
     """A sample of the rows, predicted when it is first asked for."""

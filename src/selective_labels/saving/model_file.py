@@ -1,6 +1,7 @@
 """Fitted models in files that hold data and no code; the schema of the features travels with them."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -60,7 +61,9 @@ class SavedModel:
         return self.model.predict_proba(self.schema.read(frame))
 
 
-def save_model(model: Any, path: str | Path, *, schema: ModelSchema | None = None) -> None:
+def save_model(
+    model: Any, path: str | Path, *, schema: ModelSchema | None = None, trusted: Sequence[str] = ()
+) -> None:
     """Save a fitted model with skops: data only, no pickle; the file appears whole or not at all.
 
     Parameters
@@ -70,6 +73,9 @@ def save_model(model: Any, path: str | Path, *, schema: ModelSchema | None = Non
     path : str or Path
     schema : ModelSchema, optional
         Default: the names of the features, all of them numbers.
+    trusted : sequence of str
+        Full names of types of your own that may be in it, such as an assumption ("my_module.HalfAsBad"); to
+        load it, they are named again.
 
     Examples
     --------
@@ -92,20 +98,26 @@ def save_model(model: Any, path: str | Path, *, schema: ModelSchema | None = Non
     content = {"format": FORMAT, "format_version": FORMAT_VERSION, "schema": schema.to_json(), "model": model}
     try:
         data = io.dumps(content, compression=ZIP_DEFLATED, compresslevel=1)
-        strange = untrusted(io.get_untrusted_types(data=data))
+        strange = untrusted(io.get_untrusted_types(data=data), trusted)
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"The model cannot be saved safely: {_first_line(error)}", "model") from None
     if strange:
-        raise InputError(f"The model cannot be saved safely: it holds {several(strange)}.", "model")
+        raise InputError(
+            f"The model cannot be saved safely: it holds {several(strange)}; what is your own can be named, "
+            f"trusted={strange!r}, here and to load it.",
+            "model",
+        )
     write_whole(path, data)
 
 
-def load_model(path: str | Path) -> SavedModel:
+def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
     """Load a model that :func:`save_model` wrote; a file that holds anything else is refused.
 
     Parameters
     ----------
     path : str or Path
+    trusted : sequence of str
+        Full names of types of your own that the file may hold; loading imports their modules.
 
     Returns
     -------
@@ -135,7 +147,7 @@ def load_model(path: str | Path) -> SavedModel:
         raise InputError(
             f"{path} is not a model file, or is cut off or damaged: {_first_line(error)}", "path"
         ) from None
-    strange = untrusted(names)
+    strange = untrusted(names, trusted)
     if strange:
         raise InputError(
             f"{path} holds {several(strange)}, which no model file needs; it is not loaded.", "path"

@@ -1,5 +1,6 @@
 """What a model file may hold: types that fitted models are made of, and trees that stay within bounds."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -30,13 +31,15 @@ OTHER_TYPES = {
 SPLITS = ("left", "right")
 
 
-def untrusted(names: list[str]) -> list[str]:
+def untrusted(names: list[str], trusted: Sequence[str] = ()) -> list[str]:
     """Types that no model file of this package needs.
 
     Parameters
     ----------
     names : list of str
         As given by ``skops.io.get_untrusted_types``.
+    trusted : sequence of str
+        Types that the user vouches for.
 
     Examples
     --------
@@ -48,7 +51,10 @@ def untrusted(names: list[str]) -> list[str]:
     >>> untrusted(["selective_labels.estimators.learners.ucl.BaseEstimator"])
     ['selective_labels.estimators.learners.ucl.BaseEstimator']
     """
-    return [name for name in names if name not in OTHER_TYPES and not _is_own(name)]
+    if isinstance(trusted, str):
+        raise InputError(f"trusted={trusted!r} must be a list of names.", "trusted")
+    known = OTHER_TYPES | set(trusted)
+    return [name for name in names if name not in known and not _is_own(name)]
 
 
 def _is_own(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tables in partitions on the command line: a folder or a glob of Parquet, or one large file."""
+"""Tables that are read in partitions: a folder or a glob of Parquet, or one large file."""
 
 import os
 from collections.abc import Sequence

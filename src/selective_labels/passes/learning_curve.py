@@ -1,0 +1,143 @@
+"""How many rows of a table in partitions models are fitted to: as many as still teach them something.
+
+    L(n) - L(2n) > s.e.,   L(n) the held-out log-loss of decision and label with n rows
+
+n doubles while this holds; both losses are of the same rows, which no model has seen.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.data import SelectiveLabels
+from selective_labels.data.drawing import Draw, balancing_weights, reweighted
+from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.nuisance.cross_fit import held_out_losses
+from selective_labels.nuisance.scores import selector_bands
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.partitions.hashing import hash_folds
+
+# The curve starts with so many rows and ends with so many, or with what memory holds of wide tables.
+FEWEST, MOST = 25_000, 400_000
+MOST_NUMBERS = 40_000_000
+# Rows held out that losses are compared on, and the share of rows that is held out, as in cross-fitting.
+TESTED, N_FOLDS = 40_000, 5
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows that models are fitted to.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        In the order of the table.
+    factors : (n_rows,) array or None
+        What their weights are multiplied by, as rows of rare classes were drawn more often.
+    """
+
+    frame: pd.DataFrame
+    factors: np.ndarray | None
+
+    def data(self, lazy: PartitionedLabels) -> SelectiveLabels:
+        """The rows as a table of their own; refused if a class of the whole table is not among them."""
+        found = reweighted(lazy.in_memory(self.frame), self.factors)
+        lazy.require_all_classes(found)
+        return found
+
+
+def draw_rows(
+    lazy: PartitionedLabels,
+    fitting: FittingSettings,
+    seed: int,
+    others: Sequence[str] = (),
+    n_rows: int | None = None,
+) -> Drawn:
+    """Draw the rows that models are fitted to: `n_rows`, or `fit_rows`, or by the learning curve.
+
+    Parameters
+    ----------
+    lazy : PartitionedLabels
+    fitting : FittingSettings
+        Of the models whose curve it is.
+    seed : int
+        Of the hash.
+    others : sequence of str
+        Columns that the sample has besides.
+    n_rows : int, optional
+        If it is known.
+    """
+    wanted = lazy.fit_rows if n_rows is None else n_rows
+    n_all = len(lazy)
+    most = min(wanted or _most(lazy), n_all)
+    draw = Draw.of(lazy.roles, seed, most, n_all).with_rare_classes(lazy.survey())
+    frame = lazy.drawn(draw, most, others)
+    if wanted is None and _has_curve(fitting, n_all):
+        frame = frame.iloc[: _rows_by_curve(lazy, draw, frame, fitting, seed)]
+    frame = frame.sort_index()
+    return Drawn(frame, balancing_weights(draw, frame, lazy.survey()))
+
+
+def rows_to_learn_from(lazy: PartitionedLabels, fitting: FittingSettings) -> SelectiveLabels:
+    """The rows that a learner is fitted to."""
+    return draw_rows(lazy, fitting, 0).data(lazy)
+
+
+def settled(losses: Iterator[tuple[int, np.ndarray]], weight: np.ndarray) -> int:
+    """The number of rows from which on twice as many no longer lower the loss by more than its error.
+
+    Parameters
+    ----------
+    losses : iterator of (number of rows, (n_tested,) losses)
+        In growing numbers; asked for only as long as the loss falls.
+    weight : (n_tested,) array
+
+    Examples
+    --------
+    >>> noise = np.tile([-0.1, 0.1], 50)
+    >>> settled(iter([(10, 1.0 + noise), (20, 0.5 - noise), (40, 0.49 + noise), (80, 0.0)]), np.ones(100))
+    20
+    """
+    share = weight / weight.sum()
+    n_rows, before = next(losses)
+    for more, after in losses:
+        fall = before - after
+        mean = float(share @ fall)
+        if mean <= float(np.sqrt(np.sum((share * (fall - mean)) ** 2))):
+            break
+        n_rows, before = more, after
+    return n_rows
+
+
+def _most(lazy: PartitionedLabels) -> int:
+    return max(FEWEST, min(MOST, MOST_NUMBERS // max(1, len(lazy.features))))
+
+
+def _has_curve(fitting: FittingSettings, n_all: int) -> bool:
+    return n_all > FEWEST and not (callable(fitting.nuisance) and not hasattr(fitting.nuisance, "fit"))
+
+
+def _rows_by_curve(
+    lazy: PartitionedLabels, draw: Draw, frame: pd.DataFrame, fitting: FittingSettings, seed: int
+) -> int:
+    """Rows of a frame, in the order of their ranks, that models are to be fitted to."""
+    data = reweighted(lazy.in_memory(frame), balancing_weights(draw, frame, lazy.survey())).compact()
+    folds = hash_folds(lazy.roles.keys(frame), N_FOLDS, seed)
+    tested = np.flatnonzero(folds == 0)[:TESTED]
+    training = np.flatnonzero(folds > 0)
+
+    def losses() -> Iterator[tuple[int, Any]]:
+        n_rows = FEWEST
+        while True:
+            n_rows = min(n_rows, len(frame))
+            fold = training[training < n_rows], tested
+            how = {"n_bands": selector_bands(data), "n_jobs": fitting.n_jobs, "random_state": seed}
+            yield n_rows, held_out_losses(data, fold, fitting.nuisance, **how)
+            if n_rows == len(frame):
+                return
+            n_rows *= 2
+
+    return settled(losses(), data.weights[tested])
