@@ -142,6 +142,11 @@ class PartitionedLabels:
         return self.survey().classes
 
     @property
+    def decision_makers_given(self) -> bool:
+        """Whether a column says who decided."""
+        return self.roles.decision_maker is not None
+
+    @property
     def decision_makers(self) -> np.ndarray:
         """Sorted ids."""
         return self.survey().decision_makers
