@@ -214,7 +214,7 @@ def _sampled(
     if fitting is None:
         frame, factors = lazy.sample_frame(lazy.fit_rows or SAMPLE_ROWS, others=columns), None
     else:
-        drawn = draw_rows(lazy, fitting, 0, columns)
+        drawn = draw_rows(lazy, 0, columns).by_curve(fitting)
         frame, factors = drawn.frame, drawn.factors
     prepared = prepare_table(frame, roles, rules)
     lazy.require_all_classes(prepared.data)

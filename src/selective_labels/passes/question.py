@@ -232,6 +232,7 @@ def _prepared(asked: Asked, lazy: PartitionedLabels) -> tuple[tuple[Judged, ...]
             "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
             "instrument",
         )
+    lazy = lazy.with_jobs(asked.fitting.n_jobs)
     judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
     within = Within.read(asked.by, asked.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
