@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, policy_curve
+from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, sensitivity_curve
 from selective_labels.data import lazy
 from selective_labels.partitions import engine
 from selective_labels.partitions.hashing import FOLDS, SPLIT, hash_folds, row_keys, uniform
@@ -43,7 +43,7 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
-        policy_curve("score", from_folder(folder))
+        sensitivity_curve("score", from_folder(folder))
     with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
         from_folder(folder, share_labels=True)
 

@@ -337,11 +337,16 @@ def hard(subject: Subject) -> np.ndarray:
 
 
 def edges_of(subjects: Sequence[Subject], event: int) -> tuple[np.ndarray, ...]:
+    """Values of scores of one class that bins lie between."""
+    return edges_of_scores([each.score(event) for each in subjects])
+
+
+def edges_of_scores(scores: Sequence[Array]) -> tuple[np.ndarray, ...]:
     """Values that occur in a sample, all if they are few, else at equal steps of rank."""
-    most = MOST_EDGES if len(subjects) == 1 else MOST_EDGES_OF_TWO
+    most = MOST_EDGES if len(scores) == 1 else MOST_EDGES_OF_TWO
     found = []
-    for each in subjects:
-        values, times = np.unique(each.score(event), return_counts=True)
+    for score in scores:
+        values, times = np.unique(score, return_counts=True)
         if len(values) > most:
             steps = np.linspace(0.0, 1.0, most) * times.sum()
             values = np.unique(values[np.minimum(np.searchsorted(np.cumsum(times), steps), len(values) - 1)])

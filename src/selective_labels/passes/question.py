@@ -59,7 +59,7 @@ class RowsPass:
     """
 
     def __init__(self, asked: Asked, lazy: PartitionedLabels) -> None:
-        judged, within, prepared = _prepared(asked, lazy)
+        judged, within, prepared = prepared_for(asked, lazy)
         self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         self._keys = _keys(judged, prepared, self.metrics, within)
@@ -214,7 +214,7 @@ def cut_in_passing(
     asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
     """Cut a score on a table in partitions: cells lie between thresholds."""
-    (one,), within, prepared = _prepared(asked, lazy)
+    (one,), within, prepared = prepared_for(asked, lazy)
     event = class_code(asked.pos_label, prepared.data.classes)
     cuts = thresholds
     if cuts is None:
@@ -225,7 +225,9 @@ def cut_in_passing(
     return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
 
 
-def _prepared(asked: Asked, lazy: PartitionedLabels) -> tuple[tuple[Judged, ...], Within, Prepared]:
+def prepared_for(
+    asked: Asked, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+) -> tuple[tuple[Judged, ...], Within, Prepared]:
     """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
     if asked.instrument != LENIENCY:
         raise InputError(
@@ -233,7 +235,8 @@ def _prepared(asked: Asked, lazy: PartitionedLabels) -> tuple[tuple[Judged, ...]
             "instrument",
         )
     lazy = lazy.with_jobs(asked.fitting.n_jobs)
-    judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
+    named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
+    judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
     within = Within.read(asked.by, asked.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
