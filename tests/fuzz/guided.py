@@ -10,61 +10,58 @@ import io
 import json
 import sys
 import zipfile
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-import atheris
+ROOMS = ("tables", "saving")
+# More processor time than this for one file is a hang; more memory, a bomb.
+LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=40000", "-len_control=0")
+TARGETS = ("table", "model", "description")
 
-with atheris.instrument_imports(include=["selective_labels", "skops"]):
-    import selective_labels.saving.model_file
-    import selective_labels.saving.schema
-    import selective_labels.saving.trusted
-    import selective_labels.tables.delimited
-    import selective_labels.tables.parquet
-    import selective_labels.tables.prepare
-    import selective_labels.tables.read  # noqa: F401
+
+def target_and_seeds(name: str) -> tuple[Callable[[bytes], str], list[bytes]]:
+    """A reader as a function of bytes, and a few files to begin with."""
     from tests.fuzz.readers import check_reader
     from tests.strategies.contents import model_content, model_parts, parquet_content, table_content
 
-# More processor time than this for one file is a hang; more memory, a bomb.
-LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=40000", "-len_control=0")
+    if name == "table":
+        seeds = [parquet_content(), *map(table_content, range(40))]
+        return lambda content: check_reader("prepare_table", content), seeds
+    if name == "model":
+        return lambda content: check_reader("load_model", content), [model_content()]
+    parts, description = model_parts()
 
+    def load(content: bytes) -> str:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for part, data in (parts | {"schema.json": content}).items():
+                archive.writestr(part, data)
+        return check_reader("load_model", buffer.getvalue())
 
-def with_description(text: bytes) -> bytes:
-    """The model file of the tests with another description of itself."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, part in (model_parts()[0] | {"schema.json": text}).items():
-            archive.writestr(name, part)
-    return buffer.getvalue()
-
-
-TARGETS = {
-    "table": lambda content: check_reader("prepare_table", content),
-    "model": lambda content: check_reader("load_model", content),
-    "description": lambda content: check_reader("load_model", with_description(content)),
-}
-
-
-def seeds(target: str) -> list[bytes]:
-    """A few files to begin with."""
-    if target == "table":
-        return [parquet_content(), *map(table_content, range(40))]
-    return [model_content()] if target == "model" else [json.dumps(model_parts()[1]).encode()]
+    return load, [json.dumps(description).encode()]
 
 
 def main() -> None:
     """Fuzz one target until libFuzzer is told to stop."""
+    import atheris
+
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", choices=list(TARGETS))
+    parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--out", type=Path, default=Path(".fuzz", "guided"))
     arguments, others = parser.parse_known_args()
-    folder = arguments.out / arguments.target
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, content in enumerate(seeds(arguments.target)):
-        (folder / f"seed-{number}").write_bytes(content)
-    run = TARGETS[arguments.target]
+    with atheris.instrument_imports(include=["selective_labels", "skops"]):
+        for room in ROOMS:
+            folder = Path(import_module(f"selective_labels.{room}").__file__ or "").parent
+            for file in folder.glob("[a-z]*.py"):
+                import_module(f"selective_labels.{room}.{file.stem}")
+        run, seeds = target_and_seeds(arguments.target)
+    corpus = arguments.out / arguments.target
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, content in enumerate(seeds):
+        (corpus / f"seed-{number}").write_bytes(content)
     prefix = f"-artifact_prefix={arguments.out}/{arguments.target}-"
-    atheris.Setup([sys.argv[0], str(folder), prefix, *LIMITS, *others], lambda content: run(content) and None)
+    atheris.Setup([sys.argv[0], str(corpus), prefix, *LIMITS, *others], lambda content: run(content) and None)
     atheris.Fuzz()
 
 

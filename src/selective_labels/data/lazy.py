@@ -170,6 +170,10 @@ class PartitionedLabels:
         """Combine what a plain function says of all rows; see :func:`partitions.engine.over_parts`."""
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
 
+    def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":
+        """The same table, read by so many processes unless it says itself by how many."""
+        return self if n_jobs is None or self.n_jobs is not None else replace(self, n_jobs=n_jobs)
+
     @cached_property
     def reader(self) -> PartitionReader:
         """Reads rows into codes of the whole table; features are not coded yet."""

@@ -243,6 +243,7 @@ def prepared_for(
             "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
             "instrument",
         )
+    lazy = lazy.with_jobs(asked.fitting.n_jobs)
     named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
     judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
     within = Within.read(asked.by, asked.assumption, lazy)
