@@ -24,7 +24,7 @@ KNOWS = {
     "nuisance": {"data", "identification", "models", "support"},
     "tilting": {"data", "identification", "models", "nuisance"},
     # An assumption is a floor under a probability, or a share among the rows of a sample.
-    "assumptions": {"data", "identification", "nuisance", "support"},
+    "assumptions": {"identification", "nuisance", "support"},
     # Statistics of the checks: arrays in, p-values out.
     "hypotheses": set(),
     "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
@@ -38,6 +38,8 @@ KNOWS = {
         "support",
         "tilting",
     },
+    # Rows that are alike, summed: the same questions as of rows.
+    "cells": {"assumptions", "identification", "inference", "support"},
     # What is asked of a table: classifiers seen through its classes, and metrics of them.
     "measures": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
     # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
@@ -45,6 +47,7 @@ KNOWS = {
     # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
     "passes": {
         "assumptions",
+        "cells",
         "data",
         "diagnostics",
         "identification",
@@ -52,6 +55,7 @@ KNOWS = {
         "measures",
         "nuisance",
         "partitions",
+        "policies",
         "support",
     },
     "estimators": {
@@ -68,6 +72,7 @@ KNOWS = {
     },
     "evaluation": {
         "assumptions",
+        "cells",
         "data",
         "identification",
         "inference",

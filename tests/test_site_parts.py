@@ -68,3 +68,15 @@ def test_a_page_of_a_check_has_its_three_parts(path):
     assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE)[0] == "What it sees"
     assert "```{run}" in text
     assert "## What to do" in text
+
+
+def test_every_correction_of_a_theorem_has_its_test():
+    rows = re.findall(
+        r"^\| (E\w+) \|.*\| `(test_\w+\.py)`: `(test_\w+)` \|$", (DOCS / "errata.md").read_text(), re.M
+    )
+    assert len(rows) >= 16
+    for code, file, name in rows:
+        text = (ROOT / "tests" / "identification" / file).read_text()
+        body = re.search(rf"^def {name}\(.*?(?=^(?:def|@)|\Z)", text, re.M | re.S)
+        assert body is not None, f"{code}: {file} has no {name}"
+        assert re.search(rf"\b{code}\b", body[0]), f"{name} does not name {code}"

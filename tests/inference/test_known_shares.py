@@ -50,7 +50,7 @@ def test_the_best_of_two_that_tie_is_covered():
     for _ in range(2000):
         ends = [mean_estimate(each) for each in generator.standard_normal((2, 50))]
         best = sorted(ends, key=lambda each: each.value)
-        found = best_of(best, None, 1.0)
+        found = best_of(best, covariance, 1.0)
         error = np.sqrt(covariance([found.influence])[0, 0])
         held.append(found.value + 1.645 * error >= 0.0)
         naive.append(found.value + 1.645 * error / found.widened >= 0.0)
@@ -62,15 +62,15 @@ def test_a_tie_is_worth_a_word_where_it_lengthens_the_interval_by_a_twentieth():
     generator = np.random.default_rng(0)
     low, *tied = (mean_estimate(each) for each in generator.standard_normal((3, 50)))
     tied = [replace(each, value=0.5) for each in tied]
-    high = best_of(tied, None, 1.0)
+    high = best_of(tied, covariance, 1.0)
     assert high.widened > 1.1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far, near = replace(low, value=-3.0), replace(low, value=0.5)
-        assert notice_ties(far, high, None) == (far, high)  # most of the interval lies between its ends
-        notice_ties(near, tied[0], None)  # no tie
+        assert notice_ties(far, high, covariance) == (far, high)  # most of the interval lies between its ends
+        notice_ties(near, tied[0], covariance)  # no tie
     with pytest.warns(UserWarning, match="cannot be told apart"):
-        notice_ties(near, high, None)
+        notice_ties(near, high, covariance)
 
 
 def test_rows_of_one_case_do_not_contradict_more_than_the_case():

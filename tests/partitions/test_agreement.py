@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import InputError, SelectiveLabels, compare, evaluate, threshold_curve
-from selective_labels.inference import cells
+from selective_labels.cells import cells
 from selective_labels.passes import cell_keys
 from tests.partitions.tables import FEATURES, folds_of, from_folder, in_memory, make_table, numbers, write
 

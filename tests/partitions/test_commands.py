@@ -38,6 +38,17 @@ def test_evaluate(folder, glob):
     assert len(found["gaps"]) == 2
 
 
+def test_scores_are_kept_and_found_again(folder, tmp_path):
+    asked = ["evaluate", folder, *ROLES, *QUICK, "--predictions", "guess", "--seed", 1]
+    kept = ["--keep-scores", tmp_path / "scores"]
+    first = run(*asked, *kept)["evaluations"][0]
+    times = {each: each.stat().st_mtime_ns for each in (tmp_path / "scores").iterdir()}
+    accuracy, tpr = run(*asked, *kept, "--metric", "accuracy", "--metric", "tpr")["evaluations"]
+    assert accuracy == first
+    assert tpr["metric"] == "tpr"
+    assert times == {each: each.stat().st_mtime_ns for each in (tmp_path / "scores").iterdir()}
+
+
 def test_compare_check_and_fit_and_predict_that_resumes(folder, tmp_path):
     found = run("compare", folder, *ROLES, *QUICK, "--a", "guess", "--b", "other")
     assert found["comparison"]["n"] == 900

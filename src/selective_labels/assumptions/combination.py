@@ -1,26 +1,23 @@
 """Several assumptions at once: what they leave possible together."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from selective_labels.assumptions.assumption import Assumption
+from selective_labels.assumptions.atom import event_codes
 from selective_labels.assumptions.findings import ALGEBRA, VIOLATED, Findings
 from selective_labels.assumptions.floor_scores import combined_scores
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.no_assumption import NoAssumption
-from selective_labels.assumptions.permission import UNCHECKED, Permission, decided
-from selective_labels.assumptions.prevalence import LabelRange, Prevalence
+from selective_labels.assumptions.permission import REFUTED, UNCHECKED, Permission, decided, said
+from selective_labels.assumptions.prevalence import LabelRange, Population, Prevalence
 from selective_labels.assumptions.refused import Informed
 from selective_labels.identification.atoms import AnyFloor, Floor
 from selective_labels.identification.earmarked import boxed, crossing, laminar
 from selective_labels.identification.multipliers import Share
 from selective_labels.nuisance.score_formulas import Rows, Scores
 from selective_labels.support.errors import InputError
-
-if TYPE_CHECKING:
-    from selective_labels.data import SelectiveLabels
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class Combination(Assumption):
             for each in found
         )
 
-    def shares(self, data: "SelectiveLabels") -> tuple[Share, ...]:
+    def shares(self, data: Population) -> tuple[Share, ...]:
         """Known shares of the population."""
         return tuple(
             share for each in self.parts if isinstance(each, Prevalence) for share in each.shares(data)
@@ -102,9 +99,19 @@ class Combination(Assumption):
 
     def check(self, classes: np.ndarray) -> None:
         """Refuse what has no closed form with these classes."""
-        events = [tuple(sorted(each.event)) for each in self.floors(classes)]
-        if not (crossing(events) and boxed(events, len(classes))):
-            laminar([each for each in events if len(each) > 1], len(classes))
+        if not self.has_ceilings(classes):
+            laminar([each for each in self._events(classes) if len(each) > 1], len(classes))
+        for part in self.parts:
+            if isinstance(part, Prevalence):
+                event_codes(part.label, classes, "label")
+
+    def has_ceilings(self, classes: np.ndarray) -> bool:
+        """Whether floors cross and are ceilings on single classes."""
+        events = self._events(classes)
+        return crossing(events) and boxed(events, len(classes))
+
+    def _events(self, classes: np.ndarray) -> list[tuple[int, ...]]:
+        return [tuple(sorted(each.event)) for each in self.floors(classes)]
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Lower bounds by the instrument (or without), and what the other parts add."""
@@ -120,7 +127,7 @@ class Combination(Assumption):
         """As for the instrument, if it is among them; what else is assumed is taken on trust."""
         codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:
-            return Permission(False, f"the data contradict it ({codes}).")
+            return decided(REFUTED, False, said("the data contradict it{}.", codes))
         parts = [each.permission(findings, given) for each in self.parts if isinstance(each, Instrument)]
         if parts and not parts[0]:
             return parts[0]

@@ -1,7 +1,7 @@
 """What is known of everybody from elsewhere: how many, and how far a chance can go."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,8 +9,19 @@ from selective_labels.assumptions.atom import Part, as_event, event_codes, in_wo
 from selective_labels.identification.multipliers import Share
 from selective_labels.support.errors import InputError
 
-if TYPE_CHECKING:
-    from selective_labels.data import SelectiveLabels
+
+class Population(Protocol):
+    """Whom a share is about: rows, or cells of rows that are alike."""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted."""
+
+    @property
+    def X(self) -> Any:  # noqa: N802 (as of SelectiveLabels)
+        """Features."""
+
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ class Prevalence(Part):
         )
         return f"of all cases, refused ones among them, the share that are {in_words(self.label)} is {words}."
 
-    def shares(self, data: "SelectiveLabels") -> tuple[Share, ...]:
+    def shares(self, data: Population) -> tuple[Share, ...]:
         """One share for everybody, or one for each group."""
         members = np.isin(np.arange(len(data.classes)), event_codes(self.label, data.classes, "label"))
         found = []
@@ -93,7 +104,7 @@ class Prevalence(Part):
             found.append(Share(members.astype(float), low, high, rows, self.standard_error or 0.0))
         return tuple(found)
 
-    def _column(self, data: "SelectiveLabels") -> np.ndarray:
+    def _column(self, data: Population) -> np.ndarray:
         if self.by not in getattr(data.X, "columns", ()):
             raise InputError(f"Prevalence by {self.by!r} needs features in a table with this column.", "X")
         return data.X[self.by].to_numpy()

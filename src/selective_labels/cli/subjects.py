@@ -78,7 +78,15 @@ class Judging:
         subject = read_subject(saved, self.loaded.prepared.data, "model")
         if not subject.has_scores:
             raise TableError("--threshold needs scores, and this model has none; leave it out.")
-        return self._cut(subject.score(self.failure))
+        scores, threshold = subject.score(self.failure), self.stakes.cut.threshold
+        if not scores.min() < threshold <= scores.max():
+            # A cut that was meant for the column beside it would make one class of everybody.
+            raise TableError(
+                f"--threshold {threshold:g} gives every case one class: scores of this model are "
+                f"{scores.min():.2g} to {scores.max():.2g}. To cut a column only, let the model predict "
+                "first (selective-labels predict) and give its predictions as a column, too."
+            )
+        return self._cut(scores)
 
     def of_class(self, label: Any, *, with_team: bool = False) -> Any:
         """One class for everybody; where costs count, it accepts everybody or nobody."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels.cells.cell_sample import CellSample
 from selective_labels.evaluation.results import Evaluation, Sample, printed
-from selective_labels.inference.cell_sample import CellSample
 from selective_labels.inference.ends import Functional
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import NAN, NOTHING, Basis, Reported, check_interval

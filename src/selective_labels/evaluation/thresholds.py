@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
+from selective_labels.cells.cell_sample import CellSample
 from selective_labels.data import read_table
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
@@ -17,7 +18,6 @@ from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.judged import cut_on
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cell_sample import CellSample
 from selective_labels.inference.sample import NO_RANGE
 from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric, Metric

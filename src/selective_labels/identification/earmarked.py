@@ -148,6 +148,8 @@ class Earmarked(Bounds):
 def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots: Array) -> Array:
     """Lower bounds, and each pot with the class of its event that has the largest gain.
 
+    Any of them may have one more axis, of linear forms; gains have not.
+
     Examples
     --------
     >>> gain = np.array([[0.0, 2.0, 1.0]])
@@ -155,10 +157,10 @@ def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots
     array([[0. , 0.5, 0.5]])
     """
     found, rows = np.array(lower), np.arange(len(lower))
-    gain = np.broadcast_to(gain, found.shape)
-    for event, amount in zip(events, pots.T, strict=True):
+    gain = np.broadcast_to(gain, found.shape[:2])
+    for place, event in enumerate(events):
         members = np.asarray(event)
-        found[rows, members[gain[:, members].argmax(axis=1)]] += amount
+        found[rows, members[gain[:, members].argmax(axis=1)]] += pots[:, place]
     found[rows, gain.argmax(axis=1)] += free
     return found
 

@@ -1,5 +1,6 @@
 """Scores of what is known of several classes together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,20 @@ class Earmarks:
     plug_in: np.ndarray
     ceiling: np.ndarray | None = None
     ceiling_plug_in: np.ndarray | None = None
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Earmarks]", places: np.ndarray) -> "Earmarks":
+        """Those of chunks of rows one after the other, the rows put in order."""
+
+        def put(several: list[np.ndarray]) -> np.ndarray:
+            return np.concatenate(several)[places]
+
+        values, plug_in = put([each.values for each in parts]), put([each.plug_in for each in parts])
+        ceilings = [each.ceiling for each in parts if each.ceiling is not None]
+        models = [each.ceiling_plug_in for each in parts if each.ceiling_plug_in is not None]
+        if not ceilings:
+            return cls(parts[0].events, values, plug_in)
+        return cls(parts[0].events, values, plug_in, put(ceilings), put(models))
 
     def empty(self, n_samples: int) -> "Earmarks":
         """The same for as many rows, all zero."""

@@ -39,6 +39,8 @@ class Share:
         Whom it is about.
     error : float
         Standard error of `low` and `high`, from a source other than these rows.
+    times : (n_samples,) array or None
+        How many rows each is, where it is a cell of rows that are alike; None: each is one.
     """
 
     members: Array
@@ -46,10 +48,15 @@ class Share:
     high: float
     rows: np.ndarray
     error: float = 0.0
+    times: Array | None = None
 
     def limit(self, multiplier: float) -> float:
         """The end that a multiplier presses against."""
         return self.high if multiplier > 0.0 else self.low
+
+    def of(self, probabilities: Array) -> Array:
+        """Σ_{k in A} η_k, row by row."""
+        return np.asarray(np.einsum("nk...,k->n...", probabilities, self.members))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,8 @@ class Tilt:
     Attributes
     ----------
     probabilities : (n_samples, n_classes) array
-        Where the tilted gain is largest.
+        Where the tilted gain is largest. What is called a row may be a cell of rows that are alike: then
+        there is one more axis, of linear forms.
     surplus : (n_samples,) array
         ν (π - η_A): what the multipliers add to a row.
     multipliers : tuple of float
@@ -70,17 +78,24 @@ class Tilt:
     surplus: Array
     multipliers: tuple[float, ...]
 
+    def of(self, coefficients: Array) -> Array:
+        """Σ_k c_k η_k, row by row."""
+        return np.asarray(np.einsum("nk,nk...->n...", coefficients, self.probabilities))
+
+    def worth(self, gain: Array) -> Array:
+        """Gain · η + surplus, row by row: in the mean it is not below max_η E[gain · η]."""
+        return self.of(gain) + self.surplus
+
 
 def tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float]) -> Tilt:
     """Tilt a gain: for any multipliers, the mean of gain · η + surplus is at least max_η E[gain · η]."""
-    tilted, limit = np.array(gain), np.zeros(len(gain))
+    tilted = np.array(gain)
     for share, multiplier in zip(shares, multipliers, strict=True):
         tilted[share.rows] -= multiplier * share.members
-        limit[share.rows] += multiplier * share.limit(multiplier)
     found = extreme(tilted)
-    surplus = limit
+    surplus = np.zeros_like(found[:, 0])
     for share, multiplier in zip(shares, multipliers, strict=True):
-        surplus[share.rows] -= multiplier * (found[share.rows] @ share.members)
+        surplus[share.rows] += multiplier * (share.limit(multiplier) - share.of(found[share.rows]))
     return Tilt(found, surplus, tuple(multipliers))
 
 
@@ -89,11 +104,15 @@ def candidates(gain: Array, share: Share) -> Array:
     inside = np.flatnonzero(share.members > 0.0)
     outside = np.flatnonzero(share.members <= 0.0)
     rows = gain[share.rows]
-    differences = (rows[:, inside, None] - rows[:, None, outside]).ravel()
-    found = np.unique(np.append(differences.round(12), 0.0))
-    if len(found) > MOST_CANDIDATES:
-        found = np.unique(np.append(np.quantile(differences, np.linspace(0.0, 1.0, MOST_CANDIDATES)), 0.0))
-    return found
+    differences = (rows[:, inside, None] - rows[:, None, outside]).reshape(len(rows), -1)
+    values, code = np.unique(differences.round(12), return_inverse=True)
+    if len(values) > MOST_CANDIDATES:
+        times = np.ones(len(rows)) if share.times is None else share.times[share.rows]
+        mass = np.cumsum(np.bincount(code.ravel(), np.repeat(times, differences.shape[1])))
+        # Each a value that occurs: at any other, no row changes its mind.
+        steps = np.linspace(0.0, 1.0, MOST_CANDIDATES) * mass[-1]
+        values = values[np.minimum(np.searchsorted(mass, steps - ROUNDING * mass[-1]), len(values) - 1)]
+    return np.unique(np.append(values, 0.0))
 
 
 def tilts(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[Tilt]:
@@ -115,10 +134,10 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     Shares are about different rows, so each multiplier is found by itself. The probabilities have the share.
     """
     tried = tilts(gain, extreme, shares)
-    values = [np.einsum("nk,nk->n", gain, each.probabilities) + each.surplus for each in tried]
+    values = [each.worth(gain) for each in tried]
     best = []
     for number, share in enumerate(shares):
-        means = [float(weights[share.rows] @ each[share.rows]) for each in values]
+        means = [float(np.vdot(weights[share.rows], each[share.rows])) for each in values]
         best.append(tried[int(np.argmin(means))].multipliers[number])
     return _with_shares(gain, extreme, shares, best, weights)
 
@@ -138,13 +157,13 @@ def _with_shares(
     probabilities, surplus = np.array(found.probabilities), np.array(found.surplus)
     for share, multiplier in zip(shares, multipliers, strict=True):
         mass = weights[share.rows] / weights[share.rows].sum()
-        most, least = (float(mass @ (each[share.rows] @ share.members)) for each in (more, less))
+        most, least = (float(np.vdot(mass, share.of(each[share.rows]))) for each in (more, less))
         if not most - least > INDIFFERENCE:
             continue
         wanted = share.limit(multiplier) if multiplier else np.clip(least, share.low, share.high)
         part = float(np.clip((wanted - least) / (most - least), 0.0, 1.0))
         probabilities[share.rows] = part * more[share.rows] + (1.0 - part) * less[share.rows]
-        room = share.limit(multiplier) - probabilities[share.rows] @ share.members
+        room = share.limit(multiplier) - share.of(probabilities[share.rows])
         surplus[share.rows] = multiplier * room
     return Tilt(probabilities, surplus, tuple(multipliers))
 

@@ -291,8 +291,15 @@ def _separation_maximum(gain: Array, lower: Array, upper: Array, weights: Array)
     - g) η] and b = E[(g - gain) (1 - η)] constant. If a and b are negative (the event is the less likely,
     the higher the gain), this is concave with its top -(√-a + √-b)² at s/(1-s) = √(a/b); otherwise it is
     convex or monotone, and largest where a row begins or ends. So all cut-offs, and the tops within rows,
-    are compared. Cut-offs alone miss the end by O(1 / n).
+    are compared. Cut-offs alone miss the end by O(1 / n). Rows of equal gain rise together, as one.
     """
+    levels, level = np.unique(gain, return_inverse=True)
+    if len(levels) < len(gain):
+        mass = np.bincount(level, weights)
+        whole = np.maximum(mass, np.finfo(float).tiny)
+        low, high = (np.bincount(level, weights * each) / whole for each in (lower, upper))
+        value, at_upper = _separation_maximum(levels, low, high, np.asarray(mass, dtype=np.float64))
+        return value, at_upper[level]
     order = np.argsort(-gain, kind="stable")
     gain, weights, low, high = gain[order], weights[order], lower[order], upper[order]
     rise = weights * (high - low)

@@ -5,7 +5,7 @@ are linear in the class probabilities (`Ratio`; with a constant below, a mean), 
 its complement (`Separation`, `RankSeparation`), or the regret (:mod:`selective_labels.inference.regret`).
 Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
 so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
-linear forms (:mod:`selective_labels.inference.cells`): arrays of scores then have one more axis.
+linear forms (:mod:`selective_labels.cells.cells`): arrays of scores then have one more axis.
 """
 
 from collections.abc import Callable
@@ -71,12 +71,17 @@ class Ratio:
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
         low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
-        return notice_ties(low, high, evidence.clusters) if evidence.shares else (low, high)
+        return notice_ties(low, high, evidence.covariance) if evidence.shares else (low, high)
 
     @cached_property
     def known_denominator(self) -> bool:
         """Whether g does not depend on the class."""
         return bool((self.denominator == self.denominator[:, :1]).all())
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end of a mean over everybody, that is where g = 1."""
+        low, high = (self._scores(evidence.extreme(sign * self.numerator))[0] for sign in (-1.0, 1.0))
+        return low, high
 
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
         if evidence.shares:

@@ -52,7 +52,7 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     ----------
     scores : array-like of shape (n_samples,)
     weights : array-like of shape (n_samples,), optional
-        Not negative, not all zero. Of cells (:mod:`selective_labels.inference.cells`) both arrays are of
+        Not negative, not all zero. Of cells (:mod:`selective_labels.cells.cells`) both arrays are of
         shape (n_cells, n_parts), and the influence is the form of each cell.
 
     Examples

@@ -1,5 +1,6 @@
 """What the data say about class probabilities, row by row, under one assumption."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from selective_labels.identification.earmarked import Earmarked, Event, poured
 from selective_labels.identification.earmarks import Earmarks
 from selective_labels.identification.multipliers import Share
 from selective_labels.identification.point import project_to_simplex
+from selective_labels.inference.estimates import by_row, covariance
 from selective_labels.nuisance.scores import Scores
 
 ROUNDING = 1e-12
@@ -74,6 +76,10 @@ class Evidence:
             return self
         return replace(self, shares=shares, population=population, clusters=clusters)
 
+    def covariance(self, influences: Sequence[Array]) -> Array:
+        """Covariance matrix of estimates from their influences, by rows or clusters."""
+        return covariance(influences, self.clusters)
+
     def count_units(self, weights: Array) -> int:
         """How many independent units have a positive weight."""
         (rows,) = np.nonzero(weights)
@@ -82,6 +88,16 @@ class Evidence:
     @property
     def unit(self) -> Array | None:
         """Of cells, the weight of every row where scores are labels; of rows, None."""
+        return None
+
+    @property
+    def even(self) -> Array | None:
+        """Of cells, the weight of every row where weights are equal; of rows, None."""
+        return None
+
+    @property
+    def times(self) -> Array | None:
+        """Of cells, how many rows each has; of rows, None."""
         return None
 
     @property
@@ -134,7 +150,7 @@ class Evidence:
         All slack goes where the gain is largest, within its event. With ceilings, classes are filled in the
         order of their gains; in which of them the slack comes to an end is read off the model.
         """
-        gain = np.broadcast_to(gain, self.lower.shape)
+        gain = np.broadcast_to(gain, self.lower.shape[:2])
         if self.earmarks is None or self.earmarks.ceiling is None:
             return poured(self.lower, self.slack, gain, self.events, self.pots)
         order = np.argsort(-gain, axis=1, kind="stable")
@@ -151,12 +167,12 @@ class Evidence:
     def evenly(self) -> Array:
         """Scores of class probabilities in the middle: all slack spread evenly."""
         found = self.lower + self.slack[:, None] / self.lower.shape[1]
-        for event, amount in zip(self.events, self.pots.T, strict=True):
-            found[:, list(event)] += amount[:, None] / len(event)
+        for place, event in enumerate(self.events):
+            found[:, list(event)] += self.pots[:, place, None] / len(event)
         return found
 
     def inside(self, weights: Array | None) -> Array:
         """1 where a row counts, 0 elsewhere, as a column."""
         if weights is None:
             return np.ones((len(self.slack), 1))
-        return (weights > 0.0).astype(float)[:, None]
+        return (np.asarray(by_row(weights)) > 0.0).astype(float)[:, None]

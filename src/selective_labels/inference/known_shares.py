@@ -1,7 +1,7 @@
 """Ends where a share of the population is known: by a multiplier, and with the error of the share."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -11,10 +11,18 @@ from scipy.stats import t as student
 
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Tilt, best_tilt, candidates, tilt
-from selective_labels.inference.estimates import Ends, Estimate, covariance, mean_estimate, ratio_estimate
+from selective_labels.inference.estimates import (
+    Ends,
+    Estimate,
+    mean_estimate,
+    of_rows,
+    ratio_estimate,
+)
 from selective_labels.inference.evidence import Evidence
 from selective_labels.support.errors import UndefinedError
 
+# From influences to the covariance matrix of estimates.
+NoiseOf = Callable[[Sequence[Array]], Array]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-10
 NEGLIGIBLE = 1e-14
@@ -52,7 +60,7 @@ def shared_ratio_end(
     inside, population = evidence.inside(weights), evidence.population
     above, below = numerator * inside, denominator * inside
     mass = population / population.sum()
-    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros(len(mass)), ()), mass, sign)
+    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros_like(mass), ()), mass, sign)
     for _ in range(MAX_STEPS):
         gain = sign * (above - value * below)
         found = best_tilt(gain, evidence.extreme, evidence.shares, mass)
@@ -60,20 +68,20 @@ def shared_ratio_end(
         if abs(value - previous) <= STEP_TOLERANCE:
             break
     best = _estimate(above, below, found, evidence, sign)
-    slope = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    slope = float(np.vdot(mass, found.of(below)))
     rivals = [
         _rival(best.value, slope, gain, each, evidence, sign) for each in _close(gain, found, evidence, mass)
     ]
-    return best_of([best, *rivals], evidence.clusters, sign) if rivals else best
+    return best_of([best, *rivals], evidence.covariance, sign) if rivals else best
 
 
-def notice_ties(low: Estimate, high: Estimate, clusters: np.ndarray | None) -> Ends:
+def notice_ties(low: Estimate, high: Estimate, noise_of: NoiseOf) -> Ends:
     """Return the two ends as they are, and warn if they are the best of several and the interval shows it.
 
     Ties are common and cost little: a factor of 1.2 on one error, where most of the interval is between its
     ends. What is worth a word is an interval that is longer by a twentieth or more.
     """
-    reaches = [float(ndtri(LEVEL)) * standard_error(each, clusters) for each in (low, high)]
+    reaches = [float(ndtri(LEVEL)) * standard_error(each, noise_of) for each in (low, high)]
     excess = sum(
         reach * (1.0 - 1.0 / max(each.widened, 1.0)) for reach, each in zip(reaches, (low, high), strict=True)
     )
@@ -87,7 +95,7 @@ def notice_ties(low: Estimate, high: Estimate, clusters: np.ndarray | None) -> E
     return low, high
 
 
-def best_of(estimates: Sequence[Estimate], clusters: np.ndarray | None, sign: float) -> Estimate:
+def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Estimate:
     """The first of several valid ends, the best, with an error that holds although it was chosen.
 
     reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the ends' joint normal noise,
@@ -100,27 +108,29 @@ def best_of(estimates: Sequence[Estimate], clusters: np.ndarray | None, sign: fl
     ----------
     estimates : sequence of Estimate
         The best first.
-    clusters : (n_samples,) array or None
+    noise_of : callable
+        From influences to a covariance matrix.
     sign : float
         1 for upper ends, -1 for lower ones.
 
     Examples
     --------
     >>> scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
-    >>> best = best_of([mean_estimate(each) for each in scores], None, 1.0)
+    >>> best = best_of([mean_estimate(each) for each in scores], covariance, 1.0)
     >>> best.value, round(best.widened, 2)
     (0.5, 1.19)
     """
     best = estimates[0]
     size = max(len(each.outside) for each in estimates)
     moved = np.array([each.outside or (0.0,) * size for each in estimates])
-    matrix = covariance([each.influence for each in estimates], clusters) + moved @ moved.T
+    matrix = noise_of([each.influence for each in estimates]) + moved @ moved.T
     errors = np.sqrt(np.diag(matrix))
     if not errors[0] > NEGLIGIBLE:
         return best
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
-    noise = _normal_draws(len(errors)) @ (axes * np.sqrt(np.maximum(squares, 0.0))).T
+    # The symmetric root: any other depends on the signs of axes, and so on rounding.
+    noise = _normal_draws(len(errors)) @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)
@@ -142,11 +152,11 @@ def contradiction(evidence: Evidence, tail: float) -> str:
     """
     assert evidence.population is not None
     for share in evidence.shares:
-        weights = evidence.population * share.rows
+        weights = evidence.population * of_rows(share.rows, evidence.population)
         for sign, limit, words in ((-1.0, share.high, "at least"), (1.0, share.low, "at most")):
-            probabilities = evidence.extreme(np.broadcast_to(sign * share.members, evidence.lower.shape))
-            found = mean_estimate(probabilities @ share.members, weights)
-            error = float(np.hypot(standard_error(found, evidence.clusters), share.error))
+            probabilities = evidence.extreme(sign * share.members)
+            found = mean_estimate(share.of(probabilities), weights)
+            error = float(np.hypot(standard_error(found, evidence.covariance), share.error))
             excess = -sign * (found.value - limit)
             if excess > student.isf(tail, max(evidence.count_units(weights), 2) - 1) * error:
                 return (
@@ -157,18 +167,17 @@ def contradiction(evidence: Evidence, tail: float) -> str:
 
 
 def _ratio(above: Array, below: Array, found: Tilt, mass: Array, sign: float) -> float:
-    bottom = float(mass @ np.einsum("nk,nk->n", below, found.probabilities))
+    bottom = float(np.vdot(mass, found.of(below)))
     if not bottom > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
-    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
-    return float(mass @ top) / bottom
+    return float(np.vdot(mass, found.of(above) + sign * found.surplus)) / bottom
 
 
 def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign: float) -> Estimate:
     population = evidence.population
     assert population is not None
-    top = np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus
-    bottom = mean_estimate(np.einsum("nk,nk->n", below, found.probabilities), population)
+    top = found.of(above) + sign * found.surplus
+    bottom = mean_estimate(found.of(below), population)
     if not bottom.value > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
     ratio = ratio_estimate(mean_estimate(top, population), bottom)
@@ -179,7 +188,7 @@ def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign:
 
 def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evidence, sign: float) -> Estimate:
     """The end by another multiplier, to first order around the best one's."""
-    beyond = mean_estimate(_row_values(gain, other), evidence.population)
+    beyond = mean_estimate(other.worth(gain), evidence.population)
     scale = sign / slope
     outside = _moved(other, evidence, scale)
     return Estimate(value + scale * beyond.value, scale * beyond.influence, outside=outside)
@@ -197,7 +206,7 @@ def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
 
 def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
     """Other multipliers whose end cannot be told from the best one's."""
-    base, found = _row_values(gain, best), []
+    base, found = best.worth(gain), []
     for number, share in enumerate(evidence.shares):
         options = candidates(gain, share)
         if len(options) > FEW_CANDIDATES:
@@ -207,17 +216,13 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
             if option == best.multipliers[number]:
                 continue
             other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
-            difference = mean_estimate(_row_values(gain, other) - base, mass)
-            if difference.value <= CLOSE * standard_error(difference, evidence.clusters):
+            difference = mean_estimate(other.worth(gain) - base, evidence.population)
+            if difference.value <= CLOSE * standard_error(difference, evidence.covariance):
                 found.append(other)
     return found
 
 
-def _row_values(gain: Array, found: Tilt) -> Array:
-    return np.asarray(np.einsum("nk,nk->n", gain, found.probabilities) + found.surplus)
-
-
-def standard_error(estimate: Estimate, clusters: np.ndarray | None) -> float:
+def standard_error(estimate: Estimate, noise_of: NoiseOf) -> float:
     """Error of an estimate, by rows or clusters, and of the numbers from elsewhere that it uses."""
-    noise = covariance([estimate.influence], clusters)[0, 0]
+    noise = noise_of([estimate.influence])[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))

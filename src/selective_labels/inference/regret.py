@@ -38,13 +38,25 @@ class Regret:
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
-        low = best_lottery(self.prediction, evidence.bounds) - self.prediction
-        high = strongest_rival(self.prediction, evidence.bounds) - self.prediction
-        upper = mean_estimate(np.einsum("nk,nk->n", high, evidence.extreme(high)), weights)
+        low, high = (mean_estimate(each, weights) for each in self.row_ends(evidence))
         if evidence.shares:
-            lower = shared_ratio_end(low, np.ones_like(low), evidence, weights, -1.0)
-            return notice_ties(lower, upper, evidence.clusters)
-        return mean_estimate(np.einsum("nk,nk->n", low, evidence.extreme(-low)), weights), upper
+            rival = self._rivals(evidence)[0]
+            low = shared_ratio_end(rival, np.ones_like(rival), evidence, weights, -1.0)
+            return notice_ties(low, high, evidence.covariance)
+        return low, high
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end."""
+        low, high = self._rivals(evidence)
+        return (
+            np.einsum("nk,nk->n", low, evidence.extreme(-low)),
+            np.einsum("nk,nk->n", high, evidence.extreme(high)),
+        )
+
+    def _rivals(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Rivals less the prediction, for the lower and the upper end."""
+        low, high = (find(self.prediction, evidence.bounds) for find in (best_lottery, strongest_rival))
+        return low - self.prediction, high - self.prediction
 
 
 def best_lottery(prediction: Array, bounds: Bounds) -> Array:

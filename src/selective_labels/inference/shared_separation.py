@@ -8,7 +8,7 @@ import numpy as np
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.multipliers import Share, best_tilt, tilts
 from selective_labels.identification.separation_share import widest_share
-from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, subtract
+from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, of_rows, subtract
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import (
     CLOSE,
@@ -53,10 +53,11 @@ class SharedSeparation:
         Both are valid. If they cannot be told apart, the interval holds for the better of the two.
         """
         low, high = (self._end(evidence, weights, *each) for each in zip(plain, (-1.0, 1.0), strict=True))
-        return notice_ties(low, high, evidence.clusters)
+        return notice_ties(low, high, evidence.covariance)
 
     def _end(self, evidence: Evidence, weights: Array | None, plain: Estimate, sign: float) -> Estimate:
-        (share, *others), everybody = evidence.shares, weights is None or bool((weights > 0.0).all())
+        (share, *others) = evidence.shares
+        everybody = bool((evidence.inside(weights) > 0.0).all())
         alone = np.flatnonzero(share.members).tolist() == [self.event]
         if others or not (alone or len(share.members) == 2) or not share.rows.all() or not everybody:
             raise UndefinedError(
@@ -74,9 +75,9 @@ class SharedSeparation:
         if inside and sign * plain.value <= sign * held.value + AT_END:
             return plain  # the share does not bind
         best, other = sorted((held, plain), key=lambda each: sign * each.value)
-        apart = standard_error(subtract(best, other), evidence.clusters)
+        apart = standard_error(subtract(best, other), evidence.covariance)
         rivals = [other] if abs(other.value - best.value) <= CLOSE * apart else []
-        return best_of([best, *rivals], evidence.clusters, sign) if rivals else best
+        return best_of([best, *rivals], evidence.covariance, sign) if rivals else best
 
     def _gains(self, share: Share) -> Array:
         return self.gain[:, None] * share.members
@@ -91,9 +92,10 @@ class SharedSeparation:
         for each in tilts(gain, evidence.extreme, (share,)):
             (multiplier,) = each.multipliers
             tilted = gain - multiplier * share.members
-            lines.append((multiplier, float(mass @ np.einsum("nk,nk->n", tilted, each.probabilities))))
+            lines.append((multiplier, float(np.vdot(mass, each.of(tilted)))))
         slopes, intercepts = np.array(lines).T
-        return widest_share(slopes, intercepts, float(sign * (mass @ self.gain)), (share.low, share.high))
+        mean = sign * float(np.vdot(mass, of_rows(self.gain, mass)))
+        return widest_share(slopes, intercepts, mean, (share.low, share.high))
 
     def _at(self, prevalence: float, known: Evidence, weights: Array | None, sign: float) -> Estimate:
         """The end at one value of the share."""
@@ -102,10 +104,11 @@ class SharedSeparation:
         assert known.population is not None
         joint = shared_ratio_end(gains, np.ones_like(gains), evidence, weights, sign)
         at = best_tilt(sign * gains, known.extreme, (share,), known.population / known.population.sum())
-        mean = mean_estimate(self.gain, weights)
+        chance = at.probabilities[:, self.event]
+        mean = mean_estimate(of_rows(self.gain, chance), weights)
         ranks, all_ranks = (
             mean_estimate(self.spill(each, weights), weights).influence
-            for each in (at.probabilities[:, self.event], np.ones(len(self.gain)))
+            for each in (chance, np.ones_like(chance))
         )
         spread = prevalence * (1.0 - prevalence)
         contrast = (joint.value - mean.value * prevalence) / spread

@@ -161,7 +161,7 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     4.0
     """
     largest = np.abs(influence).max()
-    if not largest > 0.0:
+    if not largest > ROUNDING:  # nothing varies
         return max(n_units, FEWEST)
     squares = np.bincount(codes, influence / largest) ** 2
     return number_of_carriers(squares.sum() ** 2 / np.sum(squares**2), n_units)

@@ -8,8 +8,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from selective_labels.models.logistic import TOLERANCE
-from selective_labels.models.outcomes import spread_columns
-from selective_labels.models.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
+from selective_labels.models.pooled_outcomes import joint_outcomes, own_outcomes
+from selective_labels.models.pooled_ridge import Coefficients, fit_ridge
 from selective_labels.models.pooled_rows import PooledRows, feature_lines
 
 # Prior variance of the linear model that finds the directions, and how exactly it is solved.
@@ -113,19 +113,15 @@ class IndexLogistic:
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
         terms = self._terms(feature_lines(self.scale_, X))
-        local = self.coefficients_.local.transpose(1, 0, 2)
-        logits = local @ terms[: local.shape[2]]
-        logits += self.coefficients_.common_logits(terms)
-        return self._spread(softmax_with_last(logits))
+        return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-        order = np.argsort(arm, kind="stable")
-        terms = self._terms(feature_lines(self.scale_, X, order))
-        edges = np.searchsorted(arm[order], np.arange(self.n_arms + 1))
-        logits = np.empty((len(self.outcomes_) - 1, len(order)))
-        logits[:, order] = self.coefficients_.sorted_logits(terms, edges)
-        return self._spread(softmax_with_last(logits))
+
+        def terms_of(order: np.ndarray) -> np.ndarray:
+            return self._terms(feature_lines(self.scale_, X, order))
+
+        return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
 
     def _indices(self, lines: np.ndarray) -> np.ndarray:
         return np.clip(lines[1:].T @ self.directions_, -FARTHEST_INDEX, FARTHEST_INDEX)
@@ -134,9 +130,6 @@ class IndexLogistic:
         """A line of ones, the indices, their powers and products."""
         terms = self.powers_.transform(self._indices(lines)).T
         return np.vstack([lines[:1], np.clip(terms, -FARTHEST_POWER, FARTHEST_POWER)])
-
-    def _spread(self, probabilities: np.ndarray) -> np.ndarray:
-        return spread_columns(np.swapaxes(probabilities, -1, -2), self.outcomes_, self.n_outcomes)
 
 
 def fit_index_path(

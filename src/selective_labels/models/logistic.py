@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from selective_labels.models.outcomes import spread_columns
-from selective_labels.models.pooled_ridge import Coefficients, fit_ridge, softmax_with_last
+from selective_labels.models.pooled_outcomes import joint_outcomes, own_outcomes
+from selective_labels.models.pooled_ridge import Coefficients, fit_ridge
 from selective_labels.models.pooled_rows import PooledRows, feature_lines
 
 # How far the mean log-loss may be from its minimum: far less than what chance makes of it in any sample.
@@ -102,30 +103,13 @@ class PooledLogistic:
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        lines = feature_lines(self.scale_, X)
-        common = self.coefficients_.common_logits(lines)
-        local = self.coefficients_.local.transpose(1, 0, 2)
-        if local.shape[2] == 1:
-            # The odds of a sum are products: few exponentials for many arms.
-            odds = softmax_with_last(local) * softmax_with_last(common)
-            odds /= odds.sum(axis=1, keepdims=True)
-            return self._spread(odds)
-        logits = local @ lines[: local.shape[2]]
-        logits += common
-        return self._spread(softmax_with_last(logits))
+        terms = feature_lines(self.scale_, X)
+        return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-        order = np.argsort(arm, kind="stable")
-        lines = feature_lines(self.scale_, X, order)
-        edges = np.searchsorted(arm[order], np.arange(self.n_arms + 1))
-        logits = np.empty((len(self.outcomes_) - 1, len(order)))
-        logits[:, order] = self.coefficients_.sorted_logits(lines, edges)
-        return self._spread(softmax_with_last(logits))
-
-    def _spread(self, probabilities: np.ndarray) -> np.ndarray:
-        """Outcomes last; in memory they stay before the rows, which all that follows reads faster."""
-        return spread_columns(np.swapaxes(probabilities, -1, -2), self.outcomes_, self.n_outcomes)
+        terms_of = partial(feature_lines, self.scale_, X)
+        return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
 
 
 def fit_path(

@@ -101,10 +101,10 @@ def cross_fit_scores(
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
         pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
-        probe = _probe(fold, data, rows, probability)
+        probe = probe_of(fold, data, rows, probability)
         leniency = None
         if not given and pools is None:
-            leniency = _leniency_order(fit, fold, data.features[rows], data.weights[rows])
+            leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
         for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
             arm = fold.lookup[data.decision_maker_codes[here]]
@@ -138,11 +138,11 @@ def selector_bands(data: SelectiveLabels) -> int | None:
 
     Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond 64
-    in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the best for a class are pooled
-    (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
-    them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
-    band are lost. Where panels decide, cases count in place of rows.
+    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond
+    64 in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the
+    best for a class are pooled (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the
+    selector unstable. More of them have few rows each, and bands of leniency, pooled likewise, do better;
+    differences in skill within a band are lost. Where panels decide, cases count in place of rows.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _check(
         )
 
 
-def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
     if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
@@ -191,7 +191,7 @@ def _leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nd
     return 1.0 - fold.joint(X[probe])[:, :, 0] @ share
 
 
-def _probe(
+def probe_of(
     fold: FoldModel, data: SelectiveLabels, rows: np.ndarray, probability: Propensity
 ) -> Callable[[], Probe]:
     """A sample of the rows, predicted when it is first asked for."""

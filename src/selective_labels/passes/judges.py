@@ -1,13 +1,15 @@
 """What scores rows that models were not fitted to, fold by fold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
-from selective_labels.nuisance.score_formulas import Pools, Rows
-from selective_labels.nuisance.scores import fold_pools, n_independent
+from selective_labels.nuisance.propensity import arm_propensity
+from selective_labels.nuisance.score_formulas import OVERLAP, LabelRange, Pools, Rows, required_lead
+from selective_labels.nuisance.scores import fold_pools, leniency_order, n_independent, probe_of
+from selective_labels.nuisance.selectors import Probe
 from selective_labels.support.weighting import effective_number
 
 
@@ -19,14 +21,20 @@ class FoldJudge:
     ----------
     fold : FoldModel
     pools : Pools or None
-    n_units, n_fitted : float
+    n_units, n_fitted : float, int
         See :class:`selective_labels.nuisance.score_formulas.Rows`.
+    probe : Probe
+        Rows of the fold, to compare arms on.
+    leniency : (n_arms,) array or None
+        Numbers that order the arms by leniency, where the best arm needs a lead.
     """
 
     fold: FoldModel
     pools: Pools | None
     n_units: float
-    n_fitted: float
+    n_fitted: int
+    probe: Probe
+    leniency: np.ndarray | None = None
 
     def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
         """Some rows with all that scores need; `shares` are their probabilities of arms."""
@@ -42,20 +50,33 @@ class FoldJudge:
             n_units=self.n_units,
             n_fitted=self.n_fitted,
             pools=self.pools,
+            probe=lambda: self.probe,
             classes=data.classes,
         )
+
+    def within(self, rows: Rows, known: LabelRange) -> Rows:
+        """The same rows where class probabilities are known to lie in a range: no arms are pooled there."""
+        lead: np.ndarray | float = 0.0
+        if self.leniency is not None:
+            lead = required_lead(rows.propensity, self.leniency, self.n_fitted, OVERLAP)
+        return replace(rows, label_range=known, pools=None, lead=lead)
 
 
 def fold_judges(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldJudge, ...]:
     """What scores other rows of each fold, from the rows that the models were fitted to."""
-    if fit.report.chosen == "injected":
-        return tuple(FoldJudge(fold, None, np.inf, len(data)) for fold in fit.folds)
+    given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights))
-    n_units = n_independent(data, n_fitted)
-    return tuple(
-        FoldJudge(fold, fold_pools(fit, fold, data, fit.held_out != number), n_units, n_fitted)
-        for number, fold in enumerate(fit.folds)
-    )
+    n_units = np.inf if given else n_independent(data, n_fitted)
+    found = []
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out == number)
+        probe = probe_of(fold, data, rows, arm_propensity(fit, number, data))()
+        pools, leniency = None, None
+        if not given:
+            pools = fold_pools(fit, fold, data, fit.held_out != number)
+            leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
+        found.append(FoldJudge(fold, pools, n_units, n_fitted, probe, leniency))
+    return tuple(found)
 
 
 def held_out_propensity(

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.assumptions import Assumption
+from selective_labels.assumptions import Assumption, Combination
 from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.identification.earmarked import Event
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
@@ -43,10 +45,15 @@ class KeptScores:
         classes: np.ndarray,
         assumptions: Sequence[Assumption],
         fitting: FittingSettings,
+        label_range: Any,
     ) -> "KeptScores | None":
         """Where scores of a table are kept; None if they are not."""
         if lazy.keep_scores is None:
             return None
+        stated = [each.label_range for each in assumptions if isinstance(each, Combination)]
+        ends = [*label_range, *(end for each in stated if each for end in (each.lowest, each.highest))]
+        if any(callable(end) for end in ends):
+            raise InputError("keep_scores: a range of labels must be numbers, not functions.", "keep_scores")
         if fitting.seed is None or not (fitting.nuisance is None or isinstance(fitting.nuisance, str)):
             raise InputError(
                 "keep_scores: scores can be found again only with a random_state, and a nuisance by name.",
@@ -59,6 +66,7 @@ class KeptScores:
             "fit_rows": lazy.fit_rows,
             "classes": [str(each) for each in classes.tolist()],
             "assumptions": [each.name for each in assumptions],
+            "label_range": str(label_range),
             "how": [str(fitting.nuisance), fitting.cv, fitting.n_repeats, fitting.seed, fitting.propensity],
         }
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -97,6 +105,10 @@ class KeptScores:
         for name, each in scores.items():
             columns |= {f"{name}:value:{k}": column for k, column in enumerate(each.values.T)}
             columns |= {f"{name}:model:{k}": column for k, column in enumerate(each.plug_in.T)}
+            if each.earmarks is not None:
+                for place, event in enumerate(each.earmarks.events):
+                    columns[_pot(name, "value", event)] = each.earmarks.values[:, place]
+                    columns[_pot(name, "model", event)] = each.earmarks.plug_in[:, place]
             told = each.clipped, each.by_bounds, each.sharpness_lost
             columns |= {f"{name}:{what}": column for what, column in zip(TOLD, told, strict=True)}
         path = self._path(frame, repeat)
@@ -125,7 +137,7 @@ class KeptScores:
                 for what in ("value", "model")
             )
             clipped, bounded, lost = (table[f"{name}:{what}"].to_numpy() for what in TOLD)
-            found[name] = Scores(values, model, clipped, bounded, lost)
+            found[name] = Scores(values, model, clipped, bounded, lost, _earmarks(table, name))
         return found
 
     def _path(self, frame: pd.DataFrame, repeat: int) -> Path:
@@ -144,3 +156,18 @@ class KeptScores:
         handle, name = tempfile.mkstemp(prefix=".draft-", dir=self.folder)
         os.close(handle)
         return name
+
+
+def _pot(name: str, what: str, event: Event) -> str:
+    """Column of what is earmarked for an event."""
+    return f"{name}:pot {what}:{'+'.join(map(str, event))}"
+
+
+def _earmarks(table: pd.DataFrame, name: str) -> Earmarks | None:
+    start = f"{name}:pot value:"
+    codes = [column.removeprefix(start) for column in table.columns if column.startswith(start)]
+    if not codes:
+        return None
+    events = tuple(tuple(int(each) for each in text.split("+")) for text in codes)
+    values, models = (table[[_pot(name, what, each) for each in events]] for what in ("value", "model"))
+    return Earmarks(events, values.to_numpy(), models.to_numpy())

@@ -4,27 +4,52 @@ The pass is a plain function of some rows (:class:`PartitionPass`): a frame in, 
 another engine than Dask maps it over a table and adds what comes back with :meth:`PassSums.added`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels.assumptions import Assumption
+from selective_labels.assumptions import Assumption, Combination, EventTilt
+from selective_labels.cells.cells import Cells, ClusterSums
+from selective_labels.cells.row_means import RowMean, as_share
 from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.data.partition_reader import PartitionReader
-from selective_labels.inference.cells import Cells, ClusterSums
+from selective_labels.identification.earmarks import Earmarks
 from selective_labels.inference.clusters import DECISION_MAKER
 from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.sample import NO_RANGE, read_label_range
 from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.score_formulas import OVERLAP, Scores
+from selective_labels.nuisance.score_formulas import OVERLAP, LabelRange, Scores
 from selective_labels.partitions.hashing import hash_folds
 from selective_labels.passes.judges import FoldJudge, held_out_propensity
 from selective_labels.passes.kept_scores import KeptScores
+from selective_labels.support.errors import InputError
 
-# From rows as a frame, and as data, to keys of cells by the name of a table of cells.
-Keys = Callable[[pd.DataFrame, SelectiveLabels], dict[str, np.ndarray]]
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """How some rows are summed.
+
+    Attributes
+    ----------
+    key : (n_samples, n_keys) int array
+        What the rows of a cell have in common.
+    mean : RowMean or None
+        What each row adds by itself, if it is not scores that are summed.
+    """
+
+    key: np.ndarray
+    mean: RowMean | None = None
+
+    def summed(self, evidence: Evidence) -> Evidence:
+        """The scores that are summed."""
+        return evidence if self.mean is None else as_share(self.mean.row_ends(evidence))
+
+
+# From rows as a frame, and as data, to tables of cells by their names.
+Keys = Callable[[pd.DataFrame, SelectiveLabels], dict[str, CellTable]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +76,16 @@ class FittedRepeat:
     seed: int
 
     def scores(
-        self, data: SelectiveLabels, keys: np.ndarray, assumptions: Sequence[Assumption]
+        self,
+        data: SelectiveLabels,
+        keys: np.ndarray,
+        assumptions: Sequence[Assumption],
+        ranges: Mapping[str, LabelRange],
     ) -> dict[str, Scores]:
-        """Scores of some rows, each by the models that have not seen its fold."""
+        """Scores of some rows, each by the models that have not seen its fold.
+
+        `ranges` has, by assumption, what is known of the class probabilities of each row.
+        """
         folds = hash_folds(keys, self.n_folds, self.seed)
         own = np.zeros(len(data), dtype=int) if len(self.judges) == 1 else folds
         parts: dict[str, list[Scores]] = {each.name: [] for each in assumptions}
@@ -64,7 +96,9 @@ class FittedRepeat:
                 rows = judge.rows(data, here, shares)
                 order.append(here)
                 for each in assumptions:
-                    parts[each.name].append(each.score(rows, OVERLAP))
+                    known = ranges.get(each.name)
+                    some = rows if known is None else judge.within(rows, known.take(here))
+                    parts[each.name].append(each.score(some, OVERLAP))
         places = np.argsort(np.concatenate(order), kind="stable")
         return {name: _joined(found, places) for name, found in parts.items()}
 
@@ -117,6 +151,8 @@ class PartitionPass:
     kept : KeptScores or None
         Where scores are kept; if there are no models, where they are read from.
     n_repeats : int
+    label_range : pair
+        What is known of the class probabilities of everybody; see :func:`selective_labels.evaluate`.
     """
 
     reader: PartitionReader
@@ -126,6 +162,7 @@ class PartitionPass:
     cluster: str | None = None
     kept: KeptScores | None = None
     n_repeats: int = 0
+    label_range: Any = NO_RANGE
 
     def __call__(self, frame: pd.DataFrame) -> PassSums | None:
         """Score and sum."""
@@ -138,19 +175,16 @@ class PartitionPass:
         clusters: dict[str, list[dict[str, ClusterSums]]] = {name: [] for name in tables}
         units = self._units(data, hashes)
         for scored in self._scored(frame, data, hashes):
-            for name, key in tables.items():
-                found = {
-                    each: Cells.of_rows(key, evidence, data.decision, data.weights, told)
-                    for each, (evidence, told) in scored.items()
-                }
-                cells[name].append(found)
-                if units is not None:
-                    clusters[name].append(
-                        {
-                            each: ClusterSums.of_rows(units, key, evidence, data.weights)
-                            for each, (evidence, _) in scored.items()
-                        }
-                    )
+            for name, table in tables.items():
+                here: dict[str, Cells] = {}
+                by_unit: dict[str, ClusterSums] = {}
+                for each, (evidence, told) in scored.items():
+                    summed = table.summed(evidence)
+                    here[each] = Cells.of_rows(table.key, summed, data.decision, data.weights, told)
+                    if units is not None:
+                        by_unit[each] = ClusterSums.of_rows(units, table.key, summed, data.weights)
+                cells[name].append(here)
+                clusters[name].append(by_unit)
         return PassSums(cells, clusters if units is not None else {})
 
     def _scored(
@@ -181,7 +215,8 @@ class PartitionPass:
             assert self.kept is not None
             names = [each.name for each in self.assumptions]
             return self.kept.read(frame, number, names, len(data.classes))
-        scores = self.repeats[number].scores(data, hashes, self.assumptions)
+        ranges = label_ranges(self.assumptions, self.label_range, data)
+        scores = self.repeats[number].scores(data, hashes, self.assumptions, ranges)
         if self.kept is not None:
             self.kept.write(frame, number, scores)
         return scores
@@ -197,6 +232,33 @@ def told_of(scores: Scores) -> np.ndarray:
     return np.column_stack([scores.clipped, scores.by_bounds, scores.sharpness_lost]).astype(float)
 
 
+def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> None:
+    """Refuse what cells cannot tell: the tilt, and ceilings that a row's own model says when to fill."""
+    for each in assumptions:
+        if isinstance(each, Combination):
+            each.check(classes)
+        if each == EventTilt() or (isinstance(each, Combination) and each.has_ceilings(classes)):
+            raise InputError(
+                f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
+                "with data.sample(n).",
+                "assumption",
+            )
+
+
+def label_ranges(
+    assumptions: Sequence[Assumption], label_range: Any, data: SelectiveLabels
+) -> dict[str, LabelRange]:
+    """What is known of the class probabilities of each row, by assumption."""
+    found = {}
+    for each in assumptions:
+        stated = each.label_range if isinstance(each, Combination) else None
+        given = label_range if stated is None else (stated.lowest, stated.highest)
+        known = read_label_range(given, data)
+        if known is not None:
+            found[each.name] = known
+    return found
+
+
 def _joined(parts: Sequence[Scores], places: np.ndarray) -> Scores:
     """Scores of chunks as those of all rows, in the order of the rows."""
     earmarks = [each.earmarks for each in parts if each.earmarks is not None]
@@ -207,7 +269,7 @@ def _joined(parts: Sequence[Scores], places: np.ndarray) -> Scores:
         np.concatenate([each.by_bounds for each in parts])[places],
         np.concatenate([each.sharpness_lost for each in parts])[places],
     )
-    return replace(whole, earmarks=earmarks[0]) if earmarks else whole
+    return replace(whole, earmarks=Earmarks.joined(earmarks, places)) if earmarks else whole
 
 
 def _added(several: Sequence[dict[str, list[dict[str, Any]]]], add: Callable[[Sequence[Any]], Any]) -> Any:

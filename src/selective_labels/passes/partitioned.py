@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.assumptions import Assumption, Combination, EventTilt, Nucem
+from selective_labels.assumptions import Assumption, Nucem
+from selective_labels.cells.cell_sample import CellSample, Told
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.diagnostics import doubt
-from selective_labels.inference.cell_sample import CellSample, Told
 from selective_labels.inference.clusters import choose_clusters
 from selective_labels.inference.sample import (
+    NO_RANGE,
     check_instrument,
     chosen_assumptions,
     said_of_assignment,
@@ -26,8 +28,16 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.partitions.hashing import hash_folds
 from selective_labels.passes.judges import fold_judges
 from selective_labels.passes.kept_scores import KeptScores
-from selective_labels.passes.learning_curve import draw_rows
-from selective_labels.passes.partition_pass import FittedRepeat, Keys, PartitionPass, PassSums
+from selective_labels.passes.learning_curve import Drawn, draw_rows
+from selective_labels.passes.partition_pass import (
+    CellTable,
+    FittedRepeat,
+    Keys,
+    PartitionPass,
+    PassSums,
+    label_ranges,
+    require_summable,
+)
 from selective_labels.support.errors import InputError
 
 
@@ -70,10 +80,15 @@ class Prepared:
             passing.kept.finish(told | {"n_fitted": self.told.n_fitted})
         return found
 
-    def samples(self, sums: PassSums, ties: Mapping[str, tuple[int, ...]]) -> dict[str, CellSample]:
+    def samples(
+        self,
+        sums: PassSums,
+        ties: Mapping[str, tuple[int, ...]],
+        stated: Mapping[str, tuple[int, np.ndarray]] | None = None,
+    ) -> dict[str, CellSample]:
         """Make scored cells of what a pass left, by the name of a table of cells.
 
-        `ties` says, by table of cells, which keys are bins of a score.
+        `ties` says, by table of cells, which keys are bins of a score; `stated` which are groups of a share.
         """
         objects = {each.name: each for each in self.passing.assumptions}
         return {
@@ -84,6 +99,7 @@ class Prepared:
                 ties.get(name, ()),
                 self.passing.cluster,
                 sums.clusters.get(name, []),
+                stated or {},
             )
             for name, repeats in sums.cells.items()
         }
@@ -96,6 +112,7 @@ def prepare(
     cluster: str | None,
     fitting: FittingSettings,
     others: Sequence[str] = (),
+    label_range: Any = NO_RANGE,
 ) -> Prepared:
     """Count the table, draw the sample, and fit the models to it.
 
@@ -104,7 +121,7 @@ def prepare(
     lazy : PartitionedLabels
     classifiers : sequence
         What will be evaluated: classes that a fitted one knows count as classes.
-    assumption, cluster, fitting
+    assumption, cluster, fitting, label_range
         As for :func:`selective_labels.inference.sample.score_sample`.
     others : sequence of str
         Columns that the sample has besides.
@@ -113,32 +130,28 @@ def prepare(
         raise InputError("cv: on data in partitions, folds are made by hash; give a number of folds.", "cv")
     survey = lazy.survey()
     seeds = fitting.repeated_seeds
-    fitted_before = KeptScores.fitted_before(lazy)
-    drawn = draw_rows(lazy, fitting, seeds[0], others, fitted_before)
-    frame, alone, reader = drawn.frame, drawn.data(lazy), lazy.reader
-    data = with_classes_of(reader.coded(alone), list(classifiers))
-    reader = replace(reader, classes=data.classes, coding=alone.coding)
+    drawn = draw_rows(lazy, seeds[0], others, KeptScores.fitted_before(lazy))
+    reader, data = _read(drawn, classifiers)
     chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
-    for each in chosen:
-        if isinstance(each, Combination) or each == EventTilt():
-            raise InputError(
-                f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
-                "with data.sample(n).",
-                "assumption",
-            )
+    require_summable(chosen, data.classes)
+    label_ranges(chosen, label_range, data)  # refused before anything is fitted
     if len(data.classes) < 2:
         raise InputError.about(
             "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
         )
     check_instrument(chosen, data)
-    told = Told(data.classes, len(reader.decision_makers), len(frame), survey.n_rows)
-    passing = PartitionPass(reader, (), tuple(chosen), _no_keys, choose_clusters(cluster, data))
+    told = Told(data.classes, len(reader.decision_makers), 0, survey.n_rows)
+    units = choose_clusters(cluster, data)
+    passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
     if survey.n_labeled == survey.n_rows:
-        return Prepared(lazy, frame, data, passing, replace(told, n_fitted=0))
-    kept = KeptScores.of(lazy, data.classes, chosen, fitting)
+        return Prepared(lazy, drawn.frame, data, passing, told)
+    kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
     passing = replace(passing, kept=kept, n_repeats=len(seeds))
     if kept is not None and (known := kept.told) is not None:
-        return Prepared(lazy, frame, data, passing, replace(told, **known))
+        return Prepared(lazy, drawn.frame, data, passing, replace(told, **known))
+    drawn = drawn.by_curve(fitting)
+    reader, data = _read(drawn, classifiers)
+    passing, frame = replace(passing, reader=reader), drawn.frame
     hashes = lazy.roles.keys(frame)
     table = survey.table()
     repeats: list[FittedRepeat] = []
@@ -156,8 +169,15 @@ def prepare(
         shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
         judges = fold_judges(fit, data)
         repeats.append(FittedRepeat(fit.without_rows(), judges, shares, int(fitting.cv), seed))
-    told = replace(told, assignment=assignment, refused=refused)
+    told = replace(told, assignment=assignment, refused=refused, n_fitted=len(frame))
     return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), told)
+
+
+def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:
+    """Rows that were drawn, coded by what the whole table holds, and who reads others alike."""
+    alone, reader = drawn.data(), drawn.lazy.reader
+    data = with_classes_of(reader.coded(alone), list(classifiers))
+    return replace(reader, classes=data.classes, coding=alone.coding), data
 
 
 def _fitted(
@@ -186,5 +206,5 @@ def _shares(table: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
     return np.divide(mass, total, out=np.full_like(mass, 1.0 / n_arms), where=total > 0.0)
 
 
-def _no_keys(frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, np.ndarray]:
+def _no_keys(frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
     return {}

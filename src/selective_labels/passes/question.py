@@ -1,30 +1,51 @@
 """Evaluation of tables in partitions: the same numbers from sums over cells."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Assumption
+from selective_labels.assumptions import Assumption, Combination, Prevalence
+from selective_labels.cells.cell_sample import CellSample
 from selective_labels.data import class_code
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cell_sample import CellSample
-from selective_labels.inference.sample import NO_RANGE
 from selective_labels.measures.asked import LENIENCY, Asked
-from selective_labels.measures.metrics import AnyMetric, Auc, BalancedAccuracy, Metric
+from selective_labels.measures.metrics import (
+    AnyMetric,
+    Auc,
+    BalancedAccuracy,
+    CalibrationBin,
+    Metric,
+    ProbabilityMetric,
+    RegretMetric,
+)
 from selective_labels.measures.named import named_metrics
+from selective_labels.measures.seen import Seen
 from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.passes.cell_keys import LABELS, RANKS, CellKeys, CellSubject, CutKeys, Judged, edges_of
+from selective_labels.passes.cell_keys import (
+    LABELS,
+    MEAN,
+    OUTCOMES,
+    RANKS,
+    CellKeys,
+    CellSubject,
+    CutKeys,
+    Judged,
+    SummedMean,
+    Within,
+    edges_of,
+    table_of,
+)
 from selective_labels.passes.partition_pass import PartitionPass, PassSums
 from selective_labels.passes.partitioned import Prepared, prepare
 from selective_labels.support.errors import InputError
 
-# Metrics that cells tell: of predicted labels, and of ranks.
-OF_CELLS = (Metric, BalancedAccuracy, Auc)
+# Metrics that cells tell: of predicted labels, of ranks, of bins, and means of one number a row.
+OF_CELLS = (Metric, BalancedAccuracy, Auc, CalibrationBin, ProbabilityMetric, RegretMetric)
 
 
 class RowsPass:
@@ -37,19 +58,17 @@ class RowsPass:
     ----------
     asked : Asked
     lazy : PartitionedLabels
+    with_outcomes : bool
+        Whether what was decided and seen is summed too.
     """
 
-    def __init__(self, asked: Asked, lazy: PartitionedLabels) -> None:
-        by = asked.by
-        if by is not None and not isinstance(by, str):
-            raise InputError.about("by", "is an array; on data in partitions it names a column.")
-        if by is not None:
-            lazy.require_columns("by", [by])
-        judged, prepared = _prepared(asked, lazy, [] if by is None else [by])
+    def __init__(self, asked: Asked, lazy: PartitionedLabels, with_outcomes: bool = False) -> None:
+        judged, within, prepared = prepared_for(asked, lazy)
         self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
-        self.subgroups = None if by is None else lazy.survey([by]).values[by]
-        self._keys = _keys(judged, prepared, self.metrics, by, self.subgroups)
-        self._prepared, self._n_judged = prepared, len(judged)
+        refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
+        keys = _keys(judged, prepared, self.metrics, within)
+        self._keys = replace(keys, outcomes=with_outcomes)
+        self._prepared = prepared
 
     @property
     def columns(self) -> list[str]:
@@ -67,10 +86,11 @@ class RowsPass:
 
     def subjects(self, *parts: PassSums) -> "PartitionedSubjects":
         """Make cells of what all rows left, in any order of the parts."""
-        sums = PassSums.added(parts)
-        ties = {RANKS: tuple(range(self._n_judged))}
-        samples = self._prepared.samples(sums, ties)
-        return PartitionedSubjects(samples, self.metrics, self._prepared.data.classes, self.subgroups)
+        keys, sums = self._keys, PassSums.added(parts)
+        size = keys.within.size
+        ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
+        samples = self._prepared.samples(sums, ties, keys.within.places)
+        return PartitionedSubjects.of(samples, self.metrics, self._prepared.data.classes, keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +103,60 @@ class PartitionedSubjects:
         By table of cells.
     metrics : list of metrics
     classes : array
-    subgroups : array or None
+    keys : CellKeys
     """
 
     samples: Mapping[str, CellSample]
     metrics: Sequence[AnyMetric]
     classes: np.ndarray
-    subgroups: np.ndarray | None
+    keys: CellKeys
+
+    @classmethod
+    def of(
+        cls,
+        samples: Mapping[str, CellSample],
+        metrics: Sequence[AnyMetric],
+        classes: np.ndarray,
+        keys: CellKeys,
+    ) -> "PartitionedSubjects":
+        """Bins of calibration that hold no row are left out; means are what they were summed as."""
+        found = cls(samples, metrics, classes, keys)
+        kept: list[AnyMetric] = []
+        for each in metrics:
+            if table_of(each, found.paired).startswith(MEAN):
+                kept.append(SummedMean(each))
+            elif not isinstance(each, CalibrationBin) or each.rows(found.subject(each)).any():
+                kept.append(each)
+        return replace(found, metrics=kept)
+
+    @property
+    def paired(self) -> bool:
+        """Whether two are compared."""
+        return len(self.keys.judged) > 1
 
     def sample(self, metric: AnyMetric) -> CellSample:
         """Cells that a metric is computed from."""
-        return self.samples[RANKS if isinstance(metric, Auc) else LABELS]
+        return self.samples[self._table(metric)]
 
     def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
         """One of what is judged, on these cells."""
-        key = self.sample(metric).cells.key
-        return CellSubject(key[:, place], self.classes, isinstance(metric, Auc))
+        table, key = self._table(metric), self.sample(metric).cells.key
+        own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
+        return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
 
-    def cells(self, metric: AnyMetric) -> dict[Any, np.ndarray] | None:
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
         """Masks of the cells of each subgroup; None without subgroups."""
-        if self.subgroups is None:
-            return None
-        own = self.sample(metric).cells.key[:, -1]
-        return {label: own == code for code, label in enumerate(self.subgroups.tolist())}
+        return self.keys.within.masks(self.sample(metric).cells.key[:, 0])
+
+    @property
+    def seen(self) -> Seen:
+        """What was decided and seen in every subgroup, if it was asked for."""
+        cells = self.samples[OUTCOMES].cells
+        masks = self.keys.within.masks(cells.key[:, 0])
+        return Seen(masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights)
+
+    def _table(self, metric: AnyMetric) -> str:
+        return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
 
 
 def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
@@ -124,57 +175,82 @@ def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLi
     return found
 
 
+def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
+    """Refuse means of one number a row under a known share: every row would have a multiplier of its own."""
+    for each in assumptions:
+        shared = isinstance(each, Combination) and any(isinstance(part, Prevalence) for part in each.parts)
+        for metric in metrics if shared else ():
+            if table_of(metric, paired).startswith(MEAN):
+                raise InputError(
+                    f"metric {metric.name!r} under {each.name!r} is not available on data in partitions; "
+                    "leave the prevalence out, or take rows into memory with data.sample(n).",
+                    "metric",
+                )
+
+
 def _keys(
-    judged: tuple[Judged, ...],
-    prepared: Prepared,
-    metrics: Sequence[AnyMetric],
-    by: str | None,
-    subgroups: np.ndarray | None,
+    judged: tuple[Judged, ...], prepared: Prepared, metrics: Sequence[AnyMetric], within: Within
 ) -> CellKeys:
-    ranked = [each for each in metrics if isinstance(each, Auc)]
-    events = {class_code(each.pos_label, prepared.data.classes) for each in ranked}
+    paired = len(judged) > 1
+    of_event = [each for each in metrics if isinstance(each, Auc | CalibrationBin)]
+    events = {class_code(each.pos_label, prepared.data.classes) for each in of_event}
     if len(events) > 1:
-        raise InputError("metric: on data in partitions, the AUC of one class at a time.", "metric")
+        raise InputError(
+            "metric: on data in partitions, the AUC and the calibration of one class at a time.", "metric"
+        )
     event = events.pop() if events else 0
-    edges: tuple[np.ndarray, ...] = ()
-    if ranked:
-        subjects = [each.subject(prepared.frame, prepared.data) for each in judged]
-        edges = edges_of(subjects, event)
-    return CellKeys(judged, len(ranked) < len(metrics), event, edges, by, subgroups)
+    tables = {table_of(each, paired) for each in metrics}
+    subjects = [each.subject(prepared.frame, prepared.data) for each in judged]
+    edges = edges_of(subjects, event) if RANKS in tables else ()
+    shown = [each for each in metrics if isinstance(each, CalibrationBin)]
+    bins = np.unique([end for each in shown for end in (each.low, each.high)]) if shown else None
+    means = tuple(each for each in metrics if table_of(each, paired).startswith(MEAN))
+    # What is wrong with predictions is said before the pass, by the rows at hand.
+    for metric in [*means, *shown]:
+        if isinstance(metric, ProbabilityMetric | CalibrationBin) and any(
+            len(each.columns) == 1 for each in judged
+        ):
+            raise InputError(
+                f"metric {metric.name!r} needs probabilities: give a list of columns, one for each class, or "
+                "a fitted classifier.",
+                "classifier",
+            )
+        metric.functional(subjects[0])
+    return CellKeys(judged, within, LABELS in tables, event, edges, bins, means)
 
 
 def cut_in_passing(
     asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
     """Cut a score on a table in partitions: cells lie between thresholds."""
-    judged, prepared = _prepared(asked, lazy)
-    one = judged[0]
+    (one,), within, prepared = prepared_for(asked, lazy)
     event = class_code(asked.pos_label, prepared.data.classes)
     cuts = thresholds
     if cuts is None:
         scores = one.subject(prepared.frame, prepared.data).score(event)
         cuts = default_thresholds(scores, weights=prepared.data.weights)
-    sums = prepared.run(CutKeys(one, event, cuts), [] if one.column is None else [one.column])
-    sample = prepared.samples(sums, {})[RANKS]
-    return sample, np.append(-np.inf, cuts)[sample.cells.key[:, 0]], event, cuts
+    keys = CutKeys(one, within, event, cuts)
+    sample = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)[RANKS]
+    return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
 
 
-def _prepared(
-    asked: Asked, lazy: PartitionedLabels, others: Sequence[str] = ()
-) -> tuple[tuple[Judged, ...], Prepared]:
-    """Those who are judged, and models fitted; what is not available is refused before."""
-    pairs = ("instrument", asked.instrument, LENIENCY), ("label_range", asked.label_range, NO_RANGE)
-    for name, given, usual in pairs:
-        if given != usual:
-            raise InputError(
-                f"{name}= is not available on data in partitions; take rows into memory with data.sample(n).",
-                name,
-            )
-    judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
-    columns = [each.column for each in judged if each.column is not None]
+def prepared_for(
+    asked: Asked, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+) -> tuple[tuple[Judged, ...], Within, Prepared]:
+    """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
+    if asked.instrument != LENIENCY:
+        raise InputError(
+            "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
+            "instrument",
+        )
+    lazy = lazy.with_jobs(asked.fitting.n_jobs)
+    named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
+    judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
+    within = Within.read(asked.by, asked.assumption, lazy)
+    columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
-    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *others]
-    return judged, prepare(lazy, classifiers, *how)
+    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *within.columns], asked.label_range
+    return judged, within, prepare(lazy, classifiers, *how)
 
 
 def partition_pass(

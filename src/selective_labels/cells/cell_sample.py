@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 
-from selective_labels.assumptions import Assumption, named
+from selective_labels.assumptions import Assumption, Combination, named
+from selective_labels.cells.cell_evidence import CellEvidence
+from selective_labels.cells.cells import Cells, ClusterSums
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.cells import CellEvidence, Cells, ClusterSums
 from selective_labels.inference.ends import FindEnds, Functional, RankSeparation
 from selective_labels.inference.estimates import Ends
+from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.known_shares import ContradictedError, NoiseOf
 from selective_labels.inference.reported import Basis
-from selective_labels.inference.spread import FEWEST, Spread, number_of_carriers, summed_up
+from selective_labels.inference.sample import impossible_in
+from selective_labels.inference.spread import FEWEST, ROUNDING, Spread, number_of_carriers, summed_up
 from selective_labels.support.errors import UndefinedError
 
 
@@ -27,6 +32,25 @@ class Told:
     n_rows: int
     assignment: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Coarse(Protocol):
+    """A functional that bins in place of scores may move."""
+
+    def reach(self, weights: Array) -> float:
+        """By so much at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellPopulation:
+    """Cells as a table: one row each."""
+
+    classes: np.ndarray
+    X: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +69,8 @@ class CellSample:
     cluster : str or None
     clusters : list of dict of ClusterSums
         As `repeats`, if there are clusters.
+    stated : dict of pairs
+        Of each column whose groups a known share is about: which key it is, and the group of each code.
     """
 
     repeats: list[dict[str, Cells]]
@@ -53,6 +79,13 @@ class CellSample:
     ties: tuple[int, ...] = ()
     cluster: str | None = None
     clusters: list[dict[str, ClusterSums]] = field(default_factory=list)
+    stated: Mapping[str, tuple[int, np.ndarray]] = field(default_factory=dict)
+
+    @property
+    def population(self) -> "CellPopulation":
+        """The cells, as far as known shares ask for them."""
+        columns = {name: values[self.cells.key[:, place]] for name, (place, values) in self.stated.items()}
+        return CellPopulation(self.told.classes, pd.DataFrame(columns, index=range(self.size)))
 
     @cached_property
     def cells(self) -> Cells:
@@ -79,7 +112,34 @@ class CellSample:
         return self.objects.get(assumption) or named(assumption)
 
     def require_possible(self, assumption: str) -> None:
-        """Nothing is contradicted: known shares are not among what can be assumed here."""
+        """Refuse to estimate anything under what is contradicted."""
+        if assumption in self.impossible:
+            raise ContradictedError(self.impossible[assumption], "assumption")
+
+    @cached_property
+    def impossible(self) -> dict[str, str]:
+        """By assumption, what contradicts it in every repeat, as the first says it."""
+        return impossible_in(self.evidence)
+
+    @cached_property
+    def evidence(self) -> list[dict[str, Evidence]]:
+        """What cells say about class probabilities, as `repeats`."""
+        everywhere = np.ones(self.size, dtype=bool)
+        found = []
+        for number, repeat in enumerate(self.repeats):
+            here = {}
+            for name, cells in repeat.items():
+                sums = None
+                if self.cluster is not None:
+                    sums = self.clusters[number][name].among(cells, everywhere)
+                assumed = self.assumed(name)
+                evidence: Evidence = CellEvidence.of(cells, sums)
+                if isinstance(assumed, Combination):
+                    shares = [replace(each, times=cells.rows) for each in assumed.shares(self.population)]
+                    evidence = evidence.with_shares(tuple(shares), cells.first)
+                here[name] = evidence
+            found.append(here)
+        return found
 
     def told_of(self, assumption: str) -> dict[str, Any]:
         """What results say of the sample, whichever rows they are about."""
@@ -97,33 +157,42 @@ class CellSample:
             "n_fitted": self.told.n_fitted,
         }
 
+    def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+        return [
+            (evidence[assumption], repeat[assumption].first, evidence[assumption].covariance)
+            for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
+        ]
+
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some cells, once for each repeat."""
         found = self.ends_by(functional.ends, assumption, rows)
-        if isinstance(functional, RankSeparation):
-            reach = self.rank_error(assumption, rows, functional)
-            found = [_moved(pair, reach) for pair in found]
-        return found
+        reach = self.coarse(functional, assumption, rows)
+        return [_moved(pair, reach) for pair in found] if reach else found
 
     def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate ends by any function of evidence and weights."""
-        found = []
-        for repeat in self.repeats:
-            cells = repeat[assumption]
-            weights = cells.first * rows[:, None]
-            if not cells.weights[rows].any():
-                raise UndefinedError("no case has a positive weight.", "sample_weight")
-            found.append(find(CellEvidence.of(cells), weights))
-        return found
+        self.require_possible(assumption)
+        if not self.cells.weights[rows].any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
+        return [
+            find(evidence[assumption], repeat[assumption].first * rows[:, None])
+            for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
+        ]
 
     def basis(
         self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
     ) -> Basis:
         """What an interval of a functional among some cells is made from."""
         spread = self.spread(self.ends(functional, assumption, rows), rows, assumption)
+        reach = self.coarse(functional, assumption, rows)
+        return Basis(replace(spread, coarse=reach) if reach else spread, limits)
+
+    def coarse(self, functional: Functional, assumption: str, rows: np.ndarray) -> float:
+        """How far bins in place of scores may move a functional."""
         if isinstance(functional, RankSeparation):
-            spread = replace(spread, coarse=self.rank_error(assumption, rows, functional))
-        return Basis(spread, limits)
+            return self.rank_error(assumption, rows, functional)
+        return functional.reach(self.cells.weights * rows) if isinstance(functional, Coarse) else 0.0
 
     def rank_error(self, assumption: str, rows: np.ndarray, functional: RankSeparation) -> float:
         """How far binned ranks may move an AUC, whatever the class probabilities are.
@@ -174,7 +243,7 @@ class CellSample:
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
         among = [each[name].among(self.cells, rows) for each in self.clusters]
-        mass = among[0].sums([np.ones_like(self.cells.first)])[0]
+        mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
         if len(mass) < FEWEST:
             return _without_errors(ends, len(mass), True, n_units)
@@ -209,7 +278,7 @@ def _moved(pair: Ends, reach: float) -> Ends:
 
 def _carriers(second: float, fourth: float, n_units: float) -> float:
     """Count the units that carry a variance, from sums of squares and of fourth powers."""
-    if not fourth > 0.0:
+    if not (fourth > 0.0 and np.sqrt(n_units * second) > ROUNDING):  # nothing varies
         return max(n_units, FEWEST)
     return number_of_carriers(second**2 / fourth, n_units)
 

@@ -3,29 +3,35 @@
 Rows with the same prediction (or in the same bin of a score) and subgroup are treated alike by a functional:
 where its extreme lies, their slack goes to the same class. Scores of a row sum to one,
 
-    λ = (score of lower_1, ..., score of lower_K, score of the slack),   Σ_j λ_j = 1,
+    λ = (score of lower_1, ..., score of lower_K, score of each pot, score of the slack),   Σ_j λ_j = 1,
 
 so what a row adds to an end is a linear form f_c · λ whose coefficients belong to its cell c. The sums of w λ
 then give the value of the end, those of w² λ λ' its variance, and those of fourth powers how many rows carry
-it. Sums of two parts of a table are added; in any order, up to rounding.
+it. Pots are slack that is known to be within an event: they go to the same class in a cell too. Sums of two
+parts of a table are added; in any order, up to rounding.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from itertools import combinations_with_replacement
 from math import factorial
 from typing import Self
 
 import numpy as np
 
-from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.bounds import Array
+from selective_labels.identification.earmarked import Earmarked, Event
 from selective_labels.inference.evidence import Evidence
 from selective_labels.support.errors import InputError
 
-# Up to this many parts (classes, and the slack) sums of fourth powers are kept whole; with more they are
+# Up to this many parts (classes, pots, the slack) sums of fourth powers are kept whole; with more they are
 # bounded by the largest scores, which makes intervals a little wider, never narrower.
 MOST_PARTS = 8
+# What is not added up part by part.
+OTHERWISE = ("key", "even", "unit", "events")
+# Whole numbers are counted rather than sorted if there may be so many times as many as rows.
+NEAR = 8
+MOST_CODES = 2**40
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +52,16 @@ class Cells:
         Σ w⁴ λ_a λ_b λ_c λ_d, a <= b <= c <= d; with many classes the largest |w λ_j| instead.
     lower, upper : (n_cells, n_classes) arrays
         Σ w times the model's bounds.
+    amounts : (n_cells, n_events) array
+        Σ w times what the model earmarks for each event.
     told : (n_cells, 3) array
         Σ w times: clipped, by bounds, sharpness lost.
+    even : (n_cells,) array
+        The weight of every row, where weights are equal; -1 elsewhere.
     unit : (n_cells,) array
-        The weight of every row, where scores are labels (0 or 1) and weights equal; -1 elsewhere.
+        The same where scores are labels (0 or 1) besides.
+    events : tuple of Event
+        What pots are earmarked for.
     """
 
     key: np.ndarray
@@ -60,8 +72,11 @@ class Cells:
     fourth: Array
     lower: Array
     upper: Array
+    amounts: Array
     told: Array
+    even: Array
     unit: Array
+    events: tuple[Event, ...] = ()
 
     def __len__(self) -> int:
         return len(self.key)
@@ -80,20 +95,21 @@ class Cells:
         (array([1., 2.]), array([[1., 0., 0.],
                [0., 2., 0.]]))
         """
-        if evidence.earmarks is not None or evidence.shares:
+        if evidence.earmarks is not None and evidence.earmarks.ceiling is not None:
             raise InputError(
-                "on data in partitions, assumptions that combine are not available; take rows into memory "
-                "(data.sample(n)), or assume one of 'none', 'instrument', 'nucem', 'unconfounded'.",
+                "on data in partitions, assumptions that put ceilings on single classes are not available; "
+                "take rows into memory with data.sample(n).",
                 "assumption",
             )
-        unique, code = _distinct(key)
+        unique, code = distinct(key)
         size = len(unique)
-        parts = np.column_stack([evidence.lower, evidence.slack])
+        parts = _parts(evidence)
         scaled = parts * weights[:, None]
         bounds = evidence.bounds
+        amounts = bounds.pots if isinstance(bounds, Earmarked) else np.zeros((len(key), 0))
 
         def total(columns: Array) -> Array:
-            return np.stack([np.bincount(code, column, size) for column in columns.T], axis=1)
+            return _summed(columns, code, size)
 
         n_parts = parts.shape[1]
         pairs = list(combinations_with_replacement(range(n_parts), 2))
@@ -110,8 +126,11 @@ class Cells:
             fourth=_fourth(products, scaled, code, size),
             lower=total(bounds.lower * weights[:, None]),
             upper=total(bounds.upper * weights[:, None]),
+            amounts=total(amounts * weights[:, None]),
             told=total(told * weights[:, None]),
+            even=_common(weights, code, size),
             unit=_common(np.where(np.isin(parts, (0.0, 1.0)).all(axis=1), weights, -1.0), code, size),
+            events=evidence.events,
         )
 
     @classmethod
@@ -119,11 +138,11 @@ class Cells:
         """Add the sums of several parts of a table."""
         if len(several) == 1:
             return several[0]
-        key, code = _distinct(np.concatenate([each.key for each in several]))
+        key, code = distinct(np.concatenate([each.key for each in several]))
         whole = several[0].n_parts <= MOST_PARTS
         sums = {}
         for each in fields(cls):
-            if each.name in ("key", "unit"):
+            if each.name in OTHERWISE:
                 continue
             values = np.concatenate([getattr(part, each.name) for part in several])
             found = np.zeros((len(key), *values.shape[1:]))
@@ -132,16 +151,20 @@ class Cells:
             else:
                 np.add.at(found, code, values)
             sums[each.name] = found
-        unit = _common(np.concatenate([part.unit for part in several]), code, len(key))
-        return cls(key=key, unit=unit, **sums)
+        even, unit = (
+            _common(np.concatenate([getattr(part, name) for part in several]), code, len(key))
+            for name in ("even", "unit")
+        )
+        return cls(key=key, even=even, unit=unit, events=several[0].events, **sums)
 
     def take(self, chosen: np.ndarray) -> "Cells":
         """Keep some cells."""
-        return replace(self, **{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
+        kept = [each.name for each in fields(self) if each.name != "events"]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in kept})
 
     @property
     def n_parts(self) -> int:
-        """Classes, and the slack."""
+        """Classes, pots and the slack."""
         return self.first.shape[1]
 
     @property
@@ -172,44 +195,58 @@ class Cells:
         return max(total, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class CellEvidence(Evidence):
-    """What cells say about class probabilities: scores are linear forms of λ, (n_cells, n_parts) arrays."""
-
-    known: Bounds | None = None
-    unit: Array | None = None
-
-    @classmethod
-    def of(cls, cells: Cells) -> Self:
-        """Forms of the lower bounds and of the slack; the model's bounds in the mean of each cell."""
-        n_cells, n_parts = cells.first.shape
-        forms = np.broadcast_to(np.eye(n_parts), (n_cells, n_parts, n_parts))
-        weights = np.maximum(cells.weights, np.finfo(float).tiny)[:, None]
-        bounds = Bounds(cells.lower / weights, cells.upper / weights)
-        return cls(forms[:, :-1], forms[:, -1], bounds.lower, known=bounds, unit=cells.unit)
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """The model's identified set in the mean of each cell."""
-        assert self.known is not None
-        return self.known
-
-    def extreme(self, gain: Array) -> Array:
-        """Forms of the class probabilities with the largest Σ_k gain_k η_k, (n_cells, n_classes, n_parts)."""
-        n_cells, n_classes = self.lower.shape[:2]
-        found = np.array(self.lower)
-        best = np.broadcast_to(gain, (n_cells, n_classes)).argmax(axis=1)
-        found[np.arange(n_cells), best] += self.slack
-        return found
-
-    def evenly(self) -> Array:
-        """Forms of class probabilities in the middle: all slack spread evenly."""
-        return self.lower + self.slack[:, None] / self.lower.shape[1]
+def _parts(evidence: Evidence) -> Array:
+    """λ of every row."""
+    return np.column_stack([evidence.lower, evidence.pots, evidence.slack])
 
 
-def _distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    unique, code = np.unique(key, axis=0, return_inverse=True) if key.shape[1] > 1 else _column(key)
-    return unique, code.ravel()
+def _summed(columns: Array, code: np.ndarray, size: int) -> Array:
+    """Sums by code, (size, n_columns)."""
+    found = np.empty((size, columns.shape[1]))
+    for place, column in enumerate(columns.T):
+        found[:, place] = np.bincount(code, column, size)
+    return found
+
+
+def distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different rows of keys in order, and the place of each row among them.
+
+    As ``numpy.unique`` by rows, which sorts; whole numbers that lie close together are counted instead.
+
+    Examples
+    --------
+    >>> distinct(np.array([[1, 0], [0, 7], [1, 0]]))
+    (array([[0, 7],
+           [1, 0]]), array([1, 0, 1]))
+    """
+    code, span = np.zeros(len(key), dtype=np.int64), 1
+    for column in key.T:
+        place, size = _places(column)
+        if span * size > MOST_CODES:
+            code, span = _places(np.unique(code, return_inverse=True)[1])
+        code, span = code * size + place, span * size
+    first, code = _first_rows(code, span)
+    return key[first], code
+
+
+def _places(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes in the order of the values, and how many there may be."""
+    low, span = column.min(), int(column.max()) - int(column.min()) + 1
+    if span <= NEAR * len(column) + NEAR:
+        return column - low, span
+    values, place = np.unique(column, return_inverse=True)
+    return place, len(values)
+
+
+def _first_rows(code: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """A row of each code that occurs, in order, and the place of each row's code among them."""
+    if span > NEAR * len(code) + NEAR:
+        _, first, place = np.unique(code, return_index=True, return_inverse=True)
+        return first, place
+    row = np.full(span, -1)
+    row[code] = np.arange(len(code))
+    occurs = row >= 0
+    return row[occurs], (np.cumsum(occurs) - 1)[code]
 
 
 def _common(values: Array, code: np.ndarray, size: int) -> Array:
@@ -218,11 +255,6 @@ def _common(values: Array, code: np.ndarray, size: int) -> Array:
     np.minimum.at(least, code, values)
     np.maximum.at(most, code, values)
     return np.where(least == most, least, -1.0)
-
-
-def _column(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    unique, code = np.unique(key[:, 0], return_inverse=True)
-    return unique[:, None], code
 
 
 def _fourth(products: dict[tuple[int, int], Array], scaled: Array, code: np.ndarray, size: int) -> Array:
@@ -255,21 +287,20 @@ class ClusterSums:
     @classmethod
     def of_rows(cls, clusters: np.ndarray, key: np.ndarray, evidence: Evidence, weights: Array) -> Self:
         """Sum scored rows."""
-        unique, code = _distinct(np.column_stack([clusters, key]))
-        parts = np.column_stack([evidence.lower, evidence.slack]) * weights[:, None]
-        return cls(unique, np.stack([np.bincount(code, each, len(unique)) for each in parts.T], axis=1))
+        unique, code = distinct(np.column_stack([clusters, key]))
+        return cls(unique, _summed(_parts(evidence) * weights[:, None], code, len(unique)))
 
     @classmethod
     def added(cls, several: Sequence["ClusterSums"]) -> "ClusterSums":
         """Add the sums of several parts of a table."""
-        key, code = _distinct(np.concatenate([each.key for each in several]))
+        key, code = distinct(np.concatenate([each.key for each in several]))
         values = np.concatenate([each.first for each in several])
-        return cls(key, np.stack([np.bincount(code, each, len(key)) for each in values.T], axis=1))
+        return cls(key, _summed(values, code, len(key)))
 
     def among(self, cells: Cells, rows: np.ndarray) -> "ClusterSums":
         """Those of some cells, the key replaced by the number of the cell."""
         both = np.concatenate([cells.key, self.key[:, 1:]])
-        _, code = _distinct(both)
+        _, code = distinct(both)
         place = np.empty(code.max() + 1, dtype=int)
         place[code[: len(cells)]] = np.arange(len(cells))
         cell = place[code[len(cells) :]]
