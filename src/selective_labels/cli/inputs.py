@@ -118,7 +118,7 @@ class Source:
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
         parts = partitions_of(self.name)
         if self.table.keep_scores is not None and (parts is None or not lazily):
-            raise TableError("--keep-scores is for evaluate and compare of a table in partitions.")
+            raise TableError("--keep-scores is for commands that score all rows of a table in partitions.")
         if parts is None:
             opened = open_source(self.name, self.file)
             frame, roles = self._frame_and_roles(opened, self._texts(kinds))
