@@ -6,6 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, sensitivity_curve
+from selective_labels.data import lazy
+from selective_labels.partitions import engine
 from selective_labels.partitions.hashing import FOLDS, SPLIT, hash_folds, row_keys, uniform
 from tests.partitions.tables import FEATURES, from_folder, in_memory, make_table, write
 
@@ -150,6 +152,19 @@ def test_rows_are_counted_once(folder, monkeypatch):
     monkeypatch.setattr(type(half), "over_rows", over_rows)
     assert len(half) == n_rows
     assert f"{n_rows:,} cases, 3 partitions" in repr(half)
+
+
+@pytest.mark.parametrize(("own", "asked", "used"), [(None, 3, 3), (2, 3, 2), (None, None, None)])
+def test_jobs_of_a_question_are_those_of_the_pass(folder, monkeypatch, own, asked, used):
+    found = set()
+
+    def over_parts(*given, n_jobs, what):
+        found.add(n_jobs)
+        return engine.over_parts(*given, n_jobs=n_jobs, what=what)
+
+    monkeypatch.setattr(lazy, "over_parts", over_parts)
+    evaluate("guess", from_folder(folder, n_jobs=own), n_jobs=asked, **QUICK)
+    assert found == {used}
 
 
 def test_missing_columns_are_named(folder):

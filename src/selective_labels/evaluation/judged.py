@@ -22,6 +22,7 @@ from selective_labels.inference.sample import ScoredSample, score_sample, with_c
 from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric
 from selective_labels.measures.named import read_metrics
+from selective_labels.measures.seen import Seen
 from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.passes.policy_pass import CellGround, ground_in_passing
 from selective_labels.passes.question import PartitionedSubjects, RowsPass, cut_in_passing
@@ -60,15 +61,23 @@ class RowSubjects:
         """Masks of the rows of each subgroup; None without subgroups."""
         return self.masks
 
+    @property
+    def seen(self) -> Seen:
+        """What was decided and seen in every subgroup."""
+        return Seen.of_rows(self.scored.data, self.masks or {})
+
 
 Judged = RowSubjects | PartitionedSubjects
 Ground = RowGround | CellGround
 
 
-def judged_on(asked: Asked, table: Table) -> Judged:
-    """Score all rows of a table for a question; all that can be wrong is found before anything is fitted."""
+def judged_on(asked: Asked, table: Table, with_outcomes: bool = False) -> Judged:
+    """Score all rows of a table for a question; all that can be wrong is found before anything is fitted.
+
+    `with_outcomes`: what was decided and seen is asked for too.
+    """
     if isinstance(table, PartitionedLabels):
-        return RowsPass(asked, table).run()
+        return RowsPass(asked, table, with_outcomes).run()
     data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
     known = with_classes_of(data, list(asked.given))
     require_two_classes(known.classes)

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.cells.cell_sample import CellSample
-from selective_labels.data import HOLE, SelectiveLabels, class_code
+from selective_labels.data import SelectiveLabels, class_code
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.measures.asked import Asked
-from selective_labels.passes.cell_keys import Judged, Within, binned, edges_of_scores
+from selective_labels.passes.cell_keys import Judged, Within, binned, edges_of_scores, outcomes
 from selective_labels.passes.partition_pass import CellTable
 from selective_labels.passes.question import prepared_for
 from selective_labels.policies.courses import Course
@@ -65,7 +65,7 @@ class PolicyKeys:
             np.zeros(len(data), dtype=int) if each is None else deferred_by(each, data).astype(int)
             for each in self.deferring
         ]
-        outcome = np.where(data.y == HOLE, 0, data.y + 1)
+        outcome = outcomes(data)
         return {
             COURSES: CellTable(np.column_stack([*self.within(frame), *bins, *deferred, outcome])),
             DECIDERS: CellTable(np.column_stack([data.decision_maker_codes, outcome])),
