@@ -217,7 +217,9 @@ class CellKeys:
         """Keys of every row: groups, then one for each that is judged."""
         subjects = [each.subject(frame, data) for each in self.judged]
         within = self.within(frame)
-        found = {OUTCOMES: CellTable(np.column_stack([*within, outcomes(data)]))} if self.outcomes else {}
+        found = {}
+        if self.outcomes:
+            found[OUTCOMES] = CellTable(np.column_stack([*within, outcomes(data)]), clustered=False)
         if self.labels:
             found[LABELS] = CellTable(np.column_stack([*within, *(hard(each) for each in subjects)]))
         if self.edges:
