@@ -88,7 +88,7 @@ class Survey:
     class_rows, class_weight : dict
         By class: rows with this label, and their weight.
     mass : pandas.DataFrame
-        By stratum and decision-maker: `rows`, and their `weight`.
+        By stratum and decision-maker: `rows`, their `weight`, and how many were `accepted`.
     values : dict of arrays
         Sorted values of columns asked for besides.
     """
@@ -112,6 +112,11 @@ class Survey:
     def strata(self) -> np.ndarray:
         """Sorted strata."""
         return _sorted(self.mass["stratum"])
+
+    def caseloads(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cases of every decision-maker, and how many of them were accepted."""
+        found = self.mass.groupby("maker", observed=True)[["rows", "accepted"]].sum()
+        return found["rows"].to_numpy(), found["accepted"].to_numpy()
 
     def table(self) -> np.ndarray:
         """Weight of every stratum and decision-maker, (n_strata, n_decision_makers)."""
@@ -148,6 +153,7 @@ class SurveyTask:
                 "maker": none if makers is None else makers.to_numpy(),
                 "weight": weight,
                 "rows": 1,
+                "accepted": seen.astype(int),
             }
         )
         codes, classes = pd.factorize(np.asarray(columns.label_values(labels[seen])))
