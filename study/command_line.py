@@ -26,6 +26,7 @@ class ExperimentName(StrEnum):
     SENSITIVITY = "sensitivity"
     STRONG = "strong"
     RATE = "rate"
+    LEARNER_RATE = "learner-rate"
     ARTEFACT = "artefact"
     TILT = "tilt"
 
