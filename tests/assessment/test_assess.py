@@ -311,7 +311,6 @@ def test_polars_frames_are_taken():
         ({"predictions": ["maybe"] * 300}, "predictions: 'maybe' is predicted in 300 rows"),
         ({"predictions": ["no"] * 299}, "predictions has 299 rows"),
         ({"predictions": [None] * 300}, "predictions are missing in 300 places"),
-        ({"predictions": np.linspace(0, 2, 300)}, "neither classes nor between 0 and 1"),
         ({"predictions": ["no"] * 300, "model": object()}, "both given"),
         ({"pos_label": "maybe"}, "pos_label='maybe' is not among the labels"),
         ({"metric": ["speed"]}, "metric 'speed' is not one of"),

@@ -95,3 +95,29 @@ def test_a_model_may_have_seen_the_rows_unless_it_was_trained_elsewhere(cases, e
     assert ("may have been trained on" in contender.description) is not elsewhere
     np.testing.assert_array_equal(contender.scores, model.predict_proba(data.X)[:, 1])
     np.testing.assert_array_equal(np.array(["no", "yes"])[contender.codes], model.predict(data.X))
+
+
+def test_a_score_with_costs_accepts_as_many_as_people_did():
+    cases = noise()
+    risk = np.random.default_rng(1).permutation(600) / 600.0
+    found = given_predictions(risk, cases, 1, "score", cost=[[0, 1], [5, 0]])
+    accepted = found.codes == 0
+    assert accepted.sum() == cases.data.decision.sum()
+    assert risk[accepted].max() < risk[~accepted].min()
+    by_half = given_predictions(risk, cases, 1, "score")
+    np.testing.assert_array_equal(by_half.codes, risk >= 0.5)  # a probability needs no other cut-off
+
+
+def test_a_score_that_is_no_probability_accepts_as_many_too():
+    cases = noise()
+    points = np.random.default_rng(1).permutation(600).astype(float) + 300.0
+    found = given_predictions(points, cases, 1)
+    assert (found.codes == 0).sum() == cases.data.decision.sum()
+    assert "lowest scores" in found.description
+
+
+def test_what_is_learned_predicts_what_costs_least_by_its_own_probabilities():
+    cases = noise()
+    plain, costly = (usual_practice(cases, 1, SEEDS, cost) for cost in (None, [[0, 1], [5, 0]]))
+    np.testing.assert_array_equal(costly.codes, plain.scores >= 1.0 / 6.0)  # 5 p >= 1 - p
+    np.testing.assert_array_equal(costly.scores, plain.scores)

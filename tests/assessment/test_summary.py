@@ -7,10 +7,11 @@ import pytest
 from selective_labels.assessment.diagnosis import Basis, basis_of
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.wording import UNDER
+from selective_labels.assumptions.permission import decided, said
 
 LOTTERY = Basis("instrument", "strata", "Cases look dealt out at random.")
 LIKE_CASES = Basis("instrument", "features", "Use a model.")
-NOTHING = Basis("none", None, "The instrument is not valid (SL401).")
+NOTHING = Basis("none", None, "The instrument is not valid.")
 WORDS = {
     "event": "defaulted",
     "maker": "officer",
@@ -53,7 +54,7 @@ def sections(verdict="undecided", difference=(-0.05, 0.04), disagreement=0.2, **
                 {"way": "40 refused cases accepted at random", "bounds": 0.0, "interval": 0.06},
             ],
         },
-        "acceptance": {"models": [{"cut_off": None, "step": None}]},
+        "acceptance": {"models": [{"key": "yours", "cut_off": None, "step": None}]},
     }
 
 
@@ -186,7 +187,7 @@ def test_metrics_without_accuracy_are_not_summed_up():
 
 
 def permission(given, allowed):
-    return {"assumption": "instrument", "given": given, "allowed": allowed, "reason": f"{given}: {allowed}."}
+    return {"assumption": "instrument", "given": given, "allowed": allowed, "plain": f"{given}: {allowed}."}
 
 
 @pytest.mark.parametrize(
@@ -239,10 +240,13 @@ def test_without_an_instrument_the_next_step_is_to_ask_how_cases_are_dealt_out()
 
 
 def test_no_code_and_no_power_before_the_appendix():
-    basis = Basis(
-        "none", None, "refuted: not at random (SL201, SL202). With power .8 the checks find: x (SL201)."
+    why = decided(
+        "refuted", False, said("not at random{}.", "SL201, SL202"), power="With power .8 they find x."
     )
+    asked = {"assumption": "instrument", "given": "strata", "allowed": why.allowed, "plain": why.plain}
+    basis = basis_of({"verdict": [asked]})
+    assert basis.reason == "not at random."
     summary = summarise(DATA, sections(), basis)
-    said = " ".join([summary["headline"], *summary["assumed"], *summary["next"], *summary["sentences"]])
-    assert "SL2" not in said
-    assert "power" not in said
+    words = " ".join([summary["headline"], *summary["assumed"], *summary["next"], *summary["sentences"]])
+    assert "SL2" not in words
+    assert "power" not in words

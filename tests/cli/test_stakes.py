@@ -142,3 +142,11 @@ def test_a_quick_check_speaks_up_where_cases_are_sorted(run, cases, data):
     document = json.loads(result.stdout)
     assert any(each.startswith("SL204") for each in document["warnings"])
     assert all(f"Warning: {each}" in result.stderr for each in document["warnings"])
+
+
+def test_a_cut_meant_for_the_column_is_not_applied_to_the_model_beside_it(refused, data, model):
+    """Scores of the model are probabilities: cut at 45, every case would have one class."""
+    command = ("compare", data, *ROLES, "--a", model, "--b", "score", "--threshold", "45")
+    message = refused(*command)
+    assert "--threshold 45 gives every case one class: scores of this model are" in message
+    assert "selective-labels predict" in message

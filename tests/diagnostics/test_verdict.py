@@ -1,5 +1,6 @@
 """The verdict, from findings alone: its word, what is allowed, and which checks the reason names."""
 
+import re
 from itertools import product
 
 import pytest
@@ -130,3 +131,17 @@ def test_a_weak_instrument_is_allowed_with_a_word_and_allows_no_point():
 def test_a_refusal_does_not_add_that_the_instrument_is_weak():
     refused = permission("instrument", "strata", findings(SL101="warning", SL201="violated"))
     assert "add little" not in refused.reason
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+@pytest.mark.parametrize("status", ["ok", "warning", "violated", "not applicable"])
+def test_plain_words_are_the_reason_without_verdict_codes_and_power(assumption, status):
+    for code, given in product(FAMILY_OF_CODE, ("strata", "features")):
+        found = permission(assumption, given, findings("sums of 1.1", **{code: status}))
+        told, body = found.reason.split(": ", 1)
+        assert told == found.verdict
+        assert "SL" not in found.plain
+        assert "With power" not in found.plain
+        tidy = re.sub(r" \((?:SL\d{3}(?:, )?)+\)", "", body)
+        assert tidy.startswith(found.plain)
+        assert found.plain.endswith(".")

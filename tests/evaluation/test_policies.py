@@ -243,3 +243,15 @@ def test_bad_comparisons(sample, data):
         sl.evaluate(sl.Policy(score(sample.X), with_human="undecided"), data, **QUICK)
     with pytest.raises(sl.InputError, match="give one value for each"):
         sl.evaluate(sl.Policy(score(sample.X), with_human=[True]), data, **QUICK)
+
+
+def test_a_score_that_is_high_for_good_cases_is_noticed(sample, data):
+    risk = score(sample.X)
+    for judge in (
+        lambda given: sl.evaluate(sl.Policy(given), data, **QUICK),
+        lambda given: sl.compare(sl.Policy(given), "human", data, **QUICK),
+        lambda given: sl.policy_curve(given, data, rates=[0.5], **QUICK),
+    ):
+        with pytest.warns(UserWarning, match="if a high score means a good case, turn its sign"):
+            judge(-risk)
+        judge(risk)  # a warning would be an error

@@ -117,7 +117,7 @@ def test_a_pool_out_of_reach_is_replaced_by_all_arms():
 
 
 def two_branches(n_cases=6000):
-    """Two decision-makers in each of two strata: the lenient one of the first is out of the second's reach."""
+    """Two decision-makers in each of two strata; the most lenient of all never works in the second."""
     generator = np.random.default_rng(5)
     stratum, second = generator.integers(2, size=(2, n_cases))
     maker = 2 * stratum + second

@@ -3,12 +3,14 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels import InputError, SelectiveLabels, compare, evaluate, threshold_curve
+from selective_labels import InputError, SelectiveLabels, compare, drift, evaluate, ladder, threshold_curve
 from selective_labels import assumptions as a
+from selective_labels.passes.partitioned import Prepared
 from tests.partitions.tables import FEATURES, NAMED, folds_of, from_folder, make_table, numbers, write
 
 QUICK = {"nuisance": "logistic", "random_state": 0}
@@ -206,3 +208,70 @@ def test_ceilings_are_refused(tmp_path):
     crossing = a.Instrument() & a.Informed((0.0, 1.0, 2.0)) & a.Informed((1.0, 2.0, 3.0))
     with pytest.raises(InputError, match=r"not available on data in partitions; take rows .*data\.sample"):
         evaluate("guess", from_folder(write(frame, tmp_path), features=NUMERIC), assumption=crossing, **QUICK)
+
+
+@pytest.mark.filterwarnings("ignore:two ways to use the known share")
+def test_a_ladder_and_the_course_of_time(tmp_path):
+    frame = make_table(600)
+    frame["day"] = pd.date_range("2024-01-01", periods=600, freq="12h")
+    frame["year"] = frame["day"].dt.month // 6 + 2023
+    memory, lazy, cv = both(frame, tmp_path, "sample_weight")
+    rungs = {"assumptions": [a.Informed(0.0), a.Prevalence(1.0, (0.3, 0.5)), "unconfounded"], **QUICK}
+    found = ladder("guess", lazy, **rungs)
+    wanted = ladder(frame["guess"].to_numpy(), memory, cv=cv, **rungs)
+    pd.testing.assert_frame_equal(found.to_frame(), wanted.to_frame(), **CLOSE)
+    for period, every in (("day", "quarter"), ("year", None)):
+        for metric in ("accuracy", "tpr"):
+            how = {"metric": metric, "every": every, **QUICK}
+            one = drift("guess", lazy, period=period, **how)
+            other = drift(frame["guess"].to_numpy(), memory, period=frame[period], cv=cv, **how)
+            pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), **CLOSE)
+    assert one.to_frame()["period"].tolist() == [2023, 2024]
+    assert drift(model_of(frame), lazy, period="day", every="month", metric="log_loss", **QUICK).moves()
+    for bad, words in (
+        ({"period": "day"}, "has dates: say with every="),
+        ({"period": "score"}, "different values; cut dates"),
+        ({"period": frame["day"], "every": "month"}, "names a column"),
+        ({"period": "nowhere"}, "is not a column"),
+    ):
+        with pytest.raises(InputError, match=words):
+            drift("guess", lazy, **bad, **QUICK)
+
+
+def injected(X):
+    """Known probabilities of decision and label, for six decision-makers."""
+    leniency, chance = np.linspace(0.3, 0.8, 6), 1.0 / (1.0 + np.exp(X[:, 0]))
+    joint = leniency[None, :, None] * np.stack([1 - chance, chance], axis=1)[:, None, :]
+    return np.concatenate([1.0 - joint.sum(axis=2, keepdims=True), joint], axis=2)
+
+
+@pytest.mark.filterwarnings("ignore:two ways to use the known share")
+def test_any_order_of_partitions_and_one_pass_for_all_that_is_asked(tmp_path, monkeypatch):
+    frame = make_table(600).assign(case=lambda each: each.index)
+    how = {
+        "metric": ["accuracy", "f1", "auc", "log_loss", "brier", "regret", "calibration"],
+        "assumption": ["none", a.Instrument() & a.Informed(0.0)],
+        "nuisance": injected,
+        "propensity": "shares",
+        "random_state": 0,
+    }
+    model, passes, found = model_of(frame), [], []
+    run = Prepared.run
+    monkeypatch.setattr(Prepared, "run", lambda *given: passes.append(given) or run(*given))
+    for number, (order, n_parts) in enumerate([(frame.index, 1), (frame.index[::-1], 7)]):
+        (tmp_path / str(number)).mkdir()
+        files = write(frame.loc[order], tmp_path / str(number), n_parts)
+        found.append(
+            evaluate(model, from_folder(files, features=NUMERIC, case_id="case"), by="region", **how)
+        )
+    assert len(passes) == 2
+    memory = SelectiveLabels.from_frame(frame, **NAMED, features=NUMERIC)
+    found.append(evaluate(model, memory, by=frame["region"], **how))
+    for one, other in ((found[1], found[0]), (found[0], found[2])):
+        # A score computed of fewer rows may differ in its last digit, and then lies between two values.
+        ranked = [[each for each in some if each.metric == "auc"] for some in (one, other)]
+        for first, second in zip(*ranked, strict=True):
+            error = first.sample.rank_error + second.sample.rank_error
+            assert error < 1e-3
+            assert_allclose([first.lower, first.upper], [second.lower, second.upper], atol=error + 1e-8)
+        assert_same(*([each for each in some if each.metric != "auc"] for some in (one, other)))

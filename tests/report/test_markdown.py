@@ -7,6 +7,8 @@ import pytest
 import selective_labels as sl
 from selective_labels.report import model_card, render, render_markdown, render_pdf, require_browser
 from selective_labels.report import pdf as pdf_module
+from selective_labels.report.markdown import escaped
+from selective_labels.report.numbers import number, span
 from selective_labels.support.errors import InputError
 from tests.report.documents import document
 from tests.report.test_render import HOSTILE
@@ -22,10 +24,25 @@ def test_markdown_has_the_answer_first_and_every_part():
     for heading in (
         "What this assumes",
         "What to do next",
+        "What each assumption buys",
+        "The two rules against each other",
         "What others do, beside ours",
+        "Subgroups",
+        "If the assumption is not quite true",
         "Appendix: all checks",
     ):
         assert f"## {heading}" in lines
+
+
+def test_ladder_subgroups_and_sensitivity_have_their_numbers():
+    given = document()
+    text = render_markdown(given)
+    rung = given["ladder"]["ladders"][0]["rungs"][-1]
+    assert escaped(rung["sentence"]) in text
+    for row in given["subgroups"][0]["seen"]:
+        assert f"| {escaped(row['subgroup'])} | {row['n']:,} |" in text
+    for point in given["sensitivity"]["curve"][:3]:
+        assert f"| {number(point['x'])} | {span(point['lower'], point['upper'], number)} |" in text
 
 
 def test_numbers_of_markdown_are_those_of_the_document():
@@ -53,11 +70,15 @@ def test_missing_sections_say_why_in_markdown():
         "outlook",
         "acceptance",
         "team",
+        "ladder",
+        "comparison",
+        "subgroups",
+        "sensitivity",
         "data",
     )
     given = document() | {name: {"missing": f"No {name}."} for name in names}
     text = render_markdown(given)
-    for name in ("summary", "diagnosis", "models", "comparators", "outlook", "acceptance", "team"):
+    for name in set(names) - {"answers", "data"}:
         assert f"No {name}." in text
 
 

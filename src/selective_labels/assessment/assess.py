@@ -31,8 +31,8 @@ from selective_labels.assessment.table import table_section
 from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
-from selective_labels.curves.periods import read_periods
 from selective_labels.data import as_series, class_code, read_data
+from selective_labels.measures.periods import read_periods
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
@@ -90,7 +90,9 @@ def assess(
     X, y, decision_maker, decision, sample_weight, groups, strata, assignment
         As in :func:`selective_labels.evaluate`: roles one by one, or a SelectiveLabels alone.
     predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
-        Of two classes also (n_samples,) probabilities of the event. The most probable class is predicted.
+        Of two classes also (n_samples,) probabilities of the event, or any score that is higher for it. The
+        most probable class is predicted; with `cost`, or where a score is no probability, as many cases are
+        accepted as were, those with the lowest scores.
     model : fitted classifier, optional
         Instead of `predictions`.
     trained_elsewhere : bool
@@ -190,7 +192,9 @@ class _UserRule:
         """Fitted classifiers, whose classes count as classes."""
         return [] if self.model is None else [self.model]
 
-    def contender(self, cases: Cases, rows: np.ndarray, n_samples: int, event: int) -> Contender | None:
+    def contender(
+        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
+    ) -> Contender | None:
         """The rule on some rows of `n_samples`."""
         if self.model is not None:
             return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
@@ -201,7 +205,8 @@ class _UserRule:
         if len(values) != n_samples:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
         name = self.name or getattr(self.predictions, "name", None)
-        return given_predictions(np.asarray(values)[rows], cases, event, None if name is None else str(name))
+        called = None if name is None else str(name)
+        return given_predictions(np.asarray(values)[rows], cases, event, called, cost)
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ def _open_workbench(
         metrics=objects,
         cost=stakes.cost,
         settings=settings,
-        given=rule.contender(cases, rows, len(everybody), event),
+        given=rule.contender(cases, rows, len(everybody), event, stakes.cost),
         classifiers=rule.classifiers,
         store=store,
         rungs=rungs,
@@ -275,7 +280,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
         limit = bench.assumption if dealt_out else "none"
         settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
-        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, **settings)
+        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, bench.cost, **settings)
 
     def ladder() -> Part:
         if not bench.rungs:
@@ -296,7 +301,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         return drift_part(bench.sample, bench.yours, bench.metrics, *how)
 
     def comparators() -> Part:
-        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others")
+        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others"), bench.cost
         return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
 
     def team() -> Part:

@@ -104,7 +104,7 @@ def binned(column: Column) -> Bins:
     values = _as_numbers(column)
     seen = np.unique(values[np.isfinite(values)])
     if column.kind == NUMBER and len(seen) <= MOST_BINS:
-        return _compact(np.searchsorted(seen, values), [f"{value:g}" for value in seen], np.isnan(values))
+        return _compact(np.searchsorted(seen, values), [f"{value:,.12g}" for value in seen], np.isnan(values))
     edges = _quartiles(values[np.isfinite(values)])
     words = _readable(edges, column.kind)
     between = [f"{low} to below {high}" for low, high in pairwise(words)]
@@ -140,7 +140,7 @@ def _readable(edges: np.ndarray, kind: str) -> list[str]:
     if kind == DATE:
         return [str(np.datetime64(int(edge), "D")) for edge in edges]
     for digits in range(3, 18):
-        words = [f"{edge:,.0f}" if abs(edge) >= 1e4 else f"{edge:.{digits}g}" for edge in edges]
+        words = [f"{edge:,.0f}" if abs(edge) >= 1e3 else f"{edge:.{digits}g}" for edge in edges]
         if len(set(words)) == len(words):
             return words
     return [repr(float(edge)) for edge in edges]

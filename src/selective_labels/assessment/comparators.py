@@ -92,10 +92,12 @@ def comparators_part(
     event: int,
     assumption: str,
     seeds: np.ndarray,
+    cost: Any = None,
 ) -> Part:
     """Learn each on halves, and judge all on everybody under one assumption, the best of ours beside them.
 
-    `claims` is the share of the event among everybody that a method's own probabilities add up to.
+    Where costs are known, each predicts what costs least by its own probabilities. `claims` is the share of
+    the event among everybody that a method's own probabilities add up to.
     """
     ours = contenders[-1]
     rows, notes = [], []
@@ -104,7 +106,7 @@ def comparators_part(
         if method.two_classes and len(classes) != 2:
             continue
         try:
-            codes, chances = _predicted(method, cases, event, seeds)
+            codes, chances = _predicted(method, cases, event, seeds, cost)
         except InputError as error:
             notes.append(f"{method.name} could not be fitted: {error}")
             continue
@@ -115,10 +117,12 @@ def comparators_part(
     return Part({"metric": metric.name, "assumption": assumption, "rows": rows}, tuple(notes))
 
 
-def _predicted(method: Method, cases: Cases, event: int, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _predicted(
+    method: Method, cases: Cases, event: int, seeds: np.ndarray, cost: Any
+) -> tuple[np.ndarray, np.ndarray]:
     codes, chances = np.empty(len(cases), dtype=int), np.empty(len(cases))
     for half in predicted_halves(cases, seeds, method.make):
-        codes[half.rows], chances[half.rows] = half.codes, half.subject.probabilities[:, event]
+        codes[half.rows], chances[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
     return codes, chances
 
 

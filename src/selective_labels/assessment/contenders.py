@@ -14,10 +14,14 @@ from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.measures.subject import ArraySubject, ClassifierSubject, read_subject
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
+from selective_labels.policies.courses import accept_lowest
+from selective_labels.policies.policy import warn_if_reversed
 from selective_labels.support.errors import InputError
 
 # What predictions without a name are called.
 GIVEN = "The given predictions"
+# More different whole numbers than this are no classes.
+MOST_CLASSES = 20
 HALVES = (
     "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
     "by a rule that saw it."
@@ -86,15 +90,24 @@ def given_model(
     return Contender("yours", name or f"The given {type(model).__name__}", description, codes, scores)
 
 
-def given_predictions(values: np.ndarray, cases: Cases, event: int, name: str | None = None) -> Contender:
-    """A column of the user's predictions: classes, probabilities of all classes, or those of the event."""
+def given_predictions(
+    values: np.ndarray, cases: Cases, event: int, name: str | None = None, cost: Any = None
+) -> Contender:
+    """A column of the user's predictions: classes, probabilities of all classes, or a score of the event.
+
+    Where costs are given, and where a score is no probability, nothing says where a score is cut: it accepts
+    as many cases as people do, those with the lowest scores, as `evaluate --cost` has it.
+    """
     data = cases.data
     if pd.isna(values).any():
         raise InputError.about(
             "predictions", f"are missing in {pd.isna(values).sum()} places: predict every case."
         )
-    if values.ndim == 1 and _are_chances(values, data.classes):
+    if values.ndim == 1 and _are_scores(values, data.classes):
         chance = values.astype(float)
+        warn_if_reversed(chance, data, event)
+        if cost is not None or chance.min() < 0.0 or chance.max() > 1.0:
+            return _as_many(chance, cases, event, name)
         values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
     subject = read_subject(values, data, "predictions")
     if values.ndim == 1 or values.shape[1] == 1:
@@ -107,12 +120,25 @@ def given_predictions(values: np.ndarray, cases: Cases, event: int, name: str | 
     return Contender("yours", name or GIVEN, description, codes, chances[:, event])
 
 
-def usual_practice(cases: Cases, event: int, seeds: np.ndarray) -> Contender:
+def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Contender:
+    """A score that accepts as many cases as people do; of cases exactly at the cut-off, most decide."""
+    data = cases.data
+    share = float(np.average(data.row_decision, weights=data.weights))
+    accepted, _ = accept_lowest(risk, share, data.weights)
+    description = (
+        f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the "
+        "lowest scores."
+    )
+    return Contender("yours", name or GIVEN, description, np.where(accepted >= 0.5, 1 - event, event), risk)
+
+
+def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> Contender:
     """Train on the labeled cases as if they were everybody, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     for half in predicted_halves(cases, seeds, SelectedSampleClassifier):
-        codes[half.rows], scores[half.rows] = half.codes, half.subject.probabilities[:, event]
-    description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}"
+        codes[half.rows], scores[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
+    chosen = "" if cost is None else " It predicts what costs least by its own probabilities."
+    description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}{chosen}"
     return Contender("yours", "Learned from labeled cases only", description, codes, scores)
 
 
@@ -142,6 +168,12 @@ class Half:
         """Codes of the predicted classes."""
         return self.subject.chosen.argmax(axis=1)
 
+    def cheapest(self, cost: Any) -> np.ndarray:
+        """Codes of the classes that cost least by the classifier's probabilities, if costs are known."""
+        if cost is None:
+            return self.codes
+        return np.asarray((self.subject.probabilities @ np.asarray(cost, dtype=float)).argmin(axis=1))
+
 
 def predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[Half]:
     """Each half of the cases, predicted by a classifier that was fitted to the other."""
@@ -157,14 +189,9 @@ def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return make_folds(outcome_codes(data.y), 2, groups=data.groups, outcome_names=names, random_state=seed)
 
 
-def _are_chances(values: np.ndarray, classes: np.ndarray) -> bool:
-    """Whether numbers that are not all classes are probabilities of the event, of two classes."""
-    if values.dtype.kind != "f" or len(classes) != 2 or np.isin(values, classes).all():
+def _are_scores(values: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether numbers that are not all classes are a score of the event, of two classes."""
+    if len(classes) != 2 or np.isin(values, classes).all():
         return False
-    if values.min() < 0.0 or values.max() > 1.0:
-        raise InputError.about(
-            "predictions",
-            "are numbers that are neither classes nor between 0 and 1; give predicted classes, "
-            "or the probability of the event.",
-        )
-    return True
+    # Few whole numbers are classes, and one that does not exist is a mistake.
+    return values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > MOST_CLASSES)

@@ -1,6 +1,5 @@
 """Can this data answer the question: the checks, and what they allow."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +37,7 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
                 "allowed": bool(allowed),
                 "verdict": allowed.verdict,
                 "reason": allowed.reason,
-                "plain": plain_reason(allowed.reason),
+                "plain": allowed.plain,
                 "could_see": _could_see(diagnosis, assumption.spoken_to_by),
             }
         )
@@ -48,19 +47,6 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
         "verdict": verdict,
         "n_model_rows": diagnosis.n_model_rows,
     }
-
-
-def plain_reason(reason: str) -> str:
-    """A reason of the diagnosis without its verdict, codes and what the checks could have seen.
-
-    Examples
-    --------
-    >>> plain_reason("refuted: they are not dealt out at random (SL201, SL202). With power .8 the checks ...")
-    'they are not dealt out at random.'
-    """
-    text = re.sub(r"^(not refuted|refuted|cannot be checked): ", "", reason)
-    text = text.split(" With power .8", 1)[0]
-    return re.sub(r" ?\((?:SL\d{3}(?:, )?)+\)", "", text)
 
 
 def _could_see(diagnosis: Diagnosis, families: tuple[str, ...]) -> list[str]:
@@ -78,7 +64,7 @@ class Basis:
     given : "strata", "features", "all seen" or None
         What assignment is as good as random within; "all seen" if no label is missing.
     reason : str
-        Why, in the words of the diagnosis.
+        Why, in the plain words of the diagnosis.
     """
 
     assumption: str
@@ -91,7 +77,7 @@ def basis_of(diagnosis: dict[str, Any]) -> Basis:
 
     Examples
     --------
-    >>> refused = {"assumption": "instrument", "given": "strata", "allowed": False, "reason": "No."}
+    >>> refused = {"assumption": "instrument", "given": "strata", "allowed": False, "plain": "No."}
     >>> basis_of({"verdict": [refused]})
     Basis(assumption='none', given=None, reason='No.')
     """
@@ -100,5 +86,5 @@ def basis_of(diagnosis: dict[str, Any]) -> Basis:
     asked = [each for each in diagnosis["verdict"] if each["assumption"] == "instrument"]
     for each in asked:
         if each["allowed"]:
-            return Basis("instrument", each["given"], each["reason"])
-    return Basis("none", None, asked[-1]["reason"])
+            return Basis("instrument", each["given"], each["plain"])
+    return Basis("none", None, asked[-1]["plain"])

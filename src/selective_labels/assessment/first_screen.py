@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from selective_labels.assessment.diagnosis import Basis, plain_reason
+from selective_labels.assessment.diagnosis import Basis
 from selective_labels.assessment.wording import (
     capital,
     cost_range,
@@ -65,7 +65,7 @@ def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
         return ["Nothing: every outcome was seen."]
     if basis.given is None:
         return [
-            f"Nothing. Who decided cannot be used here: {plain_reason(basis.reason)}",
+            f"Nothing. Who decided cannot be used here: {basis.reason}",
             "So the ranges are as wide as the outcomes that were not seen make them.",
         ]
     if basis.given == "features":
@@ -88,7 +88,7 @@ def next_steps(sections: Mapping[str, Any], basis: Basis, words: Mapping[str, st
         return []
     steps = [
         *_which_rule(sections["comparison"], sections["outlook"], basis),
-        *_accept_more(sections["acceptance"], words),
+        *_accept_more(sections["acceptance"], sections["models"], words),
         *_narrow(sections["answers"], basis, words),
     ]
     return [full_sentence(each) for each in steps]
@@ -132,22 +132,24 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
     return f" To tell: {best['way']}; that interval would then be {widths[1]} wide (now {widths[0]})."
 
 
-def _accept_more(acceptance: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str, str]) -> list[str]:
+    """About the first score that there is: the user's, if it is one."""
     if "missing" in acceptance:
         return []
     steps = []
-    model = acceptance["models"][-1]
+    model = acceptance["models"][0]
+    name = next((each["name"] for each in models if each["key"] == model["key"]), "the score")
     cut_off, step = model["cut_off"], model["step"]
     if cut_off is not None:
         low, high = cut_off["could_be_best"]
         steps.append(
-            f"With these costs, accepting {percent_range(low, high)} of the cases by the score can still be "
+            f"With these costs, accepting {percent_range(low, high)} of the cases by “{name}” can still be "
             f"best; {percent(cut_off['accept'])} loses least if things turn out badly."
         )
     elif step is not None and step["ci_lower"] is not None:
         many = f"{100 * step['ci_lower']:.1f} to {100 * step['ci_upper']:.1f}"
         steps.append(
-            f"Accepting {percent(step['more'])} more of all cases, by the score, would add {many} cases of "
+            f"Accepting {percent(step['more'])} more of all cases, by “{name}”, would add {many} cases of "
             f"“{words['event']}” per 100 cases."
         )
     return steps

@@ -13,12 +13,13 @@ from selective_labels.support.errors import InputError
 
 
 def sensitivity_part(
-    data: SelectiveLabels, contender: Contender, limit: str, event: int, **settings: Any
+    data: SelectiveLabels, contender: Contender, limit: str, event: int, cost: Any = None, **settings: Any
 ) -> Part:
     """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
 
     The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
-    the rule of any use? A rule that always predicts that class is compared with nothing.
+    the rule of any use? A rule that always predicts that class is compared with nothing. Where costs are
+    known, they take the place of accuracy.
     """
     if data.decision.all():
         raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
@@ -32,9 +33,11 @@ def sensitivity_part(
         limit=limit,
         parameter="odds",
         pos_label=data.classes.tolist()[event],
+        metric="accuracy" if cost is None else "cost",
+        cost=cost,
         **settings,
     )
-    what = f"Accuracy of “{contender.name}”"
+    what = f"{'Accuracy' if cost is None else 'Cost'} of “{contender.name}”"
     title = what if constant else f"{what} minus that of always predicting {label!r}"
     return Part(
         {

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from selective_labels.assessment.diagnosis import Basis, plain_reason
+from selective_labels.assessment.diagnosis import Basis
 from selective_labels.assessment.first_screen import assumed, headline, next_steps, off_by
 from selective_labels.assessment.wording import (
     IF,
     MEANINGS,
     UNDER,
+    amount,
     capital,
     cost_range,
     is_empty,
@@ -18,6 +19,7 @@ from selective_labels.assessment.wording import (
     points_range,
 )
 
+COST = "cost"
 ALWAYS_UNSAID = (
     "Whether a rule is fair: rates in subgroups, equal or not, do not settle that.",
     "Why cases end as they do, or what would change them: nothing here is about causes.",
@@ -52,7 +54,8 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
     """
     models = sections["models"]
     rule = models[0] if isinstance(models, list) else None
-    found = None if rule is None else _accuracy(rule["evaluations"], basis)
+    money = _counts_costs(sections["comparison"])
+    found = None if rule is None else _main(rule["evaluations"], basis, money)
     if found is not None and found["assumption"] != basis.assumption:
         basis = Basis(
             "none", None, "The numbers could not be computed with it; the notes on the data say why."
@@ -63,11 +66,11 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
         if rule is not None
         else f"Can this data answer it? No: {models['missing']}"
     )
-    opening = [_question(data, rule), verdict]
+    opening = [_question(data, rule, money), verdict]
     sentences = opening if basis.given is not None else opening[::-1]  # what fails is said first
     if rule is not None and found is not None:
         sentences += off_by(answers, words)
-        sentences += [_how_good(rule, found, basis), *_among_labeled(rule, basis)]
+        sentences += [_how_good(rule, found, basis), *_among_labeled(rule, found, basis)]
         sentences += _better(sections["comparison"], basis)
     if basis.assumption == "instrument":
         sentences += _decided(sections["decided"], basis)
@@ -80,9 +83,15 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
     }
 
 
-def _accuracy(results: list[dict[str, Any]], basis: Basis) -> dict[str, Any] | None:
-    """Accuracy under the basis, or without assumption if the sample could not be scored under it."""
-    by_assumption = {each["assumption"]: each for each in results if each["metric"] == "accuracy"}
+def _counts_costs(comparison: Mapping[str, Any]) -> bool:
+    """Whether the two rules are compared by what they cost."""
+    return "missing" not in comparison and comparison["results"][0]["metric"] == COST
+
+
+def _main(results: list[dict[str, Any]], basis: Basis, money: bool) -> dict[str, Any] | None:
+    """Accuracy (or cost) under the basis; without assumption if the sample could not be scored under it."""
+    name = COST if money and any(each["metric"] == COST for each in results) else "accuracy"
+    by_assumption = {each["assumption"]: each for each in results if each["metric"] == name}
     return by_assumption.get(basis.assumption, by_assumption.get("none"))
 
 
@@ -96,7 +105,9 @@ def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | 
     if is_empty(found):
         return f"The numbers contradict themselves {UNDER[basis.given]}: do not rely on it here."
     if found["lower"] is None:
-        return f"How often “{rule['name']}” is right cannot be said: {found['reason']}"
+        return f"{_asked(rule, found)} cannot be said: {found['reason']}"
+    if found["metric"] == COST:
+        return f"{capital(IF[basis.given])}, “{rule['name']}” costs {_costs(*_ends(found))} a case."
     share = f"“{rule['name']}” is right in {percent_range(*_ends(found))} of all cases"
     if basis.given == "all seen":
         return f"{capital(IF[basis.given])}, {share}."
@@ -104,17 +115,16 @@ def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | 
     return f"{cannot}{capital(IF[basis.given])}, {share}, labeled or not."
 
 
-def _question(data: Mapping[str, Any], rule: dict[str, Any] | None) -> str:
+def _question(data: Mapping[str, Any], rule: dict[str, Any] | None, money: bool) -> str:
     name = "a rule" if rule is None else f"“{rule['name']}”"
+    asked = f"what does {name} cost" if money else f"how often is {name} right"
     if data["n_labeled"] == data["n_cases"]:
-        return (
-            f"The question: how often is {name} right? The outcome of all {data['n_cases']:,} cases was seen."
-        )
+        return f"The question: {asked}? The outcome of all {data['n_cases']:,} cases was seen."
     n_makers = data["n_decision_makers"]
     words = data["words"]
     who = f"one {words['maker']}" if n_makers == 1 else f"{n_makers:,} {words['makers']}"
     return (
-        f"The question: how often is {name} right on all {data['n_cases']:,} cases? The outcome was seen for "
+        f"The question: {asked} on all {data['n_cases']:,} cases? The outcome was seen for "
         f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those {words['accepted']}; "
         f"the decisions were taken by {who}."
     )
@@ -124,7 +134,7 @@ def _verdict(basis: Basis, makers: str) -> str:
     if basis.given is None:
         return (
             "Who decided cannot be used to learn about the outcomes that were not seen. The reason: "
-            f"{plain_reason(basis.reason)} What follows therefore assumes nothing about these outcomes, and "
+            f"{basis.reason} What follows therefore assumes nothing about these outcomes, and "
             "the ranges are as wide as that makes them."
         )
     if basis.given == "all seen":
@@ -134,33 +144,48 @@ def _verdict(basis: Basis, makers: str) -> str:
         meaning = MEANINGS["features"]
         return f"{can} Cases are not dealt out by lot as they stand. {meaning}"
     meaning = MEANINGS[str(basis.given)].format(makers=makers)
-    return f"{can} The checks say: {plain_reason(basis.reason)} They can refute this, not prove it. {meaning}"
+    return f"{can} The checks say: {basis.reason} They can refute this, not prove it. {meaning}"
 
 
 def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
     under = capital(UNDER[basis.given])
     if is_empty(found):
         return (
-            f"{under}, no value is left for how often “{rule['name']}” is right: the data contradict this "
+            f"{under}, no value is left for “{rule['name']}” ({found['metric']}): the data contradict this "
             "assumption, and the numbers that use it should not be used."
         )
     reason = missing(found)
     if reason is not None:
-        return f"How often “{rule['name']}” is right cannot be said: {reason}"
+        return f"{_asked(rule, found)} cannot be said: {reason}"
+    if found["metric"] == COST:
+        says, of, spoken = "costs", "a case", _costs
+    else:
+        says, of, spoken = "is right in", "of all cases", percent_range
     return (
-        f"{under}, “{rule['name']}” is right in {percent_range(*_ends(found))} of all cases; allowing also "
-        f"for the play of chance in {found['n']:,} cases, in "
-        f"{percent_range(found['ci_lower'], found['ci_upper'])} ({percent(found['confidence_level'])} "
-        f"confidence).{'' if basis.given == 'all seen' else ' Where in this range, the data cannot tell.'}"
+        f"{under}, “{rule['name']}” {says} {spoken(*_ends(found))} {of}; allowing also for the play of "
+        f"chance in {found['n']:,} cases, {spoken(found['ci_lower'], found['ci_upper'])} "
+        f"({percent(found['confidence_level'])} confidence)."
+        f"{'' if basis.given == 'all seen' else ' Where in this range, the data cannot tell.'}"
     )
 
 
-def _among_labeled(rule: dict[str, Any], basis: Basis) -> list[str]:
-    share = rule["labeled"].get("accuracy")
-    if share is None or basis.given == "all seen":
+def _asked(rule: dict[str, Any], found: dict[str, Any]) -> str:
+    name = f"“{rule['name']}”"
+    return f"What {name} costs" if found["metric"] == COST else f"How often {name} is right"
+
+
+def _costs(low: float, high: float) -> str:
+    first, second = amount(low), amount(high)
+    return first if first == second else f"{first} to {second}"
+
+
+def _among_labeled(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> list[str]:
+    value = rule["labeled"].get(found["metric"])
+    if value is None or basis.given == "all seen":
         return []
+    says = f"costs {amount(value)} a case" if found["metric"] == COST else f"is right in {percent(value)}"
     return [
-        f"Among the labeled cases alone it is right in {percent(share)}. This number needs no assumption, "
+        f"Among the labeled cases alone it {says}. This number needs no assumption, "
         "and it is not about everybody: the labeled cases were chosen."
     ]
 
@@ -175,7 +200,7 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
     under = capital(UNDER[basis.given])
     differ = f"The two differ on {percent(comparison['disagreement'])} of the cases."
     lower, upper = result["ci_lower"], result["ci_upper"]
-    money = result["metric"] == "cost"
+    money = result["metric"] == COST
     is_better = "costs less" if money else "is right more often"
     spoken = cost_range if money else points_range
     if is_empty(result):

@@ -68,7 +68,18 @@ def cost_range(low: float, high: float) -> str:
     >>> cost_range(-0.03, 0.0514)
     '-0.03 and +0.0514 a case'
     """
-    return f"{low:+.3g} and {high:+.3g} a case"
+    return f"{amount(low, '+')} and {amount(high, '+')} a case"
+
+
+def amount(value: float, sign: str = "") -> str:
+    """A cost with three digits, or all before the point.
+
+    Examples
+    --------
+    >>> amount(0.05142), amount(12345.6), amount(-250.0, "+")
+    ('0.0514', '12,346', '-250')
+    """
+    return f"{value:{sign},.0f}" if abs(value) >= 100.0 else f"{value:{sign}.3g}"
 
 
 def is_empty(result: dict[str, Any]) -> bool:

@@ -48,7 +48,7 @@ class Settings:
 
 
 def spawn_seeds(random_state: int | None) -> dict[str, int]:
-    """One seed for each use.
+    """One seed for each use; the checks have the seed itself, so that they say what `diagnose` says with it.
 
     Examples
     --------
@@ -56,7 +56,8 @@ def spawn_seeds(random_state: int | None) -> dict[str, int]:
     (True, 8)
     """
     numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
-    return dict(zip(SEEDS, numbers.tolist(), strict=True))
+    seeds = dict(zip(SEEDS, numbers.tolist(), strict=True))
+    return seeds if random_state is None else seeds | {"diagnosis": random_state}
 
 
 @dataclass(eq=False)
@@ -184,7 +185,7 @@ class Workbench:
     def _yours(self) -> Contender | str:
         if self.given is not None:
             return self.given
-        return self._learned("yours", lambda seeds: usual_practice(self.cases, self.event, seeds))
+        return self._learned("yours", lambda seeds: usual_practice(self.cases, self.event, seeds, self.cost))
 
     @cached_property
     def _ours(self) -> Contender | str:

@@ -10,7 +10,7 @@ from selective_labels.assumptions.findings import ALGEBRA, VIOLATED, Findings
 from selective_labels.assumptions.floor_scores import combined_scores
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.no_assumption import NoAssumption
-from selective_labels.assumptions.permission import UNCHECKED, Permission, decided
+from selective_labels.assumptions.permission import REFUTED, UNCHECKED, Permission, decided, said
 from selective_labels.assumptions.prevalence import LabelRange, Population, Prevalence
 from selective_labels.assumptions.refused import Informed
 from selective_labels.identification.atoms import AnyFloor, Floor
@@ -127,7 +127,7 @@ class Combination(Assumption):
         """As for the instrument, if it is among them; what else is assumed is taken on trust."""
         codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:
-            return Permission(False, f"the data contradict it ({codes}).")
+            return decided(REFUTED, False, said("the data contradict it{}.", codes))
         parts = [each.permission(findings, given) for each in self.parts if isinstance(each, Instrument)]
         if parts and not parts[0]:
             return parts[0]

@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
-from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
+from selective_labels.assumptions.permission import (
+    NOT_REFUTED,
+    REFUTED,
+    UNCHECKED,
+    Permission,
+    Sentence,
+    decided,
+    said,
+)
 from selective_labels.nuisance.bound_scores import bound_scores
 from selective_labels.nuisance.label_range import ranged_envelope_scores
 from selective_labels.nuisance.score_formulas import Rows, Scores
@@ -48,56 +56,63 @@ class Instrument(Assumption):
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""
         if findings.status("SL301", "SL302") == NOT_APPLICABLE:
-            return decided(UNCHECKED, False, "there is only one decision-maker (SL301).")
+            return decided(UNCHECKED, False, said("there is only one decision-maker{}.", "SL301"))
         if findings.status("SL302") == VIOLATED:
-            return decided(UNCHECKED, False, "most cases could have gone to one decision-maker only (SL302).")
+            alone = said("most cases could have gone to one decision-maker only{}.", "SL302")
+            return decided(UNCHECKED, False, alone)
         contradictions = [contradicted(findings)]
         if given == "strata":
-            contradictions.append(_not_random(findings))
+            contradictions += _not_random(findings)
         if any(contradictions):
             return decided(REFUTED, False, *contradictions, besides(findings))
         verdict, reason = _assigned(given, findings)
         weak = findings.status("relevance") != OK
-        use = "But decision-makers hardly differ (SL101), so it will add little." if weak else ""
+        use = said("But decision-makers hardly differ{}, so it will add little.", "SL101") if weak else ""
         power = findings.power("assignment", "inequality")
-        return decided(verdict, True, reason, besides(findings), power, use)
+        return decided(verdict, True, reason, besides(findings), use, power=power)
 
 
-def contradicted(findings: Findings) -> str:
+def contradicted(findings: Findings) -> Sentence | str:
     """What refutes every instrument, whatever assignment depends on; empty if nothing does."""
     codes = findings.codes(VIOLATED, "inequality", "crossing")
-    return f"the lower bounds contradict each other ({codes}): the instrument is not valid." if codes else ""
+    return (
+        said("the lower bounds contradict each other{}: the instrument is not valid.", codes) if codes else ""
+    )
 
 
-def besides(findings: Findings) -> str:
+def besides(findings: Findings) -> Sentence | str:
     """What refutes an instrument together with something else, so that it cannot be told which of them."""
     codes = findings.codes(VIOLATED, "monotonicity", "nucem")
     if not codes:
         return ""
-    return (
-        f"Another check rejects ({codes}): who decides changes the label, in which case no instrument is "
-        "left, or decision-makers differ by more than a threshold (SL501), or hidden reasons do not move "
-        "them all alike (SL601, SL602), which an instrument does not need. The data cannot tell which."
+    return said(
+        "Another check rejects{}: who decides changes the label, in which case no instrument is left, or "
+        "decision-makers differ by more than a threshold{}, or hidden reasons do not move them all alike{}, "
+        "which an instrument does not need. The data cannot tell which.",
+        codes,
+        "SL501",
+        "SL601, SL602",
     )
 
 
-def _not_random(findings: Findings) -> str:
+def _not_random(findings: Findings) -> list[Sentence | str]:
     codes = findings.codes(VIOLATED, "assignment")
     if not codes:
-        return ""
-    disagreement = findings.disagreement("assignment")
-    return f"cases are not dealt to decision-makers at random within strata ({codes}). {disagreement}".strip()
+        return []
+    dealt = said("cases are not dealt to decision-makers at random within strata{}.", codes)
+    return [dealt, findings.disagreement("assignment")]
 
 
-def _assigned(given: str, findings: Findings) -> tuple[str, str]:
+def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
     """The verdict, and why, where nothing contradicts an instrument."""
     status = findings.status("assignment")
     if status == VIOLATED:
         codes = findings.codes(VIOLATED, "assignment")
-        return NOT_REFUTED, (
-            f"cases are not dealt out at random within strata ({codes}), but decision-makers remain a valid "
+        return NOT_REFUTED, said(
+            "cases are not dealt out at random within strata{}, but decision-makers remain a valid "
             "instrument if everything that drives assignment is among the features; that cannot be checked. "
-            "Results then rest on a model of who decides, and say so."
+            "Results then rest on a model of who decides, and say so.",
+            codes,
         )
     if status == NOT_APPLICABLE:
         return UNCHECKED, (
@@ -106,8 +121,5 @@ def _assigned(given: str, findings: Findings) -> tuple[str, str]:
         )
     if status != OK:
         codes = findings.codes(status, "assignment")
-        return (
-            NOT_REFUTED,
-            f"nothing contradicts it, but mind the warning about assignment ({codes}).",
-        )
+        return NOT_REFUTED, said("nothing contradicts it, but mind the warning about assignment{}.", codes)
     return NOT_REFUTED, "cases look dealt out at random, and the lower bounds do not contradict each other."

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import OK, VIOLATED, Findings
 from selective_labels.assumptions.instrument import Instrument, contradicted
-from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
+from selective_labels.assumptions.permission import (
+    NOT_REFUTED,
+    REFUTED,
+    UNCHECKED,
+    Permission,
+    Sentence,
+    decided,
+    said,
+)
 from selective_labels.nuisance.bound_scores import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import Rows, Scores
 
@@ -45,7 +53,7 @@ class Nucem(Assumption):
     def permission(self, findings: Findings, given: str) -> Permission:
         """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
         codes = findings.codes(VIOLATED, "nucem")
-        broken = [contradicted(findings), f"the data contradict NUCEM ({codes})." if codes else ""]
+        broken = [contradicted(findings), said("the data contradict NUCEM{}.", codes) if codes else ""]
         if any(broken):
             disagreement = findings.disagreement("nucem")
             return decided(REFUTED, False, *broken, disagreement, _monotonicity(findings))
@@ -54,32 +62,35 @@ class Nucem(Assumption):
             return instrument
         also = _monotonicity(findings)
         if findings.status("relevance") != OK:
-            return decided(
-                UNCHECKED, False, "decision-makers differ too little for a point estimate (SL101).", also
-            )
+            little = said("decision-makers differ too little for a point estimate{}.", "SL101")
+            return decided(UNCHECKED, False, little, also)
         # SL602 alone sees gross violations only: it does not stand in for the test that could not be made.
         if findings.status("SL601") != OK:
             return decided(
                 UNCHECKED,
                 False,
-                "NUCEM could not be tested, or not with any power (SL601), and is not to be taken on trust.",
+                said(
+                    "NUCEM could not be tested, or not with any power{}, and is not to be taken on trust.",
+                    "SL601",
+                ),
                 also,
             )
         codes = findings.codes(OK, "nucem")
         return decided(
             NOT_REFUTED,
             True,
-            f"decision-makers differ enough (SL101), and nothing contradicts NUCEM ({codes}).",
+            said("decision-makers differ enough{}, and nothing contradicts NUCEM{}.", "SL101", codes),
             also,
-            findings.power("nucem"),
+            power=findings.power("nucem"),
         )
 
 
-def _monotonicity(findings: Findings) -> str:
+def _monotonicity(findings: Findings) -> Sentence | str:
     """NUCEM does not need one threshold, but its check may also see that who decides makes the label."""
     if findings.status("monotonicity") != VIOLATED:
         return ""
-    return (
-        "SL501 rejects: decision-makers differ by more than a threshold, which NUCEM does not forbid, or who "
-        "decides changes the label, which it does."
+    return said(
+        "One check rejects{}: decision-makers differ by more than a threshold, which NUCEM does not forbid, "
+        "or who decides changes the label, which it does.",
+        "SL501",
     )

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 from selective_labels.assumptions.assumption import Assumption
 from selective_labels.assumptions.findings import NOT_APPLICABLE, VIOLATED, Findings
-from selective_labels.assumptions.permission import NOT_REFUTED, REFUTED, UNCHECKED, Permission, decided
+from selective_labels.assumptions.permission import (
+    NOT_REFUTED,
+    REFUTED,
+    UNCHECKED,
+    Permission,
+    decided,
+    said,
+)
 from selective_labels.nuisance.score_formulas import Rows, Scores, aipw_scores
 
 
@@ -38,18 +45,21 @@ class Unconfounded(Assumption):
         status = findings.status("unconfounded")
         if status == VIOLATED:
             codes = findings.codes(VIOLATED, "unconfounded")
-            return decided(REFUTED, False, f"labels of like cases depend on who decided ({codes}).")
+            return decided(REFUTED, False, said("labels of like cases depend on who decided{}.", codes))
         if status == NOT_APPLICABLE:
             return decided(
                 UNCHECKED,
                 False,
-                "whether labels depend on who decided could not be tested (SL901).",
+                said("whether labels depend on who decided could not be tested{}.", "SL901"),
             )
         return decided(
             NOT_REFUTED,
             False,
-            "labels of like cases are not seen to depend on who decided (SL901). That is no evidence that "
-            "decisions know no more than the features: confounding that is alike for all decision-makers "
-            "shows nowhere.",
-            findings.power("unconfounded"),
+            said(
+                "labels of like cases are not seen to depend on who decided{}. That is no evidence that "
+                "decisions know no more than the features: confounding that is alike for all decision-makers "
+                "shows nowhere.",
+                "SL901",
+            ),
+            power=findings.power("unconfounded"),
         )

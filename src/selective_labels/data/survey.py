@@ -88,7 +88,8 @@ class Survey:
     class_rows, class_weight : dict
         By class: rows with this label, and their weight.
     mass : pandas.DataFrame
-        By stratum and decision-maker: `rows`, and their `weight`.
+        By stratum and decision-maker: `rows`, their `weight`, that of those `accepted`, and how many these
+        are (`n_accepted`).
     values : dict of arrays
         Sorted values of columns asked for besides.
     """
@@ -113,12 +114,23 @@ class Survey:
         """Sorted strata."""
         return _sorted(self.mass["stratum"])
 
+    def caseloads(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cases of every decision-maker, and how many of them were accepted."""
+        found = self.mass.groupby("maker", observed=True)[["rows", "n_accepted"]].sum()
+        return found["rows"].to_numpy(), found["n_accepted"].to_numpy()
+
     def table(self) -> np.ndarray:
         """Weight of every stratum and decision-maker, (n_strata, n_decision_makers)."""
         found = np.zeros((len(self.strata), len(self.decision_makers)))
         rows = pd.Index(self.strata).get_indexer(self.mass["stratum"])
         found[rows, pd.Index(self.decision_makers).get_indexer(self.mass["maker"])] = self.mass["weight"]
         return found
+
+    def accepted(self) -> np.ndarray:
+        """Share accepted in every stratum, (n_strata,)."""
+        by_stratum = self.mass.groupby("stratum", observed=True)
+        sums = by_stratum[["accepted", "weight"]].sum().loc[list(self.strata)].to_numpy()
+        return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0.0)
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,9 @@ class SurveyTask:
                 "stratum": none if strata is None else strata.to_numpy(),
                 "maker": none if makers is None else makers.to_numpy(),
                 "weight": weight,
+                "accepted": weight * seen,
                 "rows": 1,
+                "n_accepted": seen.astype(int),
             }
         )
         codes, classes = pd.factorize(np.asarray(columns.label_values(labels[seen])))

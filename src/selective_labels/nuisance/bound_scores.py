@@ -39,9 +39,10 @@ def pooled_envelope_scores(
     pool together, so that folds do not choose differently among them by noise, and more rows carry the score.
     One arm stands in for the pool at x if p̂_kz(x) leads by more than 2 √((1/e_z + 1/e_A) / n).
 
-    Where the case hardly ever goes to the pool (e_A < `overlap`: of another stratum, say), those near the best
-    of the arms that it does go to take its place (:meth:`selective_labels.nuisance.selectors.Pools.of_rows`);
-    where it goes to each of them too seldom, all arms do.
+    Where the case hardly ever goes to the pool (e_A < `overlap`: of another stratum, say), those near the
+    best of the arms that it does go to take its place
+    (:meth:`selective_labels.nuisance.selectors.Pools.of_rows`); where it goes to each of them too seldom, all
+    arms do.
 
     Parameters
     ----------

@@ -138,11 +138,11 @@ def selector_bands(data: SelectiveLabels) -> int | None:
 
     Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond 64
-    in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the best for a class are pooled
-    (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the selector unstable. More of
-    them have few rows each, and bands of leniency, pooled likewise, do better; differences in skill within a
-    band are lost. Where panels decide, cases count in place of rows.
+    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond
+    64 in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the
+    best for a class are pooled (:func:`selective_labels.nuisance.pools.class_pools`), so ties do not make the
+    selector unstable. More of them have few rows each, and bands of leniency, pooled likewise, do better;
+    differences in skill within a band are lost. Where panels decide, cases count in place of rows.
 
     Examples
     --------

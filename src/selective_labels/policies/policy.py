@@ -1,9 +1,11 @@
 """Policies: who decides about which case, the score or the human, and what is then accepted."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
@@ -13,6 +15,8 @@ from selective_labels.support.errors import InputError
 
 BOTH, EITHER, UNDECIDED = "both", "either", "undecided"
 TEAMS = (BOTH, EITHER, UNDECIDED)
+# Standard errors below one half from which on a score is said to run the wrong way: chance does it in 3e-5.
+REVERSED = 4.0
 TEAM_WORDS = {
     None: "the score decides",
     BOTH: "a case is accepted if the human accepts it and its score is below the cut-off",
@@ -79,8 +83,38 @@ def read_course(policy: Policy, data: SelectiveLabels, failure: int, name: str =
     """Lay a policy out on the rows of data."""
     subject = read_subject(policy.score, data, name)
     risk = risk_of(subject, failure)
-    below, above = _modes(policy, data)
+    below, above = modes(policy, len(data), _deferred(policy, data))
     return Course(below, above, risk, policy.acceptance, policy.threshold)
+
+
+def given_course(policy: Policy, data: SelectiveLabels, failure: int, name: str = "score") -> Course:
+    """The same for a policy that a user gave: warn if its score seems to run the wrong way."""
+    course = read_course(policy, data, failure, name)
+    warn_if_reversed(course.risk, data, failure)
+    return course
+
+
+def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
+    """Warn if, among the labeled cases, a higher score goes with fewer failures, by more than chance.
+
+    AUC = P(score of a failure > score of another),   z = (AUC - 1/2) / √((n + 1) / (12 n_failed n_others))
+
+    Credit scores and the like are high for good cases, and the lowest scores are accepted here.
+    """
+    seen = data.y >= 0
+    failed, ranks = data.y[seen] == failure, rankdata(risk[seen])
+    n_failed = int(failed.sum())
+    n_others = len(failed) - n_failed
+    if not n_failed or not n_others:
+        return
+    area = (ranks[failed].sum() - n_failed * (n_failed + 1) / 2) / n_failed / n_others
+    if (area - 0.5) / np.sqrt((len(failed) + 1) / (12.0 * n_failed * n_others)) < -REVERSED:
+        warnings.warn(
+            "The score is taken as risk: cases with low scores are accepted. But among the labeled cases a "
+            f"higher score goes with fewer of {data.classes.tolist()[failure]!r} (AUC {area:.2f}): if a high "
+            "score means a good case, turn its sign.",
+            stacklevel=3,
+        )
 
 
 def risk_of(subject: Subject, failure: int) -> Array:
@@ -88,9 +122,9 @@ def risk_of(subject: Subject, failure: int) -> Array:
     return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
 
 
-def _modes(policy: Policy, data: SelectiveLabels) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Who decides, and how, below the cut-off and above."""
-    zeros, ones = np.zeros(len(data)), np.ones(len(data))
+def modes(policy: Policy, n_samples: int, deferred: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Who decides, and how, below the cut-off and above; `deferred` counts where some cases are."""
+    zeros, ones = np.zeros(n_samples), np.ones(n_samples)
     team = policy.with_human
     if team is None:
         return (ones, zeros), (zeros, zeros)
@@ -98,18 +132,25 @@ def _modes(policy: Policy, data: SelectiveLabels) -> tuple[tuple[Array, Array], 
         return (zeros, ones), (zeros, zeros)
     if isinstance(team, str) and team == EITHER:
         return (ones, zeros), (zeros, ones)
-    deferred = _deferred(policy, data)
     return (1.0 - deferred, deferred), (zeros, deferred)
 
 
+def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
+    """1 where a classifier is undecided, 0 elsewhere."""
+    if not hasattr(classifier, "decided"):
+        raise InputError.about(
+            "with_human",
+            "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
+        )
+    return 1.0 - np.asarray(classifier.decided(data.X), dtype=float)
+
+
 def _deferred(policy: Policy, data: SelectiveLabels) -> Array:
+    """Probability that the human decides, where the policy defers some cases."""
+    if policy.with_human is None or (isinstance(policy.with_human, str) and policy.with_human != UNDECIDED):
+        return np.zeros(len(data))
     if isinstance(policy.with_human, str):
-        if not hasattr(policy.score, "decided"):
-            raise InputError.about(
-                "with_human",
-                "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
-            )
-        return 1.0 - np.asarray(policy.score.decided(data.X), dtype=float)
+        return deferred_by(policy.score, data)
     try:
         given = np.asarray(policy.with_human, dtype=float)
     except (TypeError, ValueError):

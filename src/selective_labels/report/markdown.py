@@ -5,10 +5,21 @@ from typing import Any
 
 from selective_labels.report.cards import assumption_cards
 from selective_labels.report.comparators import comparator_rows
+from selective_labels.report.drift_charts import drift_figures
 from selective_labels.report.explorer import explorer_panels, team_rows
-from selective_labels.report.numbers import NOTHING, count, number, p_value, percent, sentence
+from selective_labels.report.ladder_figures import ladder_figures
+from selective_labels.report.numbers import NOTHING, count, number, p_value, percent, sentence, span
 from selective_labels.report.opening import answer_figures
-from selective_labels.report.sections import is_missing, metric_figures, section
+from selective_labels.report.sections import (
+    comparison_figure,
+    is_missing,
+    metric_figures,
+    model_names,
+    section,
+    sensitivity_figure,
+    subgroup_figures,
+    usable_gaps,
+)
 from selective_labels.report.speech import capital, say, words_of
 
 Document = Mapping[str, Any]
@@ -35,9 +46,14 @@ def render_markdown(document: Document) -> str:
         *_part(document, "acceptance", "What if you accepted more, or others?", _acceptance),
         *_part(document, "team", f"{capital(words['makers'])}, score, or both?", _team),
         *_part(document, "diagnosis", "What may be assumed", _assumed),
+        *_part(document, "ladder", "What each assumption buys", _ladder),
         *_part(document, "models", "How good, on everybody", _quality),
+        *_part(document, "comparison", "The two rules against each other", _comparison),
         *_part(document, "comparators", "What others do, beside ours", _comparators),
         *_part(document, "outlook", "What would settle it", _outlook),
+        *(_part(document, "drift", "Over time", _drift) if "drift" in document else []),
+        *_part(document, "subgroups", "Subgroups", _subgroups),
+        *_part(document, "sensitivity", "If the assumption is not quite true", _sensitivity),
         *_part(document, "diagnosis", "Appendix: all checks", _checks),
         *_made(document),
     ]
@@ -106,9 +122,17 @@ def _acceptance(document: Document) -> list[str]:
 
 
 def _team(document: Document) -> list[str]:
-    headings = ("Who decides", "Accepted", "Event among them", "Difference", "Than now")
-    names = ("who", "accepted", "event", "difference", "verdict")
-    return [table(headings, ([row[name] for name in names] for row in team_rows(document)))]
+    columns = {
+        "who": "Who decides",
+        "accepted": "Accepted",
+        "event": say("{event} among them", words_of(document)),
+        "money": "Cost a case",
+        "difference": "Difference",
+        "verdict": "Than now",
+    }
+    if document["team"]["measure"] != "cost":
+        del columns["money"]
+    return [table([*columns.values()], ([row[name] for name in columns] for row in team_rows(document)))]
 
 
 def _assumed(document: Document) -> list[str]:
@@ -127,6 +151,60 @@ def _quality(document: Document) -> list[str]:
     for figure in metric_figures(document):
         parts += [f"### {escaped(figure.title)}", table(figure.headings, figure.rows)]
     return parts
+
+
+def _ladder(document: Document) -> list[str]:
+    part, parts = document["ladder"], []
+    for climbed, figure in zip(part["ladders"], ladder_figures(part), strict=True):
+        parts += [f"### {escaped(figure.title)}", escaped(climbed["takeaway"])]
+        parts.append(table(figure.headings, figure.rows))
+    return [each for each in parts if each]
+
+
+def _comparison(document: Document) -> list[str]:
+    figure = comparison_figure(document)
+    return [f"### {escaped(figure.title)}", escaped(figure.note), table(figure.headings, figure.rows)]
+
+
+def _drift(document: Document) -> list[str]:
+    part, parts = document["drift"], []
+    for figure in drift_figures(part):
+        parts += [f"### {escaped(figure.title)}", table(figure.headings, figure.rows)]
+    return [escaped(" ".join(part["sentences"])), *parts]
+
+
+def _subgroups(document: Document) -> list[str]:
+    names, words, parts, column = model_names(document), words_of(document), [], None
+    for part in document["subgroups"]:
+        if part["column"] != column:
+            column = part["column"]
+            headings = (
+                column,
+                "Cases",
+                capital(words["accepted"]),
+                say("{event} among them", words),
+                "Interval",
+            )
+            parts += [f"### By {escaped(column)}", table(headings, map(_seen_row, part["seen"]))]
+        parts.append(f"#### {escaped(names.get(part['model'], part['model']))}, on everybody")
+        parts.append(_list(usable_gaps(part) or ["No gap is known well enough to use."]))
+        for figures in subgroup_figures(part, document):
+            for figure in figures:
+                parts += [f"##### {escaped(figure.title)}", table(figure.headings, figure.rows)]
+    return parts
+
+
+def _seen_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    event = row["event"]
+    interval = span(event["ci_lower"], event["ci_upper"])
+    return row["subgroup"], count(row["n"]), percent(row["accepted"]), percent(event["lower"]), interval
+
+
+def _sensitivity(document: Document) -> list[str]:
+    part = document["sensitivity"]
+    first, *others = part["sentences"]
+    figure = sensitivity_figure(part)
+    return [escaped(first), table(figure.headings, figure.rows), *([_list(others)] if others else [])]
 
 
 def _comparators(document: Document) -> list[str]:

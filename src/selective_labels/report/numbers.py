@@ -53,14 +53,16 @@ def percent_tick(value: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """Number with four significant digits.
+    """Number with four significant digits, or all before the point.
 
     Examples
     --------
-    >>> number(0.123456), number(12), number(-0.5)
-    ('0.1235', '12', '−0.5')
+    >>> number(0.123456), number(12), number(-0.5), number(12345.6)
+    ('0.1235', '12', '−0.5', '12,346')
     """
-    return NOTHING if value is None else f"{value:.4g}".replace("-", "−")
+    if value is None:
+        return NOTHING
+    return (f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}").replace("-", "−")
 
 
 def p_value(value: float | None) -> str:

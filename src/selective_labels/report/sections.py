@@ -78,8 +78,10 @@ def metric_figures(document: Document) -> list[Figure]:
                 continue
             entry = _model_entry(names[model["key"]], model, result, forbidden)
             entries.setdefault(result["metric"], []).append(entry)
-    # What no model enters comes last.
-    order = sorted(entries, key=wording.is_about_cases)
+    # What the rules are compared by comes first, what no model enters last.
+    comparison = section(document, "comparison")
+    main = None if is_missing(comparison) else comparison["results"][0]["metric"]
+    order = sorted(entries, key=lambda name: (wording.is_about_cases(name), name != main))
     return [_metric_figure(name, _by_assumption(entries[name])) for name in order]
 
 
