@@ -13,10 +13,10 @@ from selective_labels.datasets import loans as made
 pytestmark = pytest.mark.statistical
 # The design was chosen on seeds below 10 and frozen; these were run once afterwards.
 SEEDS = range(100, 120)
-# Verdicts are to be the same in 19 of 20 draws. Three intervals of 95 % that keep their promise all hold their
-# truth in 15 or more of 20, but for a chance of .001. On these seeds: 20 of 20 for every verdict; 18, 20, 19
-# and 20 for the intervals in their order. That both ends of the share were low on average here (by .004,
-# standard error .002) was chance: the last test asks 200 other draws.
+# Verdicts are to be the same in 19 of 20 draws. Three intervals of 95 % that keep their promise all hold
+# their truth in 15 or more of 20, but for a chance of .001. On these seeds: 20 of 20 for every verdict; 18,
+# 20, 19 and 20 for the intervals in their order. That both ends of the share were low on average here (by
+# .004, standard error .002) was chance: the last test asks 200 other draws.
 HOLDS, FALSE_ALARM = 19, 0.001
 COVERS = binom.ppf(FALSE_ALARM / 3, len(SEEDS), 0.95)
 OTHER_SEEDS = range(5000, 5200)

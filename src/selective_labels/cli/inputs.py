@@ -35,6 +35,8 @@ from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
+# What may be human: the other of two.
+OTHERS = ("--b", "--against")
 
 
 # Roles whose columns name somebody or something; the others hold numbers.
@@ -256,14 +258,14 @@ def contestant(
         return predictions_of(frame, given, option)
     if given in loaded:
         return loaded[given]
-    if given == HUMAN and option == "--b":
+    if given == HUMAN and option in OTHERS:
         return HUMAN
     found = [each for each in classes.tolist() if str(each) == given]
     if found:
         return found[0]
     raise TableError(
         f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
-        f"({several([str(each) for each in classes])})" + (", nor human." if option == "--b" else ".")
+        f"({several([str(each) for each in classes])})" + (", nor human." if option in OTHERS else ".")
     )
 
 

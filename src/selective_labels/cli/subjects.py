@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.cli.inputs import HUMAN, Loaded, contestant, predictions_of
+from selective_labels.cli.inputs import HUMAN, OTHERS, Loaded, contestant, predictions_of
 from selective_labels.cli.stakes import OF_SCORES, Stakes
 from selective_labels.data import class_code
 from selective_labels.features.amounts import read_numbers
@@ -196,5 +196,5 @@ def contender(
     if given in models:
         return judging.of_model(models[given], with_team=with_team)
     found = contestant(given, option, judging.loaded.frame, judging.classes, models)
-    human = isinstance(found, str) and found == HUMAN and option == "--b"
+    human = isinstance(found, str) and found == HUMAN and option in OTHERS
     return HUMAN if human else judging.of_class(found, with_team=with_team)
