@@ -26,6 +26,7 @@ class ExperimentName(StrEnum):
     SENSITIVITY = "sensitivity"
     STRONG = "strong"
     RATE = "rate"
+    LEARNER_RATE = "learner-rate"
     ARTEFACT = "artefact"
     TILT = "tilt"
 
@@ -197,6 +198,21 @@ def combinations(
     if docs is not None:
         table = write_combined_page(out, docs)
         typer.echo(f"{len(table)} cells, the least {table['coverage'].min():.3f}: coverage-combinations.md.")
+
+
+@app.command(epilog="Example: python -m study partitions --out runs/partitions --reps 200 --wide 20")
+@guarded
+def partitions(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the draws.", metavar="DIR")],
+    reps: Annotated[int, typer.Option(help="Draws of each design.", min=1)] = 200,
+    wide: Annotated[int, typer.Option(help="Draws that all rows fit models in, too.", min=0)] = 20,
+) -> None:
+    """Count how often intervals have the truth in them where few of a table's rows fit the models."""
+    from study.coverage.partitions import run_partitions, table
+
+    run_partitions(out, reps, wide)
+    typer.echo(table(out).round(4).to_string(index=False))
 
 
 @app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")

@@ -1,11 +1,29 @@
 """What is measured is compared and shown rightly; nothing is timed here."""
 
+import pandas as pd
 import pytest
 
-from benchmarks import page
+from benchmarks import page, partition_data, pass_rate
 from benchmarks.growth import BY_CLASSES, BY_DECISION_MAKERS, BY_ROWS, SIZES, WORKS, Cost, exponent
 from benchmarks.pass_rate import Rate
 from benchmarks.ratios import Ratio, median_ratio, regressions
+
+
+def test_loans_are_made_again_with_the_labels_that_nobody_saw(tmp_path):
+    partition_data.write(tmp_path, 5000, 20, rows_per_file=2000, seed=3)
+    assert [len(pd.read_parquet(each)) for each in sorted(tmp_path.iterdir())] == [2000, 2000, 1000]
+    frame, failed = partition_data.loans(2000, 20, 3, 1)
+    written = pd.read_parquet(tmp_path / "part-00001.parquet")
+    pd.testing.assert_frame_equal(written, frame)
+    seen = frame["released"] == 1
+    assert (frame["failed"][seen] == failed[seen]).all()
+    assert frame["failed"][~seen].isna().all()
+    model = pass_rate.labeled_only(20)
+    true = partition_data.true_metrics(model, 1, 20, rows_per_file=2000, seed=3)
+    first, labels = partition_data.loans(2000, 20, 3, 0)
+    assert true["accuracy"] == pytest.approx((model.predict(first[partition_data.FEATURES]) == labels).mean())
+    assert true["fpr"] < true["tpr"] < 1.0
+    assert 0.5 < true["auc"] < 1.0
 
 
 def ratio(value, name="fit"):

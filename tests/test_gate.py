@@ -62,7 +62,7 @@ REFUSED = {
     "Decimal labels": lambda: read(y=[Decimal(1), Decimal(0), None, Decimal(1)] * 10),
     "400 digits as label": lambda: read(y=[10**400, 1, None, 0] * 10),
     "400 digits in an array": lambda: read(X=[[10**400], [1]] * 20),
-    "400 digits in a frame": lambda: read(X=pd.DataFrame({"a": [10**400, 1] * 20})),
+    "400 digits in a frame": lambda: read(X=pd.DataFrame({"a": pd.Series([10**400, 1] * 20, dtype=object)})),
     "400 digits as weight": lambda: read(sample_weight=[10**400, 1] * 20),
     "label is None": lambda: SelectiveLabels.from_frame(FRAME, label=None, decision_maker="who"),
     "decision_maker is None": lambda: SelectiveLabels.from_frame(FRAME, label="y", decision_maker=None),

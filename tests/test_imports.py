@@ -55,6 +55,7 @@ KNOWS = {
         "measures",
         "nuisance",
         "partitions",
+        "policies",
         "support",
     },
     "estimators": {

@@ -11,6 +11,7 @@ from selective_labels.diagnostics.run import CHECKS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+CHECK_PAGE = ["What it sees", "An example that triggers it", "What to do"]
 
 
 def test_an_indented_formula_is_left_as_it_is_written():
@@ -80,3 +81,10 @@ def test_every_correction_of_a_theorem_has_its_test():
         body = re.search(rf"^def {name}\(.*?(?=^(?:def|@)|\Z)", text, re.M | re.S)
         assert body is not None, f"{code}: {file} has no {name}"
         assert re.search(rf"\b{code}\b", body[0]), f"{name} does not name {code}"
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "checks").glob("SL*.md")), ids=lambda path: path.stem)
+def test_every_page_of_a_check_says_what_it_sees_what_triggers_it_and_what_to_do(path):
+    headings = re.findall(r"^## (.*)$", path.read_text(), flags=re.MULTILINE)
+    assert [each for each in headings if each in CHECK_PAGE] == CHECK_PAGE
+    assert "{run}" in path.read_text().partition("## An example that triggers it")[2].partition("## ")[0]

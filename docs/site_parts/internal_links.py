@@ -35,6 +35,7 @@ def broken(site: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    problems = broken(Path(sys.argv[1]))
+    built = Path(sys.argv[1])
+    problems = broken(built) if (built / "index.html").exists() else [f"{built} has no index.html"]
     print("\n".join(problems) or "Every link within the site leads somewhere; other hosts were not asked.")
     sys.exit(bool(problems))

@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[2]
 FILES = {
     "study/README.md": "study-commands",
     "study/results/study.md": "study",
-    "study/benchmark/README.md": "field",
+    "study/benchmark/README.md": "field-commands",
+    "study/benchmark/results/benchmark.md": "field",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
 }

@@ -103,7 +103,8 @@ BASELINES: Named = {NAIVE: selected, "ipw": weighted, "fuzzy augmentation": augm
 OURS: Named = {
     NAIVE: selected,
     "no instrument": no_instrument,
-    **{mode: partial(unified, mode) for mode in ("partial", "tilt", "auto", "point")},
+    # Tilt mode by itself is what auto is unless the instrument is refuted, to the last prediction.
+    **{mode: partial(unified, mode) for mode in ("partial", "auto", "point")},
 }
 TAKING_PART: dict[str, Named] = {
     **dict.fromkeys(BASES, OURS),
@@ -140,7 +141,7 @@ def field(files: tuple[Path, ...] = ()) -> Field:
     Examples
     --------
     >>> len(field().learners), list(field().evaluators)[1]
-    (19, 'instrument')
+    (17, 'instrument')
     """
     learners, evaluators = dict(LEARNERS), dict(EVALUATORS)
     for path in files:

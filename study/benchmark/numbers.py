@@ -77,7 +77,7 @@ def by_direction(rows: pd.DataFrame) -> pd.DataFrame:
     for key, group in gains_of(rows).groupby(["cell", "contestant", "mirrored"]):
         gain, gap, over = (group[name].to_numpy() for name in ("gain", "gap", "over_naive"))
         share = ratio(gain, gap) if gap.mean() >= SMALLEST_GAP else (np.nan, np.nan)
-        means = (*mean_and_error(over), *mean_and_error(gain), *mean_and_error(gap))
+        means = [number for each in (over, gain, gap) for number in (each.mean(), mean_and_error(each)[1])]
         out.append((*key, len(gain), float(group["accuracy"].mean()), *means, *share))
     return pd.DataFrame(out, columns=list(SUMMARY))
 

@@ -10,15 +10,16 @@ import pandas as pd
 
 from selective_labels.saving.atomic import write_whole
 from study.benchmark import numbers
-from study.benchmark.contestants import FULL, NAIVE
+from study.benchmark.contestants import FULL, NAIVE, PLAIN
 from study.benchmark.experiment import COLUMNS
 from study.engine import RUN_FILE
 from study.page.document import Block, Code, Heading, Paragraph, Points, Table, to_markdown
+from study.page.estimates import margin
 from study.page.prose import flowing
 from study.table import TaskTable
 
-# A loss is half a point or more, and more than two standard errors of the paired difference.
-LOSS, ERRORS = 0.005, 2.0
+# A loss is half a point or more; it is clear if a 95 % interval of the paired difference has no gain in it.
+LOSS = 0.005
 COMMAND = "python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page study/benchmark/results"
 
 INTRODUCTION = """
@@ -27,12 +28,13 @@ everybody. *selected* is the naive learner: trained on the labeled cases. *full*
 learner: it sees all labels, and only what lies between the two is due to selection. *no instrument* is the
 control: partial learning that is told of one decision-maker. Learners that take bounds are fed with
 estimated class probabilities in place of labels, which helps trees by itself; so their naive learner,
-oracle and control are *smoothed*, too. Where the instrument is too weak, tilt, auto and point are a
+oracle and control are *smoothed*, too. Where the instrument is too weak, auto (tilt mode) and point are a
 classifier of the labeled cases, and are measured against that.
 """
 LOST = """
-Learners that are half a point or more, and two standard errors, below the plain naive learner of the same
-kind, which is what people do today. Many comparisons are made, so one or two lines can be chance.
+Learners that are half a point or more below the plain naive learner of the same kind, which is what people do
+today. Clear are those whose 95 % interval (Student, over draws) has no gain in it; many comparisons are made,
+so one or two of them can be chance.
 """
 CLOSED = """
 (accuracy - selected) / (full - selected) of the same learner, in the direction of selection in which it is
@@ -81,9 +83,13 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
     yield Code(COMMAND + (f" --samples {setting['samples']}" if setting["samples"] else ""))
     yield Heading("Where a learner is beaten by the naive one")
     yield Paragraph(flowing(LOST))
-    yield Points(tuple(losses(table)) or ("Nowhere.",))
+    for clear, words in ((True, "Clear:"), (False, "Not clear at this number of draws:")):
+        yield Paragraph(words)
+        yield Points(tuple(losses(table, clear)) or ("None.",))
     yield Heading("Share of the gap closed")
-    yield Table(closed(table), flowing(CLOSED))
+    yield Paragraph(flowing(CLOSED))
+    for base in PLAIN:
+        yield Table(closed(table[table["contestant"].str.endswith(base)]), f"Learners that are {base}:")
     yield Heading("Intervals")
     yield Table(intervals(rows), flowing(JUDGED))
     yield Heading("Table by table")
@@ -106,16 +112,16 @@ def _how_much(rows: pd.DataFrame) -> str:
     )
 
 
-def losses(table: pd.DataFrame) -> Iterator[str]:
-    """Sentences about contestants that are clearly below what people do."""
-    error = ERRORS * table["over_naive_error"]
-    for row in (
-        table[table["over_naive"] < -np.maximum(LOSS, error)].sort_values("over_naive").to_dict("records")
-    ):
+def losses(table: pd.DataFrame, clear: bool) -> Iterator[str]:
+    """Sentences about contestants that are below what people do, clearly or not."""
+    errors, freedom = table["over_naive_error"].to_numpy(), table["draws"].to_numpy() - 1
+    is_clear = table["over_naive"].to_numpy() < -margin(errors, np.maximum(freedom, 1))
+    lost = table[(table["over_naive"] <= -LOSS) & (is_clear == clear) & ~_references(table)]
+    for row in lost.sort_values("over_naive").to_dict("records"):
         turned = " (mirrored)" if row["mirrored"] else ""
         yield (
             f"{row['contestant']} on {row['cell']}{turned}: {_points(row, 'over_naive')} points, "
-            f"{row['draws']} draws"
+            f"draws: {row['draws']}"
         )
 
 
@@ -126,7 +132,8 @@ def closed(table: pd.DataFrame) -> pd.DataFrame:
         [_share(row) for row in worst.to_dict("records")],
         index=pd.MultiIndex.from_frame(worst[["cell", "contestant"]]),
     )
-    return text.unstack("contestant").fillna("–").rename_axis(columns=None).reset_index()
+    wide = text.unstack("contestant").fillna("–").rename_axis(columns=None).reset_index()
+    return wide.rename(columns=lambda name: name.partition(", ")[0])
 
 
 def intervals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -166,7 +173,8 @@ def _share(row: dict[Any, Any]) -> str:
 
 
 def _points(row: Any, name: str) -> str:
-    return f"{100 * row[name]:+.1f} ({100 * row[f'{name}_error']:.1f})"
+    error = row[f"{name}_error"]
+    return f"{100 * row[name]:+.1f}" + ("" if np.isnan(error) else f" ({100 * error:.1f})")
 
 
 def _interval(row: dict[Any, Any]) -> str:

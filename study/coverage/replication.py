@@ -55,7 +55,7 @@ def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterat
     for each in parts:
         yield ("by", f"accuracy, {each.subgroup}", INSTRUMENT), each
     yield ("by", "gap of accuracy", INSTRUMENT), parts.gaps[0]
-    contests = {"accuracy": paired_contest(rule, other, accuracy[0]), "human": human_contest(sample, rule)}
+    contests = {"accuracy": paired_contest(rule, other, accuracy[0]), "human": human_contest(sample, guess)}
     for name, contest in contests.items():
         yield ("compare", name, INSTRUMENT), compare_sample(sample, contest, INSTRUMENT)
     last = design.n_classes - 1

@@ -50,4 +50,5 @@ EXPERIMENTS = (
     _comparison("strong", tuple(STRONG_CELLS), ("main",), draw_strong),
     Experiment("sensitivity", PROTOCOL, sensitivity.CELLS, {"all": 20}, sensitivity.run_sensitivity),
     Experiment("rate", PROTOCOL, rate.CELLS, {"all": 20}, rate.run_rate),
+    Experiment("learner-rate", PROTOCOL, rate.LEARNER_CELLS, {"all": 5}, rate.run_learners),
 )

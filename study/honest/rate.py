@@ -1,4 +1,4 @@
-"""How fast the excess risk falls as cases are added."""
+"""How fast the excess risk falls as cases are added: plug-in rules, and learners for two to five classes."""
 
 from typing import Any
 
@@ -9,11 +9,18 @@ from selective_labels import datasets
 from study.engine import Rows
 from study.honest.designs import draw_strong, limits_of
 from study.scoring import Scorer, Split
+from study.task_memory import TaskMemory
 from study.tasks import Setup, Task, whole_number
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 CELLS = tuple(f"additive-n{size}" for size in SIZES)
+# Beside the plug-in rule, the linear learner, and other numbers of classes.
+N_CLASSES = (2, 3, 5)
+LEARNER_SIZES = SIZES[:6]
+LEARNER_CELLS = tuple(f"k{n_classes}-n{size}" for n_classes in N_CLASSES for size in LEARNER_SIZES)
 N_TEST = 20000
+# One family of nuisance models at all sizes: a change of model would look like a change of rate.
+NUISANCE = "quadratic"
 
 
 def run_rate(task: Task, setup: Setup) -> Rows:
@@ -22,23 +29,44 @@ def run_rate(task: Task, setup: Setup) -> Rows:
     The excess risk of point learning and the excess worst-case risk of partial learning should fall; that
     of training on the labeled cases should not.
     """
+    split, seed = _drawn(task, setup, 3)
+    scorer = Scorer(split, limits_of(draw_strong, "additive", task.mirrored))
+    return _rows(scorer, seed, ("plug-in",))
+
+
+def run_learners(task: Task, setup: Setup) -> Rows:
+    """The same for a number of classes, with the linear learner beside the plug-in rule."""
+    split, seed = _drawn(task, setup, int(task.cell.partition("-")[0].removeprefix("k")))
+    return _rows(Scorer(split), seed, ("plug-in", "linear"))
+
+
+def _drawn(task: Task, setup: Setup, n_classes: int) -> tuple[Split, int]:
+    """One call draws training and test cases, so that they share the decision-makers and the law."""
     size = min(int(task.cell.rpartition("n")[2]), setup.n_samples or N_TEST + SIZES[-1])
     seeds = task.seeds(setup.entropy, 2)
     n_test = N_TEST if setup.n_samples is None else setup.n_samples
-    # One call draws both parts, so that they share the decision-makers and the law.
-    sample = datasets.make_decision_makers(size + n_test, mirrored=task.mirrored, random_state=seeds[0])
-    split = Split(sample, np.arange(size), np.arange(size, size + n_test))
-    scorer = Scorer(split, limits_of(draw_strong, "additive", task.mirrored))
-    seed = whole_number(seeds[1])
-    # One family of nuisance models at all sizes: a change of model would look like a change of rate.
-    methods: dict[str, Any] = {
-        "selected": sl.SelectedSampleClassifier("linear", random_state=seed),
-        "partial": sl.UCLClassifier("partial", "plug-in", nuisance="quadratic", random_state=seed),
-        "point": sl.UCLClassifier("point", "plug-in", nuisance="quadratic", random_state=seed),
-    }
-    rows = []
-    for name, method in methods.items():
+    sample = datasets.make_decision_makers(
+        size + n_test, n_classes=n_classes, mirrored=task.mirrored, random_state=seeds[0]
+    )
+    return Split(sample, np.arange(size), np.arange(size, size + n_test)), whole_number(seeds[1])
+
+
+def _rows(scorer: Scorer, seed: int, learners: tuple[str, ...]) -> Rows:
+    split, memory, rows = scorer.split, TaskMemory(), []
+    methods: list[tuple[str, str, Any]] = [
+        ("selected", "linear", sl.SelectedSampleClassifier("linear", random_state=seed))
+    ]
+    methods += [
+        (
+            mode,
+            learner,
+            sl.UCLClassifier(mode, learner, nuisance=NUISANCE, random_state=seed, memory=memory),
+        )
+        for learner in learners
+        for mode in ("partial", "point")
+    ]
+    for name, classifier, method in methods:
         method.fit(split.features, split.y, decision_maker=split.decision_maker)
-        classifier = "linear" if name == "selected" else "plug-in"
-        rows.append(scorer.row(method.predict(split.test_features), name, classifier, f"n={size}"))
+        predicted = method.predict(split.test_features)
+        rows.append(scorer.row(predicted, name, classifier, f"n={len(split.train)}"))
     return rows

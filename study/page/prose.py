@@ -157,6 +157,10 @@ RATE_PICTURE = flowing("""
     Additive design, both directions together: excess risk over the Bayes rule, and excess worst-case risk
     over the minimax rule. Partial and point are plug-in rules with one family of nuisance models at all
     sizes, selected is logistic regression.""")
+LEARNER_RATES = flowing("""
+    The same design with two, three and five classes, and the linear softmax learner beside the plug-in rule:
+    powers of n by which excess risks fall, with standard errors, and what is left at the largest number of
+    cases. A learner has a floor: the best rule of its kind is not the best rule.""")
 SENSITIVITY = flowing("""
     The paper multiplies the estimated class probabilities or bounds by noise. Its text, its table and the
     released code disagree about the level and the cell (correction E16). Here the probabilities of decision

@@ -33,7 +33,7 @@ from study.page.numbers import (
     worst_cases,
 )
 from study.page.published import beside, published_with
-from study.page.trends import noise_sentences, rate_sentences
+from study.page.trends import learner_rates, noise_sentences, rate_sentences
 from study.published.splits import BEST, MEAN
 
 
@@ -255,6 +255,9 @@ def rates(study: Study) -> Iterator[Block]:
     yield Heading("How fast the excess risk falls")
     yield Picture(draw_rates(rows, study.picture("rate")), prose.RATE_PICTURE)
     yield Points(tuple(rate_sentences(rows)))
+    others = study.honest("learner-rate")
+    if not others.empty:
+        yield Table(learner_rates(others), prose.LEARNER_RATES)
 
 
 def sensitivity(study: Study) -> Iterator[Block]:

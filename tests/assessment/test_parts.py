@@ -51,6 +51,20 @@ def test_warnings_for_users_become_notes_and_others_go_on():
         assert compute_part("models", warned, None).notes == ("too few rows",)
 
 
+def test_warnings_of_a_section_that_is_refused_go_on_once():
+    """Broke: what was passed on was caught again, and again, without end."""
+
+    def refused():
+        warnings.warn("old name", FutureWarning, stacklevel=1)
+        warnings.warn("too few rows", UserWarning, stacklevel=1)
+        raise InputError("y shows only one class.")
+
+    with pytest.warns(FutureWarning, match="old name") as caught:
+        part = compute_part("models", refused, None)
+    assert part == Part({"missing": "y shows only one class."}, ("too few rows",))
+    assert len(caught) == 1
+
+
 def many_makers(n_makers, n_each):
     makers = np.repeat(np.arange(n_makers), n_each)
     generator = np.random.default_rng(0)

@@ -27,7 +27,7 @@ class Faith(Assumption):
 class HalfAsBad(Atom):
     adverse: int
     name = "half as bad"
-    sentence = "refused cases are adverse at least half as often as accepted ones alike."
+    sentence = "refused cases fail at least half as often as accepted ones alike."
 
     def refused(self, accepted):
         return accepted / 2

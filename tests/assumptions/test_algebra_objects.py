@@ -1,7 +1,7 @@
 """Assumptions as an algebra: values, words, laws, and what is refused."""
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 import selective_labels as sl
 from selective_labels.assumptions import (
-    Atom,
     Informed,
     Instrument,
     LabelRange,
@@ -26,6 +25,7 @@ from selective_labels.assumptions import (
     named,
 )
 from selective_labels.support.errors import InputError
+from tests.assumptions.dummy import HalfAsBad
 
 PARTS = (
     Instrument(),
@@ -149,16 +149,6 @@ def test_a_range_of_labels_is_the_keyword(data):
     other = sl.evaluate(0, data, label_range=(0.1, 0.9), **QUICK)
     assert (one.lower, one.upper) == (other.lower, other.upper)
     assert one.assumption == "instrument & label range(0.1 to 0.9)"
-
-
-@dataclass(frozen=True)
-class HalfAsBad(Atom):
-    adverse: int
-    name = "half as bad"
-    sentence = "refused cases fail at least half as often as accepted ones alike."
-
-    def refused(self, accepted):
-        return accepted / 2
 
 
 def test_an_assumption_of_ones_own_takes_ten_lines(data):

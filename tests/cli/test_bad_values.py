@@ -49,6 +49,7 @@ BAD = {
     "period": ["nowhere", ""],
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
+    "keep_scores": ["scores"],  # of a table that is read whole
     "card": ["no/folder.md", "."],
     "over": ["faith"],
     "values": ["some", "nan", "-1"],

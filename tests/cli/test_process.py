@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from .conftest import ROLES, make_cases
+from .processes import LOADED, SECONDS_TO_END, environment, living, wait_until_alone
 
 COMMAND = (sys.executable, "-m", "selective_labels")
-# As the design says; a loaded machine gets some more.
-SECONDS_TO_END = 2.0
-LOADED = 2.0
 RUNS = {
     "fit": ("fit", "--model", "out"),
     "fit with two processes": ("fit", "--model", "out", "--jobs", "2"),
@@ -39,11 +37,10 @@ def start(tmp_path):
     started = []
 
     def start(*command):
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         process = subprocess.Popen(
             [*map(str, command)],
             cwd=tmp_path,
-            env=environment,
+            env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -70,19 +67,6 @@ def wait_until_busy(process, seconds):
             return
         time.sleep(0.1)
     raise AssertionError("the command does not get to work")
-
-
-def living(group):
-    """Processes of a group that are not dead and waiting to be buried."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group and fields[0] not in "ZX":
-            found.append(path.parent.name)
-    return found
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="optional: reads /proc")
@@ -166,14 +150,6 @@ def busy(start, tmp_path):
         raise AssertionError("the workers do not get to work")
 
     return begin
-
-
-def wait_until_alone(process, seconds=SECONDS_TO_END + LOADED):
-    """Nobody of the process's group lives."""
-    end = time.monotonic() + seconds
-    while left := living(process.pid):
-        assert time.monotonic() < end, f"{left} outlive it"
-        time.sleep(0.05)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="optional: reads /proc")

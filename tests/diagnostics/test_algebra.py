@@ -73,6 +73,13 @@ def test_order_and_rising_risk_are_refuted_where_skill_differs():
     assert found["SL1004"].status == "violated"
 
 
+def test_rounding_is_no_contradiction():
+    """A floor and a ceiling that are the same number: what is missing is of the last digit."""
+    found = results(1, lambda _: INSTRUMENT & Refused(1, at_least=1.0, at_most=1.0), leniency_spread=0.0)
+    assert found["SL1001"].status == "ok"
+    assert "0% of cases" in found["SL1001"].message
+
+
 def test_too_small_a_ratio_is_noticed():
     found = results(0, lambda share: INSTRUMENT & Informed(1) & Refused(1, at_most=0.5))
     assert found["SL1005"].status == "warning"

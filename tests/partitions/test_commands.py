@@ -38,6 +38,17 @@ def test_evaluate(folder, glob):
     assert len(found["gaps"]) == 2
 
 
+def test_scores_are_kept_and_found_again(folder, tmp_path):
+    asked = ["evaluate", folder, *ROLES, *QUICK, "--predictions", "guess", "--seed", 1]
+    kept = ["--keep-scores", tmp_path / "scores"]
+    first = run(*asked, *kept)["evaluations"][0]
+    times = {each: each.stat().st_mtime_ns for each in (tmp_path / "scores").iterdir()}
+    accuracy, tpr = run(*asked, *kept, "--metric", "accuracy", "--metric", "tpr")["evaluations"]
+    assert accuracy == first
+    assert tpr["metric"] == "tpr"
+    assert times == {each: each.stat().st_mtime_ns for each in (tmp_path / "scores").iterdir()}
+
+
 def test_compare_check_and_fit_and_predict_that_resumes(folder, tmp_path):
     found = run("compare", folder, *ROLES, *QUICK, "--a", "guess", "--b", "other")
     assert found["comparison"]["n"] == 900
@@ -83,3 +94,35 @@ def test_a_mistake_is_one_sentence(folder):
     found = CliRunner().invoke(app, ["check", str(folder), *ROLES])
     assert found.exit_code == 1
     assert "part-03.parquet has no column 'x_2'" in " ".join(found.output.split())
+
+
+def test_policies_ladder_and_drift_use_all_rows(folder):
+    asked = [*ROLES, *QUICK, "--predictions"]
+    found = run("policy", folder, *asked, "score", "--cost", "[[0,1],[5,0]]", "--rates", "0.3,0.6")
+    assert found["data"]["n_cases"] == 900
+    assert [each["rate"] for each in found["policies"]] == [0.3, 0.6]
+    assert "900 cases" in " ".join(found["sentences"])
+    assumed = ["--assume", "informed:0.0", "--assume", "prevalence:1.0=0.2..0.6"]
+    found = run("ladder", folder, *asked, "guess", *assumed)
+    assert len(found["rungs"]) == 4
+    found = run("drift", folder, *asked, "guess", "--period", "region")
+    assert sum(each["n"] for each in found["periods"]) == 900
+
+
+def test_accepted_cases_and_the_human_on_all_rows(folder):
+    asked = [*ROLES, *QUICK]
+    found = run(
+        "evaluate", folder, *asked, "--predictions", "score", "--metric", "failures", "--acceptance", 0.4
+    )
+    assert found["evaluations"][0]["n"] == 900
+    found = run("compare", folder, *asked, "--a", "score", "--b", "human", "--with-human", "both")
+    assert found["comparison"]["metric"] == "failures"
+    assert found["comparison"]["n"] == 900
+    for wrong, words in (
+        (["evaluate", "--predictions", "score", "--threshold", "0.5"], "need rows in memory"),
+        (["compare", "--a", "score", "--b", "human", "--with-human", "undecided"], "give both or either"),
+    ):
+        command, *options = wrong
+        failed = CliRunner().invoke(app, [command, str(folder), *asked, *options])
+        assert failed.exit_code == 1
+        assert words in " ".join(failed.output.split())

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from selective_labels import SelectiveLabels, evaluate
 from selective_labels.partitions.engine import active_client
+from selective_labels.support.errors import WorkerError
 from tests.partitions.tables import FEATURES, NAMED, from_folder, make_table, numbers, write
 
 dask = pytest.importorskip("dask", reason="optional: dask")
@@ -78,6 +81,41 @@ def test_a_client_that_is_active_is_used_and_may_lose_a_worker(client, tmp_path)
         flag = tmp_path / "killed"
         agree(evaluate(Killer(flag), from_folder(folder), **QUICK), wanted)
     assert flag.exists()
+
+
+CLUSTER = """
+import time
+from distributed import LocalCluster
+tcp = {"protocol": "tcp://", "host": "127.0.0.1", "dashboard_address": None}
+print(LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **tcp).scheduler_address, flush=True)
+time.sleep(100)
+"""
+
+
+class Ender:
+    """Ends the cluster instead of predicting."""
+
+    classes_ = np.array([0.0, 1.0])
+
+    def predict(self, X):
+        os._exit(1)
+
+
+def test_a_cluster_that_goes_away_is_told_in_a_sentence(tmp_path):
+    """Broke: a FutureCancelledError of several lines."""
+    folder = write(make_table(300), tmp_path)
+    cluster = subprocess.Popen([sys.executable, "-c", CLUSTER], stdout=subprocess.PIPE, text=True)
+    try:
+        address = cluster.stdout.readline().strip()
+        with (
+            distributed.Client(address, set_as_default=False) as client,
+            client.as_current(),
+            pytest.raises(WorkerError, match=r"The Dask cluster is gone, or lost its workers .* again\.$"),
+        ):
+            evaluate(Ender(), from_folder(folder), **QUICK)
+    finally:
+        cluster.kill()
+        cluster.communicate()
 
 
 def test_an_empty_partition_of_a_dask_frame(tmp_path):

@@ -24,7 +24,7 @@ def rare(tmp_path):
 
 def test_a_rare_class_is_drawn_more_often_and_weighs_less(rare):
     frame, folder = rare
-    drawn = draw_rows(from_folder(folder, fit_rows=500), SETTINGS, 0)
+    drawn = draw_rows(from_folder(folder, fit_rows=500), 0)
     label = drawn.frame["failed"]
     # One in twenty of 500 (and the surplus) is asked for; chance alone would give 5.
     assert 15 <= (label == 2.0).sum() <= 40
@@ -38,7 +38,7 @@ def test_a_rare_class_is_drawn_more_often_and_weighs_less(rare):
 def test_weights_of_the_table_are_kept_in_the_sample(rare):
     frame, folder = rare
     lazy = from_folder(folder, "sample_weight", fit_rows=500)
-    data = draw_rows(lazy, SETTINGS, 0).data(lazy)
+    data = draw_rows(lazy, 0).data()
     seen = frame["failed"] == 2.0
     assert_allclose(
         data.weights[data.y == 2].sum() / data.weights.sum(),
@@ -49,14 +49,14 @@ def test_weights_of_the_table_are_kept_in_the_sample(rare):
 
 def test_without_a_rare_class_all_rows_have_the_same_chance(tmp_path):
     lazy = from_folder(write(make_table(2000), tmp_path), fit_rows=500)
-    drawn = draw_rows(lazy, SETTINGS, 3)
+    drawn = draw_rows(lazy, 3)
     assert drawn.factors is None
     assert_array_equal(drawn.frame.index, lazy.sample_frame(500, 3).index)
 
 
 def test_groups_stay_together_so_their_rows_are_drawn_alike(rare):
     lazy = from_folder(rare[1], "groups", fit_rows=500)
-    drawn = draw_rows(lazy, SETTINGS, 0)
+    drawn = draw_rows(lazy, 0)
     assert drawn.factors is None
     assert (drawn.frame.groupby("person").size() == 2).all()
 
@@ -73,7 +73,7 @@ def test_rows_are_doubled_while_the_loss_falls(tmp_path, monkeypatch, falls_unti
 
     monkeypatch.setattr(learning_curve, "held_out_losses", losses)
     lazy = from_folder(write(make_table(2000), tmp_path))
-    drawn = draw_rows(lazy, SETTINGS, 0)
+    drawn = draw_rows(lazy, 0).by_curve(SETTINGS)
     assert len(drawn.frame) == chosen
     assert len(asked) == {100: 2, 400: 4, 2000: 6}[chosen]  # 100, 200, 400, 800, 1600 and all
 

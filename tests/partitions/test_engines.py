@@ -44,6 +44,7 @@ def test_duckdb(folder):
     agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning:pyspark")  # of versions of pandas, not ours
 def test_spark(folder):
     sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
     data = from_folder(folder, case_id="case")

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, policy_curve
+from selective_labels import InputError, SelectiveLabels, UCLClassifier, diagnose, evaluate, sensitivity_curve
+from selective_labels.data import lazy
+from selective_labels.partitions import engine
 from selective_labels.partitions.hashing import FOLDS, SPLIT, hash_folds, row_keys, uniform
 from tests.partitions.tables import FEATURES, from_folder, in_memory, make_table, write
 
@@ -41,7 +43,7 @@ def test_rows_are_refused_with_the_remedy(folder, name):
 
 def test_what_needs_rows_in_memory_says_so(folder):
     with pytest.raises(InputError, match=r"give data.sample"):
-        policy_curve("score", from_folder(folder))
+        sensitivity_curve("score", from_folder(folder))
     with pytest.raises(InputError, match="share_labels=True needs all rows of a case in memory"):
         from_folder(folder, share_labels=True)
 
@@ -126,6 +128,43 @@ def test_a_learner_and_the_checks_take_it(folder):
     diagnosis = diagnose(data, random_state=0, n_permutations=19)
     assert diagnosis.n_samples == 500
     assert "900 cases" in str(diagnosis)
+
+
+def test_predictions_of_all_rows_are_those_of_rows_in_memory(folder):
+    model = UCLClassifier("point", "linear", nuisance="logistic", random_state=0).fit(
+        in_memory(make_table(600))
+    )
+    data, X = from_folder(folder, "groups"), make_table(900)[FEATURES]
+    for method in ("predict", "decision_function", "predict_proba", "predict_set", "decided"):
+        assert_array_equal(getattr(model, method)(data), getattr(model, method)(X))
+    assert_array_equal(model.predict_bounds(data).upper, model.predict_bounds(X).upper)
+    half = data.split(0.5, random_state=1)[0]
+    assert_array_equal(model.predict(half), model.predict(half.sample_frame(900)[FEATURES]))
+
+
+def test_rows_are_counted_once(folder, monkeypatch):
+    half = from_folder(folder).split(0.5)[0]
+    n_rows = len(half)
+
+    def over_rows(*given):
+        raise AssertionError("counted again")
+
+    monkeypatch.setattr(type(half), "over_rows", over_rows)
+    assert len(half) == n_rows
+    assert f"{n_rows:,} cases, 3 partitions" in repr(half)
+
+
+@pytest.mark.parametrize(("own", "asked", "used"), [(None, 3, 3), (2, 3, 2), (None, None, None)])
+def test_jobs_of_a_question_are_those_of_the_pass(folder, monkeypatch, own, asked, used):
+    found = set()
+
+    def over_parts(*given, n_jobs, what):
+        found.add(n_jobs)
+        return engine.over_parts(*given, n_jobs=n_jobs, what=what)
+
+    monkeypatch.setattr(lazy, "over_parts", over_parts)
+    evaluate("guess", from_folder(folder, n_jobs=own), n_jobs=asked, **QUICK)
+    assert found == {used}
 
 
 def test_missing_columns_are_named(folder):

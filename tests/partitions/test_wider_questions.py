@@ -3,11 +3,12 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels import InputError, SelectiveLabels, compare, evaluate, threshold_curve
+from selective_labels import InputError, SelectiveLabels, compare, drift, evaluate, ladder, threshold_curve
 from selective_labels import assumptions as a
 from tests.partitions.tables import FEATURES, NAMED, folds_of, from_folder, make_table, numbers, write
 
@@ -206,3 +207,31 @@ def test_ceilings_are_refused(tmp_path):
     crossing = a.Instrument() & a.Informed((0.0, 1.0, 2.0)) & a.Informed((1.0, 2.0, 3.0))
     with pytest.raises(InputError, match=r"not available on data in partitions; take rows .*data\.sample"):
         evaluate("guess", from_folder(write(frame, tmp_path), features=NUMERIC), assumption=crossing, **QUICK)
+
+
+@pytest.mark.filterwarnings("ignore:two ways to use the known share")
+def test_a_ladder_and_the_course_of_time(tmp_path):
+    frame = make_table(600)
+    frame["day"] = pd.date_range("2024-01-01", periods=600, freq="12h")
+    frame["year"] = frame["day"].dt.month // 6 + 2023
+    memory, lazy, cv = both(frame, tmp_path, "sample_weight")
+    rungs = {"assumptions": [a.Informed(0.0), a.Prevalence(1.0, (0.3, 0.5)), "unconfounded"], **QUICK}
+    found = ladder("guess", lazy, **rungs)
+    wanted = ladder(frame["guess"].to_numpy(), memory, cv=cv, **rungs)
+    pd.testing.assert_frame_equal(found.to_frame(), wanted.to_frame(), **CLOSE)
+    for period, every in (("day", "quarter"), ("year", None)):
+        for metric in ("accuracy", "tpr"):
+            how = {"metric": metric, "every": every, **QUICK}
+            one = drift("guess", lazy, period=period, **how)
+            other = drift(frame["guess"].to_numpy(), memory, period=frame[period], cv=cv, **how)
+            pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), **CLOSE)
+    assert one.to_frame()["period"].tolist() == [2023, 2024]
+    assert drift(model_of(frame), lazy, period="day", every="month", metric="log_loss", **QUICK).moves()
+    for bad, words in (
+        ({"period": "day"}, "has dates: say with every="),
+        ({"period": "score"}, "different values; cut dates"),
+        ({"period": frame["day"], "every": "month"}, "names a column"),
+        ({"period": "nowhere"}, "is not a column"),
+    ):
+        with pytest.raises(InputError, match=words):
+            drift("guess", lazy, **bad, **QUICK)

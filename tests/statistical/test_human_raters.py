@@ -95,17 +95,20 @@ def combined_split(table, train, test, share_labels):
     truth = rows["y_true"].to_numpy()
     instrument, informed = Instrument(), Informed(1)
     known = Prevalence(1, float(truth.mean()))
-    results = sl.evaluate(
-        classifier,
+    data = sl.SelectiveLabels.from_arrays(
         X[test],
         rows["y_true"].where(rows["d"] == 1, -1).astype(int),
         decision_maker=rows["z"],
         groups=rows["case_id"],
+        share_labels=share_labels,
+    )
+    results = sl.evaluate(
+        classifier,
+        data,
         assumption=[instrument, instrument & informed, instrument & informed & known],
         nuisance="logistic",
         random_state=0,
         n_jobs=1,
-        **({"share_labels": True} if share_labels else {}),
     )
     real = accuracy_score(truth, classifier.predict(X[test]))
     return [

@@ -120,7 +120,7 @@ PUT_IN = [
 
 
 @cache
-def _model_parts() -> tuple[dict[str, bytes], dict]:
+def model_parts() -> tuple[dict[str, bytes], dict]:
     with zipfile.ZipFile(io.BytesIO(model_content())) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     return parts, json.loads(parts["schema.json"])
@@ -135,13 +135,13 @@ def _places(tree, path=()):
 
 @cache
 def _model_places() -> list:
-    return [path for path in _places(_model_parts()[1]) if path]
+    return [path for path in _places(model_parts()[1]) if path]
 
 
 def _changed_model(seed: int) -> bytes:
     """The file with one to three places of its description changed, or without one of its arrays."""
     rng = np.random.default_rng(seed)
-    parts, schema = _model_parts()
+    parts, schema = model_parts()
     parts, schema = dict(parts), json.loads(json.dumps(schema))
     for _ in range(int(rng.integers(1, 4))):
         *outer, last = _model_places()[int(rng.integers(0, len(_model_places())))]
@@ -166,7 +166,7 @@ def _changed_model(seed: int) -> bytes:
     return buffer.getvalue()
 
 
-def _table(seed: int) -> bytes:
+def table_content(seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     kind = rng.choice(["text", "damaged", "packed", "parquet", "bytes"], p=[0.55, 0.15, 0.1, 0.15, 0.05])
     text = _delimited(seed)
@@ -188,4 +188,4 @@ def _model(seed: int) -> bytes:
     return damaged(model_content(), rng) if rng.random() < 0.3 else _changed_model(seed)
 
 
-tables, models = SEEDS.map(_table), SEEDS.map(_model)
+tables, models = SEEDS.map(table_content), SEEDS.map(_model)

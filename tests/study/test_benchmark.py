@@ -117,10 +117,19 @@ def made_up_rows(mine, mode=""):
 
 def test_the_worse_direction_counts_and_losses_are_to_what_people_do():
     table = numbers.by_direction(made_up_rows((0.79, 0.66)))
-    (line,) = page.losses(table)
-    assert line == "mine, smoothed linear on one (mirrored): -3.9 (0.1) points, 3 draws"
+    (line,) = page.losses(table, clear=True)
+    assert line == "mine, smoothed linear on one (mirrored): -3.9 (0.1) points, draws: 3"
     # The naive learner and the oracle are smoothed, as the contestant is: (.661 - .74) / (.84 - .74).
-    assert page.closed(table)["mine, smoothed linear"].tolist() == ["-0.79 (0.01)"]
+    assert page.closed(table)["mine"].tolist() == ["-0.79 (0.01)"]
+
+
+def test_a_loss_of_one_draw_is_told_and_not_called_clear():
+    rows = made_up_rows((0.79, 0.66)).query("repetition == 0")
+    table = numbers.by_direction(rows)
+    assert list(page.losses(table, clear=True)) == []
+    assert list(page.losses(table, clear=False)) == [
+        "mine, smoothed linear on one (mirrored): -4.0 points, draws: 1"
+    ]
 
 
 def test_a_gain_by_smoothing_is_no_gain():
@@ -137,7 +146,7 @@ def test_who_gave_up_is_measured_against_direct_fits():
 
 def test_no_share_is_told_of_a_gap_that_is_not_there():
     rows = made_up_rows((0.79, 0.79)).replace({"accuracy": {0.84: 0.742}})
-    assert page.closed(numbers.by_direction(rows))["mine, smoothed linear"].tolist() == ["–"]
+    assert page.closed(numbers.by_direction(rows))["mine"].tolist() == ["–"]
 
 
 def test_coverage_is_counted_where_the_truth_is_known_in_the_worse_direction():

@@ -27,6 +27,7 @@ CASES = [
     pytest.param("strong", "honest", "not-additive", HONEST),
     pytest.param("sensitivity", "honest", "nucem-y0.5-d0.7", ("partial", "point")),
     pytest.param("rate", "honest", "additive-n500", ("selected", "partial", "point")),
+    pytest.param("learner-rate", "honest", "k2-n500", ("selected", "partial", "point")),
     pytest.param("tilt", "honest", "fico-uc-a0.5", (*HONEST, "tilt")),
     pytest.param(
         "synthetic",

@@ -19,6 +19,14 @@ def test_a_nul_far_into_the_file_is_refused(tmp_path):
         read_table(path)
 
 
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf \n", b'""\n'])
+def test_a_table_of_nothing_but_marks_is_empty(tmp_path, content):
+    """Broke: a mark of the order of bytes alone ended in StopIteration."""
+    (tmp_path / "cases.csv").write_bytes(content)
+    with pytest.raises(TableError, match=r"is empty\.|no rows"):
+        read_table(tmp_path / "cases.csv")
+
+
 def test_a_separator_at_the_end_of_every_line_is_no_column(tmp_path):
     """Broke: it became a feature without a value, 'Unnamed: 2'."""
     path = tmp_path / "cases.csv"

@@ -31,8 +31,8 @@ from selective_labels.assessment.table import table_section
 from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
-from selective_labels.curves.periods import read_periods
 from selective_labels.data import as_series, class_code, read_data
+from selective_labels.measures.periods import read_periods
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed

@@ -51,10 +51,13 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            part = compute()
+            part, allowed = compute(), True
         except InputError as error:
-            return Part({"missing": str(error)}, tuple(_notes(caught)))
+            part, allowed = Part({"missing": str(error)}), False
+    # Not before warnings go their way again: what is passed on would be caught, and passed on, without end.
     part = Part(part.content, (*part.notes, *_notes(caught)))
+    if not allowed:
+        return part
     if store is not None:
         store.put(name, {"content": part.content, "notes": list(part.notes)})
     return part

@@ -11,6 +11,7 @@ from selective_labels.evaluation.compare import compare_sample, policy_contest
 from selective_labels.evaluation.estimated import judged
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
+from selective_labels.policies.ground import RowGround
 from selective_labels.policies.policy import BOTH, EITHER, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, COST, FAILURE_RATE, FAILURES, Stake, read_stakes
@@ -89,7 +90,7 @@ def _against(
     sample: ScoredSample, course: Course, human: Course, stake: Stake, assumption: str
 ) -> dict[str, Any]:
     """What the way has more of than the people alone; who is better if the interval says so."""
-    found = compare_sample(sample, policy_contest(sample, course, human, stake), assumption)
+    found = compare_sample(sample, policy_contest(RowGround(sample, 0), course, human, stake), assumption)
     return {
         "difference": ends(found) | {"verdict": {"a": "team", "b": "human"}.get(found.verdict, "undecided")}
     }

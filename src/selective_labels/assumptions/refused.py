@@ -103,8 +103,8 @@ class Refused(Atom):
 
     g_low(m_z) <= P(A | D=0, x, z) <= g_high(m_z),   m_z = P(A | D=1, x, z)
 
-    with g = γm (ratio), θm / (1 - m + θm) (odds) or a number (share). Ratios between 1/Λ and Λ for every class
-    are the marginal sensitivity model of Tan (2006).
+    with g = γm (ratio), θm / (1 - m + θm) (odds) or a number (share). Ratios between 1/Λ and Λ for every
+    class are the marginal sensitivity model of Tan (2006).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import FindEnds, Functional, RankSeparation
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import ContradictedError
+from selective_labels.inference.known_shares import ContradictedError, NoiseOf
 from selective_labels.inference.reported import Basis
 from selective_labels.inference.sample import impossible_in
 from selective_labels.inference.spread import FEWEST, ROUNDING, Spread, number_of_carriers, summed_up
@@ -36,10 +36,9 @@ class Told:
 
 @runtime_checkable
 class Coarse(Protocol):
-    """A functional that bins in place of scores may move by `reach`."""
+    """A functional that bins in place of scores may move."""
 
-    @property
-    def reach(self) -> float:
+    def reach(self, weights: Array) -> float:
         """By so much at most."""
 
 
@@ -158,6 +157,13 @@ class CellSample:
             "n_fitted": self.told.n_fitted,
         }
 
+    def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+        return [
+            (evidence[assumption], repeat[assumption].first, evidence[assumption].covariance)
+            for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
+        ]
+
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
         """Estimate the ends of a functional among some cells, once for each repeat."""
         found = self.ends_by(functional.ends, assumption, rows)
@@ -186,7 +192,7 @@ class CellSample:
         """How far bins in place of scores may move a functional."""
         if isinstance(functional, RankSeparation):
             return self.rank_error(assumption, rows, functional)
-        return functional.reach if isinstance(functional, Coarse) else 0.0
+        return functional.reach(self.cells.weights * rows) if isinstance(functional, Coarse) else 0.0
 
     def rank_error(self, assumption: str, rows: np.ndarray, functional: RankSeparation) -> float:
         """How far binned ranks may move an AUC, whatever the class probabilities are.

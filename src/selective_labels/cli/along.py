@@ -114,18 +114,17 @@ def draw_policies(
     rates = None if asked.rates is None else _numbers(asked.rates, "--rates")
     cost = read_cost(asked.cost)
     require_level(asked.confidence_level)
-    loaded, judged = _load(source, subject)
-    data = loaded.prepared.data
-    require_cost_of(cost, data.classes)
+    loaded, judged = _load(source, subject, lazily=True)
+    require_cost_of(cost, loaded.classes)
     with working():
         curve = policy_curve(
             judged,
-            data,
-            pos_label=pos_label_of(asked.pos_label, data.classes),
+            loaded.data,
+            pos_label=pos_label_of(asked.pos_label, loaded.classes),
             rates=rates,
             rule=asked.rule.value,
             cost=cost,
-            assumption=assumed.listed(data.classes)[0],
+            assumption=assumed.listed(loaded.classes)[0],
             confidence_level=asked.confidence_level,
             cluster=None if asked.cluster is None else asked.cluster.value,
             **fitting.keywords,
@@ -154,17 +153,16 @@ def draw_policies(
 def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
     """Acceptance, labels and bounds, period by period."""
     require_level(asked.confidence_level)
-    loaded, judged = _load(source, subject, asked.period)
+    loaded, judged = _load(source, subject, asked.period, lazily=True)
     require_column(loaded.frame, asked.period, "--period")
-    data = loaded.prepared.data
     with working():
         found = drift(
             judged,
-            data,
-            period=loaded.frame[asked.period],
+            loaded.data,
+            period=loaded.frame[asked.period] if loaded.lazy is None else asked.period,
             every=None if asked.every is None else asked.every.value,
             metric=asked.metric,
-            pos_label=pos_label_of(asked.pos_label, data.classes),
+            pos_label=pos_label_of(asked.pos_label, loaded.classes),
             assumption=asked.assumption.value,
             confidence_level=asked.confidence_level,
             **fitting.keywords,
@@ -257,12 +255,17 @@ def make_plan(
     return curve_view("plan", loaded, content, rows, found)
 
 
-def _load(source: Source, subject: SubjectOptions, other: str | None = None) -> tuple[Loaded, Any]:
+def _load(
+    source: Source, subject: SubjectOptions, other: str | None = None, *, lazily: bool = False
+) -> tuple[Loaded, Any]:
     """The table, and what is judged on it, if anything."""
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions, other])
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, other], lazily=lazily)
     if saved is not None or subject.predictions is None:
         return loaded, saved
+    if lazily and loaded.lazy is not None:
+        require_column(loaded.frame, subject.predictions, "--predictions")
+        return loaded, subject.predictions
     return loaded, predictions_of(loaded.frame, subject.predictions)
 
 

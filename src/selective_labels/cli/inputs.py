@@ -119,6 +119,8 @@ class Source:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
         parts = partitions_of(self.name)
+        if self.table.keep_scores is not None and (parts is None or not lazily):
+            raise TableError("--keep-scores is for commands that score all rows of a table in partitions.")
         if parts is None:
             opened = open_source(self.name, self.file)
             frame, roles = self._frame_and_roles(opened, self._texts(kinds))
@@ -155,7 +157,8 @@ class Source:
                 f"{self.name} is read in parts, as it is written, and this is not: {prepared.readings[0]} "
                 "Write the column so that it needs no reading."
             )
-        return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows)
+        kept = self.table.keep_scores
+        return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
         """The table with its roles, whose ids and labels are as they are written."""
@@ -216,7 +219,7 @@ def _sampled(
     if fitting is None:
         frame, factors = lazy.sample_frame(lazy.fit_rows or SAMPLE_ROWS, others=columns), None
     else:
-        drawn = draw_rows(lazy, fitting, 0, columns)
+        drawn = draw_rows(lazy, 0, columns).by_curve(fitting)
         frame, factors = drawn.frame, drawn.factors
     prepared = prepare_table(frame, roles, rules)
     lazy.require_all_classes(prepared.data)

@@ -53,7 +53,7 @@ def judge(
         raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
     saved, loaded = _load(source, subject, lazily=True)
     subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
-    if loaded.lazy is None and holds_scores(loaded, [subject.predictions]):
+    if holds_scores(loaded, [subject.predictions]):
         stakes = stakes.for_scores()
         if by is not None and stakes.by_policy:
             raise TableError("--by needs predicted classes: give --threshold.")
@@ -64,7 +64,7 @@ def judge(
         subgroups = by
         if saved is None:
             require_column(loaded.frame, column, "--predictions")
-            judged = column
+        judged = judging.of_parts(column if saved is None else saved)
     else:
         judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
     assumptions = assumed.listed(loaded.classes)
@@ -95,15 +95,19 @@ def climb(
         raise TableError("ladder takes one --metric.")
     require_metrics(metrics, None)
     require_level(numbers.confidence_level)
-    saved, loaded = _load(source, subject)
+    saved, loaded = _load(source, subject, lazily=True)
     judging = _judging(loaded, Stakes.read(metrics, CutOptions()), numbers)
-    column = str(subject.predictions)
-    judged = judging.of_column(column, "--predictions") if saved is None else saved
-    prepared = loaded.prepared
+    column, prepared = str(subject.predictions), loaded.prepared
+    judged: Any = saved
+    if saved is None and loaded.lazy is not None:
+        require_column(loaded.frame, column, "--predictions")
+        judged = column
+    elif saved is None:
+        judged = judging.of_column(column, "--predictions")
     with working():
         found = ladder(
             judged,
-            prepared.data,
+            loaded.data,
             assumptions=[*assumed.one_by_one(judging.classes), *assumed.names],
             metric=metrics[0],
             pos_label=judging.pos_label,
@@ -125,10 +129,10 @@ def _load(
 def _judging(loaded: Loaded, stakes: Stakes, numbers: NumberOptions, team: str | None = None) -> Judging:
     classes = loaded.classes
     stakes.require_classes(classes)
-    if loaded.lazy is not None and (stakes.by_policy or stakes.cut.threshold is not None):
+    if loaded.lazy is not None and stakes.cut.threshold is not None and not stakes.by_policy:
         raise TableError(
-            "Accepted cases, and scores that are cut, need rows in memory; give one table that is not in "
-            "partitions, or predicted classes."
+            "Scores that are cut into classes need rows in memory; give predicted classes, or ask for "
+            "metrics of accepted cases such as --metric failures."
         )
     return Judging(loaded, stakes, pos_label_of(numbers.pos_label, classes), team)
 
@@ -171,13 +175,11 @@ def set_against(
     models = models_among(names)
     not_features = [*names, None if contest.team in TEAMS else contest.team]
     loaded = source.load(list(models.values()), not_features, lazily=True)
-    if loaded.lazy is None and holds_scores(loaded, names):
+    if holds_scores(loaded, names):
         stakes = one_measure(stakes.for_scores())
     judging = _judging(loaded, stakes, numbers, contest.team)
     first, second = (
-        name
-        if loaded.lazy is not None and name in loaded.frame.columns
-        else contender(judging, name, option, models, with_team=option == "--a")
+        contender(judging, name, option, models, with_team=option == "--a")
         for name, option in zip(names, ("--a", "--b"), strict=True)
     )
     assumption = assumed.listed(loaded.classes)[0]

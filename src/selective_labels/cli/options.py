@@ -186,6 +186,10 @@ class TableOptions:
             metavar="ROWS",
         ),
     ] = None
+    keep_scores: Annotated[
+        Path | None,
+        _option("Folder of scores: another metric then fits no model.", ROLE, metavar="DIR"),
+    ] = None
     share_labels: Annotated[
         bool,
         _option(

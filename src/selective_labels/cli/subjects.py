@@ -42,7 +42,7 @@ class Judging:
     @property
     def classes(self) -> np.ndarray:
         """Sorted classes of the label."""
-        return self.loaded.prepared.data.classes
+        return self.loaded.classes
 
     @property
     def failure(self) -> int:
@@ -69,6 +69,18 @@ class Judging:
             raise TableError(self._hint(values, column, option))
         return classes
 
+    def of_parts(self, given: Any, *, with_team: bool = False) -> Any:
+        """A model, or the name of a column, on a table in partitions."""
+        if not self.stakes.by_policy:
+            return given
+        cut, team = self.stakes.cut, self.team if with_team else None
+        if team is not None and team not in TEAMS[:2]:
+            raise TableError(
+                f"--with-human {shown(team)} needs rows in memory; on a table in partitions give "
+                f"{' or '.join(TEAMS[:2])}."
+            )
+        return Policy(given, acceptance=cut.acceptance, threshold=cut.threshold, with_human=team)
+
     def of_model(self, saved: SavedModel, *, with_team: bool = False) -> Any:
         """A model, as the metrics need it."""
         if self.stakes.by_policy:
@@ -92,6 +104,8 @@ class Judging:
         """One class for everybody; where costs count, it accepts everybody or nobody."""
         if not self.stakes.by_policy:
             return label
+        if self.loaded.lazy is not None:
+            raise TableError("One class for everybody is no policy on a table in partitions; give a column.")
         risk = np.full(len(self.loaded.frame), float(label == self.classes[self.failure]))
         if self.stakes.cost is None:
             return self._policy(risk, with_team)
@@ -191,6 +205,8 @@ def contender(
     judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
     """What --a or --b means, as the metrics need it; see :func:`selective_labels.cli.inputs.contestant`."""
+    if judging.loaded.lazy is not None and (given in judging.loaded.frame.columns or given in models):
+        return judging.of_parts(models.get(given, given), with_team=with_team)
     if given in judging.loaded.frame.columns:
         return judging.of_column(given, option, with_team=with_team)
     if given in models:

@@ -9,17 +9,18 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.curves.periods import read_periods
 from selective_labels.curves.policy_curve import clopper_pearson
-from selective_labels.data import class_code, read_data, with_instrument
+from selective_labels.data import class_code, read_table
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.judged import Judged, RowSubjects, judged_on
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.inference.sample import ScoredSample, score_sample
+from selective_labels.inference.sample import ScoredSample
+from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import Subject, read_subject
+from selective_labels.measures.periods import periods_of
+from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
@@ -156,6 +157,7 @@ def drift(
     classifier, X, y, decision_maker, decision
         As in :func:`selective_labels.evaluate`.
     period : (n_samples,) dates, or any values that sort as time goes
+        Of a table in partitions, the name of a column.
     every : "month", "quarter", "year" or None
         What dates are cut into; None: values of `period` are periods as they are.
     metric, assumption, pos_label, cost, confidence_level, sample_weight, groups, strata, assignment, cluster
@@ -178,7 +180,7 @@ def drift(
     >>> found.to_frame()["period"].tolist()
     ['2024Q1', '2024Q2', '2024Q3']
     """
-    data = read_data(
+    table = read_table(
         X,
         y,
         decision_maker=decision_maker,
@@ -191,16 +193,15 @@ def drift(
     fitting = FittingSettings.read(
         nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state, propensity=propensity
     )
-    data = with_instrument(data, "leniency", nuisance=nuisance)
-    periods = read_periods(period, every, len(data))
-    sample = score_sample(data, [classifier], assumption, cluster, fitting)
-    if len(sample.assumptions) != 1:
-        raise InputError("drift takes one assumption.", "assumption")
-    subject = read_subject(classifier, sample.data)
-    metrics = read_metrics(metric, subject, pos_label, cost)
-    if len(metrics) != 1:
+    by = periods_of(table, period, every)
+    asked = Asked((classifier,), metric, assumption, cluster, fitting, pos_label, cost, by)
+    judged = judged_on(asked, table, with_outcomes=True)
+    if len(judged.metrics) != 1:
         raise InputError("drift is of one metric.", "metric")
-    return drift_of_sample(sample, subject, metrics, periods, pos_label, confidence_level)
+    names = judged.sample(judged.metrics[0]).assumptions
+    if len(names) != 1:
+        raise InputError("drift takes one assumption.", "assumption")
+    return drift_of_judged(judged, names[0], pos_label, confidence_level)
 
 
 def drift_of_sample(
@@ -213,37 +214,33 @@ def drift_of_sample(
     assumption: str | None = None,
 ) -> Drift:
     """Follow a metric over time on rows that are scored already: nothing is fitted."""
-    data = sample.data
-    event = class_code(pos_label, data.classes)
-    cells = {label: periods == label for label in np.unique(periods).tolist()}
+    masks = {label: periods == label for label in np.unique(periods).tolist()}
     name = sample.assumptions[0] if assumption is None else assumption
-    found = [
-        each
-        for rows in cells.values()
-        for each in evaluate_sample(
-            sample, subject, metrics, {None: rows}, confidence_level=confidence_level, assumptions=[name]
+    return drift_of_judged(RowSubjects(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
+
+
+def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float) -> Drift:
+    """Follow the first metric over the subgroups, which are periods."""
+    metric, seen = judged.metrics[0], judged.seen
+    sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)
+    assert cells is not None
+    event = class_code(pos_label, subject.classes)
+    accepted, failed = seen.outcome > 0, seen.outcome == event + 1
+    found, table = [], []
+    for label, rows in cells.items():
+        here = seen.masks[label]
+        (each,) = evaluate_sample(
+            sample, subject, [metric], {None: rows}, "parameter", confidence_level, [assumption]
         )
-    ]
-    table = [
-        {
-            "period": label,
-            "n": int(rows.sum()),
-            **_share("acceptance", data.decision == 1, rows, sample.weights, confidence_level),
-            **_share("event", data.y == event, rows & (data.decision == 1), sample.weights, confidence_level),
-            **{end: getattr(each, end) for end in ENDS},
-        }
-        for (label, rows), each in zip(cells.items(), found, strict=True)
-    ]
-    return Drift(pos_label=data.classes.tolist()[event], table=pd.DataFrame(table), evaluations=tuple(found))
+        found.append(each)
+        row = {"period": label, "n": int(seen.rows[here].sum())}
+        for name, happened, among in (("acceptance", accepted, here), ("event", failed, here & accepted)):
+            row |= _share(name, *seen.share(happened, among), confidence_level)
+        table.append(row | {end: getattr(each, end) for end in ENDS})
+    label = subject.classes.tolist()[event]
+    return Drift(pos_label=label, table=pd.DataFrame(table), evaluations=tuple(found))
 
 
-def _share(
-    name: str, happened: np.ndarray, rows: np.ndarray, weights: np.ndarray, confidence_level: float
-) -> dict[str, float]:
-    here = weights[rows]
-    if not here.sum() > 0.0:
-        return {name: np.nan, f"{name}_ci_lower": np.nan, f"{name}_ci_upper": np.nan}
-    share = float(np.average(happened[rows], weights=here))
-    number = here.sum() ** 2 / (here**2).sum()
+def _share(name: str, share: float, number: float, confidence_level: float) -> dict[str, float]:
     low, high = clopper_pearson(np.array([share]), np.array([number]), confidence_level)
     return {name: share, f"{name}_ci_lower": float(low[0]), f"{name}_ci_upper": float(high[0])}

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption, Instrument, NoAssumption, named
 from selective_labels.assumptions.atom import Part
 from selective_labels.curves.rungs import Ladder, build
-from selective_labels.data import read_data, with_instrument
+from selective_labels.data import read_table
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.inference.sample import score_sample
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import read_subject
+from selective_labels.evaluation.judged import judged_on
+from selective_labels.inference.sample import NO_RANGE
+from selective_labels.measures.asked import Asked
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 
@@ -86,7 +86,7 @@ def ladder(
     >>> found[1].saved > found[2].saved > 0
     True
     """
-    data = read_data(
+    table = read_table(
         X,
         y,
         decision_maker=decision_maker,
@@ -104,14 +104,15 @@ def ladder(
         random_state=random_state,
         propensity=propensity,
     )
-    data = with_instrument(data, instrument, nuisance=nuisance)
-    steps = rungs_of(assumptions, data.decision_makers_given and data.n_decision_makers > 1)
-    sample = score_sample(data, [classifier], steps, cluster, fitting)
-    subject = read_subject(classifier, sample.data)
-    metrics = read_metrics(metric, subject, pos_label, cost)
-    if len(metrics) != 1:
+    steps = rungs_of(assumptions, table.decision_makers_given and len(table.decision_makers) > 1)
+    how = pos_label, cost, None, NO_RANGE, instrument
+    judged = judged_on(Asked((classifier,), metric, steps, cluster, fitting, *how), table)
+    if len(judged.metrics) != 1:
         raise InputError("a ladder is of one metric.", "metric")
-    results = evaluate_sample(sample, subject, metrics, None, interval, confidence_level)
+    one = judged.metrics[0]
+    results = evaluate_sample(
+        judged.sample(one), judged.subject(one), [one], None, interval, confidence_level
+    )
     return build(steps, list(results))
 
 

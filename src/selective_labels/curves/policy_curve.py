@@ -7,17 +7,21 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from selective_labels.assumptions import Assumption
+from selective_labels.assumptions import Assumption, Combination, EventTilt, Prevalence
+from selective_labels.curves.deciders import Deciders
 from selective_labels.curves.policy_results import PolicyCurve
-from selective_labels.data import SelectiveLabels, class_code, read_data, with_instrument
+from selective_labels.data import class_code, read_table
 from selective_labels.evaluation.estimated import judged
+from selective_labels.evaluation.judged import Ground, classes_of, ground_on
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample
+from selective_labels.inference.sample import NO_RANGE, ScoredSample
+from selective_labels.measures.asked import Asked
 from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import choose_cut_off
-from selective_labels.policies.policy import BOTH, EITHER, Policy, given_course, read_course
+from selective_labels.policies.ground import RowGround
+from selective_labels.policies.policy import BOTH, EITHER, Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, Stake, read_stakes
 from selective_labels.support.errors import InputError
@@ -106,7 +110,7 @@ def policy_curve(
     >>> 0.0 <= more.lower <= more.upper <= 0.1
     True
     """
-    data = read_data(
+    table = read_table(
         X,
         y,
         decision_maker=decision_maker,
@@ -124,27 +128,34 @@ def policy_curve(
         random_state=random_state,
         propensity=propensity,
     )
-    data = with_instrument(data, instrument, nuisance=nuisance)
     # All that can be wrong with what was given is said before anything is fitted.
     shares = read_rates(rates)
     _check_rule(rule)
-    if len(data.classes) > 1:
-        failure = class_code(pos_label, data.classes)
-        read_stakes(None, data.classes, failure, cost)
-        given_course(Policy(scores), data, failure, "scores")
-    sample = score_sample(data, [scores], assumption, cluster, fitting, label_range)
-    if len(sample.assumptions) != 1:
+    classes = classes_of(table, [scores])
+    if len(classes) > 1:
+        read_stakes(None, classes, class_code(pos_label, classes), cost)
+    for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
+        _refuse_shares(each)
+    how = pos_label, cost, None, label_range, instrument
+    policy = Policy(scores)
+    asked = Asked((policy,), None, assumption, cluster, fitting, *how)
+    ground = ground_on(asked, table, {"scores": policy})
+    if len(ground.sample.assumptions) != 1:
         raise InputError("policy_curve takes one assumption.", "assumption")
-    (name,) = sample.assumptions
-    if any(name not in repeat or repeat[name].shares for repeat in sample.repeats):
+    return policy_curve_of_ground(
+        ground, scores, ground.sample.assumptions[0], shares, rule, cost, confidence_level
+    )
+
+
+def _refuse_shares(assumption: str | Assumption) -> None:
+    parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
+    if any(part in (EventTilt(), EventTilt().name) or isinstance(part, Prevalence) for part in parts):
+        name = assumption if isinstance(assumption, str) else assumption.name
         raise InputError(
             f"policy_curve does not know the assumption {name!r}: rates among the accepted are not worked "
             "out for known shares and tilts; compare single policies instead.",
             "assumption",
         )
-    return policy_curve_of_sample(
-        sample, scores, sample.assumptions[0], pos_label, shares, rule, cost, confidence_level
-    )
 
 
 def policy_curve_of_sample(
@@ -158,19 +169,29 @@ def policy_curve_of_sample(
     confidence_level: float = 0.95,
 ) -> PolicyCurve:
     """Draw the curve on rows that are scored already: nothing is fitted."""
+    ground = RowGround(sample, class_code(pos_label, sample.data.classes))
+    return policy_curve_of_ground(ground, scores, assumption, read_rates(rates), rule, cost, confidence_level)
+
+
+def policy_curve_of_ground(
+    ground: Ground,
+    scores: Any,
+    assumption: str,
+    rates: Array,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> PolicyCurve:
+    """Draw the curve on rows, or cells of rows, that are scored already."""
     _check_rule(rule)
-    data = sample.data
-    failure = class_code(pos_label, data.classes)
-    stakes = read_stakes(None, data.classes, failure, cost)
-    shares = read_rates(rates)
+    cases, sample = ground.cases, ground.sample
+    stakes = read_stakes(None, cases.classes, ground.failure, cost)
     team = None if rule == RULES[0] else rule
-    courses = [
-        read_course(Policy(scores, share, with_human=team), data, failure) for share in shares.tolist()
-    ]
-    human = Course.human(len(data))
+    courses = [ground.course(Policy(scores, share, with_human=team)) for share in rates.tolist()]
+    human = Course.human(len(cases))
 
     def value(stake: Stake, course: Course) -> Any:
-        functional = PolicyValue.of(stake, data, (1.0, course))
+        functional = PolicyValue.of(stake, cases, (1.0, course))
         return judged(sample, functional, stake.name, assumption, functional.limits, confidence_level)
 
     cut_offs = None
@@ -178,55 +199,50 @@ def policy_curve_of_sample(
         risk = courses[0].risk
         # The lowest of them accepts nobody, the highest everybody.
         thresholds = default_thresholds(risk, weights=sample.weights)
+        if courses[0].between is not None:  # a bin between two values stands just below the next
+            inside = np.isin(thresholds, risk[courses[0].between])
+            thresholds = np.unique(np.where(inside, np.nextafter(thresholds, np.inf), thresholds))
         by_name = {stake.name: stake for stake in stakes}
         cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
     return PolicyCurve(
         rule=rule,
-        pos_label=data.classes.tolist()[failure],
-        rates=shares,
+        pos_label=cases.classes.tolist()[ground.failure],
+        rates=rates,
         evaluations={stake.name: tuple(value(stake, each) for each in courses) for stake in stakes},
         human={stake.name: value(stake, human) for stake in stakes},
-        decision_makers=decision_maker_points(data, failure, confidence_level),
+        decision_makers=decision_maker_points(ground, confidence_level),
         cut_offs=cut_offs,
-        sample=sample,
+        ground=ground,
         scores=scores,
         stakes={stake.name: stake for stake in stakes},
     )
 
 
-def decision_maker_points(
-    data: SelectiveLabels, failure: int, confidence_level: float = 0.95
-) -> pd.DataFrame:
+def decision_maker_points(ground: Ground, confidence_level: float = 0.95) -> pd.DataFrame:
     """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
 
     Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
     differ). Decision-makers' points can be compared with each other where cases reach them by lot.
     """
-    codes, makers = data.decision_maker_codes, data.decision_makers
-    if data.panels is not None and data.own_decision_maker_codes is not None:
-        codes, makers = data.own_decision_maker_codes, data.panels.people
-    n_makers, weights, accepted = len(makers), data.weights, data.row_decision == 1
-    failed = accepted & (data.y == failure)
+    seen = Deciders.of(ground)
+    n_makers, failed = len(seen.makers), seen.outcome == ground.failure + 1
 
     def total(values: Array) -> Array:
-        return np.bincount(codes, values.astype(float), minlength=n_makers).astype(float)
+        return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
 
-    def number(rows: np.ndarray) -> Array:
-        squares = total(weights**2 * rows)
-        return np.divide(total(weights * rows) ** 2, squares, out=np.zeros(n_makers), where=squares > 0.0)
-
-    everybody = np.ones(len(data), dtype=bool)
-    columns = {"decision_maker": makers, "cases": total(everybody).astype(int)}
+    everybody, accepted = np.ones(len(seen.codes), dtype=bool), seen.outcome > 0
+    columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
     for name, above, below in (
         ("acceptance", accepted, everybody),
         ("failures", failed, everybody),
         ("failure_rate", failed, accepted),
     ):
-        size = total(weights * below)
-        share = np.divide(total(weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
+        size, squares = total(seen.weights * below), total(seen.squares * below)
+        share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
+        number = np.divide(size**2, squares, out=np.zeros(n_makers), where=squares > 0.0)
         columns[name] = share
         columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
-            share, number(below), confidence_level
+            share, number, confidence_level
         )
     return pd.DataFrame(columns)
 

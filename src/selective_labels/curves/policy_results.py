@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.data import class_code
 from selective_labels.evaluation.curves import Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import judged
+from selective_labels.evaluation.judged import Ground
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
 from selective_labels.policies.cut_offs import CutOffs
-from selective_labels.policies.policy import TEAM_WORDS, Policy, read_course
+from selective_labels.policies.policy import TEAM_WORDS, Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, FAILURE_RATE, FAILURES, WORDS, Stake
 from selective_labels.support.drawing import new_axes
@@ -68,7 +67,7 @@ class PolicyCurve(Described):
     human: Mapping[str, Evaluation]
     decision_makers: pd.DataFrame
     cut_offs: CutOffs | None
-    sample: ScoredSample = field(repr=False)
+    ground: Ground = field(repr=False)
     scores: Any = field(repr=False)
     stakes: Mapping[str, Stake] = field(repr=False)
 
@@ -128,29 +127,28 @@ class PolicyCurve(Described):
             words = ", ".join(map(repr, self.stakes))
             raise InputError(f"measure={measure!r} is not one of {words}.", "measure")
         first = self._course(stop)
-        second = Course.human(len(self.sample.data)) if start == "human" else self._course(float(start))
+        second = Course.human(len(self.ground.cases)) if start == "human" else self._course(float(start))
         stake = self.stakes[measure]
-        functional = PolicyValue.of(stake, self.sample.data, (1.0, first), (-1.0, second))
+        functional = PolicyValue.of(stake, self.ground.cases, (1.0, first), (-1.0, second))
         limits = functional.limits
         if self.rule == SCORE and start != "human" and not stake.per_accepted:
             change = (float(stop) - float(start)) * (stake.accepted - stake.refused)
             limits = float(min(change)), float(max(change))
         name = f"{measure} at {_rate(stop)} minus at {_rate(start)}"
-        return judged(self.sample, functional, name, self.assumption, limits, self.confidence_level)
+        return judged(self.ground.sample, functional, name, self.assumption, limits, self.confidence_level)
 
     def against_human(self, measure: str = FAILURES) -> Evaluation:
         """Bound a measure of the score's policy that accepts as many as were accepted, minus the human's.
 
         The share accepted is estimated, and the interval knows it.
         """
-        data = self.sample.data
-        course = read_course(self._policy(None), data, class_code(self.pos_label, data.classes))
+        cases, course = self.ground.cases, self.ground.course(self._policy(None))
         functional = PolicyValue.of(
-            self.stakes[measure], data, (1.0, course), (-1.0, Course.human(len(data)))
+            self.stakes[measure], cases, (1.0, course), (-1.0, Course.human(len(cases)))
         )
         name = f"{measure} at the human's rate minus the human's"
         return judged(
-            self.sample, functional, name, self.assumption, functional.limits, self.confidence_level
+            self.ground.sample, functional, name, self.assumption, functional.limits, self.confidence_level
         )
 
     def sentences(self) -> list[str]:
@@ -203,8 +201,7 @@ class PolicyCurve(Described):
         return Policy(self.scores, rate, with_human=KNOWN_RULE.get(self.rule, self.rule))
 
     def _course(self, rate: float) -> Course:
-        data = self.sample.data
-        return read_course(self._policy(float(rate)), data, class_code(self.pos_label, data.classes))
+        return self.ground.course(self._policy(float(rate)))
 
     def _human_sentence(self) -> str:
         accepted, failed, rate = (self.human[name] for name in (ACCEPTANCE, FAILURES, FAILURE_RATE))

@@ -59,7 +59,10 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
 
 def _typed(series: pd.Series) -> pd.Series:
     """Objects as numbers, dates or whatever all of them are; as objects if floats would merge them."""
-    typed = series.infer_objects()
+    try:
+        typed = series.infer_objects()
+    except OverflowError:  # pandas before 3, of whole numbers that no float can hold
+        return series
     mixed = typed.dtype.kind == "f" and any(isinstance(each, int) and abs(each) > 2**53 for each in series)
     return series if mixed else typed
 
@@ -278,7 +281,15 @@ def _different(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         values[:] = list(place)
         return np.array([place[value] for value in series], dtype=int), values
     codes, uniques = pd.factorize(series)
-    return codes, np.asarray(uniques)
+    return codes, _readable(np.asarray(uniques))
+
+
+def _readable(values: np.ndarray) -> np.ndarray:
+    """Dates in microseconds, if nothing is lost by it: numpy makes whole numbers of nanoseconds in a list."""
+    if values.dtype.kind not in "mM":
+        return values
+    coarser = values.astype(f"{values.dtype.kind}8[us]")
+    return coarser if (coarser.astype(values.dtype) == values).all() else values
 
 
 def _sorted_codes(series: pd.Series) -> Coded:

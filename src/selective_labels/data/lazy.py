@@ -142,6 +142,11 @@ class PartitionedLabels:
         return self.survey().classes
 
     @property
+    def decision_makers_given(self) -> bool:
+        """Whether a column says who decided."""
+        return self.roles.decision_maker is not None
+
+    @property
     def decision_makers(self) -> np.ndarray:
         """Sorted ids."""
         return self.survey().decision_makers
@@ -164,6 +169,10 @@ class PartitionedLabels:
     def over_rows(self, columns: Sequence[str], task: Any, combine: Any, what: str = "") -> Any:
         """Combine what a plain function says of all rows; see :func:`partitions.engine.over_parts`."""
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
+
+    def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":
+        """The same table, read by so many processes unless it says itself by how many."""
+        return self if n_jobs is None or self.n_jobs is not None else replace(self, n_jobs=n_jobs)
 
     @cached_property
     def reader(self) -> PartitionReader:

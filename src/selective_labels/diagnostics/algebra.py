@@ -37,6 +37,8 @@ from selective_labels.nuisance.scores import cross_fit_scores
 
 # Of leniencies, by models without the row: closer ones have no order to speak of.
 LEAST_GAP = 0.1
+# Less room than this is missing by rounding alone, as where a floor and a ceiling are the same number.
+ROUNDING = 1e-9
 # Share of rows that need a larger ratio than the one stated, by the models, above which it is worth a word.
 SOME = 0.05
 
@@ -122,7 +124,7 @@ def _room(context: Context, assumption: Combination) -> Finding:
     """Rows where the model leaves no room, and the score of how much is missing there."""
     found, model = _shortfalls(_scores(context, assumption))
     worst = model.argmax(axis=1)[:, None]
-    empty = np.take_along_axis(model, worst, axis=1)[:, 0] > 0.0
+    empty = np.take_along_axis(model, worst, axis=1)[:, 0] > ROUNDING
     missing = empty * np.take_along_axis(found, worst, axis=1)[:, 0]
     statistic, p_value = _above_zero(context, missing)
     status, share = (

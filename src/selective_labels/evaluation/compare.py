@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import SelectiveLabels, Table, class_code, read_table, require_two_classes
+from selective_labels.data import Table, class_code, read_table
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
 from selective_labels.evaluation.estimated import Scored, estimated, undefined
-from selective_labels.evaluation.judged import judged_on, rows_of
+from selective_labels.evaluation.judged import Ground, classes_of, ground_on, judged_on
 from selective_labels.evaluation.results import Comparison
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Functional, outer_difference
@@ -20,13 +20,14 @@ from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.inference.sample import NO_RANGE, ScoredSample
 from selective_labels.measures.asked import HUMAN, Asked
 from selective_labels.measures.metrics import AnyMetric
-from selective_labels.measures.subject import Subject, read_subject
+from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import Policy, given_course, risk_of
+from selective_labels.policies.ground import RowGround
+from selective_labels.policies.policy import Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
@@ -158,15 +159,18 @@ def _judged_pair(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
 
 def _judged_courses(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
     """Two courses of action: policies, a classifier as one, the human."""
-    data = rows_of(table, asked, "b='human'" if asked.given[1] == HUMAN else "a Policy")
-    judged = [each.score if isinstance(each, Policy) else each for each in asked.given]
-    # All that can be wrong is found before anything is fitted.
-    known = with_classes_of(data, judged)
-    require_two_classes(known.classes)
-    make_contest = _read_courses(asked, known)
-    how = asked.assumption, asked.cluster, asked.fitting, asked.label_range
-    sample = score_sample(data, judged, *how)
-    return sample, make_contest(sample)
+    metric, policies = _read_policies(asked)
+    given = {name: each for name, each in policies.items() if each is not None}
+    classes = classes_of(table, [each.score for each in given.values()])
+    read_stakes([metric], classes, class_code(asked.pos_label, classes), asked.cost)  # before any fit
+    ground = ground_on(asked, table, given)
+    human = Course.human(len(ground.cases))
+    first, second = (
+        human if each is None else ground.course(each, [*given].index(name))
+        for name, each in policies.items()
+    )
+    stake = read_stakes([metric], ground.cases.classes, ground.failure, asked.cost)[0]
+    return ground.sample, policy_contest(ground, first, second, stake)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,59 +230,46 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
     )
 
 
-def human_contest(sample: ScoredSample, subject: Subject, pos_label: Any = None) -> Contest:
+def human_contest(sample: ScoredSample, score: Any, pos_label: Any = None) -> Contest:
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
-    data = sample.data
-    failure = class_code(pos_label, data.classes)
-    ones, zeros = np.ones(len(data)), np.zeros(len(data))
-    course = Course((ones, zeros), (zeros, zeros), risk_of(subject, failure))
-    stake = read_stakes([FAILURES], data.classes, failure, None)[0]
-    return policy_contest(sample, course, Course.human(len(data)), stake)
+    ground = RowGround(sample, class_code(pos_label, sample.data.classes))
+    stake = read_stakes([FAILURES], sample.data.classes, ground.failure, None)[0]
+    return policy_contest(ground, ground.course(Policy(score)), Course.human(len(sample.data)), stake)
 
 
-def _read_courses(asked: Asked, data: SelectiveLabels) -> Callable[[ScoredSample], "Contest"]:
-    """Read what is set against what; the contest itself is made on scored rows."""
+def _read_policies(asked: Asked) -> tuple[str, dict[str, Policy | None]]:
+    """What they are compared by, and what the user gave as policies, by its name; None is the human."""
     a, b = asked.given
-    if isinstance(a, Policy) or isinstance(b, Policy):
-        courses, stake = _read_policies(data, a, b, asked.metric, asked.pos_label, asked.cost)
-        return lambda sample: policy_contest(sample, courses[0], courses[1], stake)
-    first = read_subject(a, data, "a")
-    if asked.metric is not None:
-        raise InputError(
-            "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
-        )
-    risk_of(first, class_code(asked.pos_label, data.classes))
-    return lambda sample: human_contest(sample, first, asked.pos_label)
-
-
-def _read_policies(
-    data: SelectiveLabels, a: Any, b: Any, metric: Any, pos_label: Any, cost: ArrayLike | None
-) -> tuple[list[Course], Stake]:
-    """What the user gave as policies, or "human", and what they are compared by."""
-    failure = class_code(pos_label, data.classes)
-    courses = []
+    if not (isinstance(a, Policy) or isinstance(b, Policy)):
+        if asked.metric is not None:
+            raise InputError(
+                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
+            )
+        return FAILURES, {"a": Policy(a), "b": None}
+    found: dict[str, Policy | None] = {}
     for given, name in ((a, "a"), (b, "b")):
         if isinstance(given, Policy):
-            courses.append(given_course(given, data, failure, name))
+            found[name] = given
         elif isinstance(given, str) and given == HUMAN:
-            courses.append(Course.human(len(data)))
+            found[name] = None
         else:
             raise InputError(f"{name}: a Policy is compared with another Policy or with 'human'.", name)
+    metric = asked.metric
     if metric is None:
-        metric = FAILURES if cost is None else COST
+        metric = FAILURES if asked.cost is None else COST
     if not isinstance(metric, str):
         raise InputError("policies are compared by one measure, given by its name.", "metric")
-    return courses, read_stakes([metric], data.classes, failure, cost)[0]
+    return metric, found
 
 
-def policy_contest(sample: ScoredSample, first: Course, second: Course, stake: Stake) -> Contest:
+def policy_contest(ground: Ground, first: Course, second: Course, stake: Stake) -> Contest:
     """Set two policies against each other on the same cases."""
-    functional = PolicyValue.of(stake, sample.data, (1.0, first), (-1.0, second))
-    decision, weights = sample.data.row_decision.astype(float), sample.weights
+    functional = PolicyValue.of(stake, ground.cases, (1.0, first), (-1.0, second))
+    decision, weights = ground.cases.row_decision.astype(float), ground.sample.weights
     differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
     coefficients, seen = functional.additions(weights)
     how = functional.limits, stake.greater_is_better, True, differ
-    return Contest(stake.name, functional.ends, *how, coefficients=coefficients, seen=seen)
+    return Contest(stake.name, functional.ends, *how, functional, coefficients, seen)
 
 
 def compare_sample(

@@ -9,28 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import (
-    SelectiveLabels,
-    class_code,
-    read_table,
-)
+from selective_labels.data import Table, class_code, read_table
 from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
-from selective_labels.evaluation.judged import Judged, judged_on, rows_of
+from selective_labels.evaluation.judged import Judged, classes_of, ground_on, judged_on
 from selective_labels.evaluation.results import Evaluation, Evaluations
 from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample, score_sample, with_classes_of
+from selective_labels.inference.sample import NO_RANGE, ScoredSample
 from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric, Range
 from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.policies.courses import Course
-from selective_labels.policies.policy import Policy, given_course
+from selective_labels.policies.policy import Policy
 from selective_labels.policies.policy_value import PolicyValue
-from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
+from selective_labels.policies.stakes import COST, FAILURES, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
 
 
@@ -180,10 +175,7 @@ def evaluate(
     how = pos_label, cost, by, label_range, instrument
     asked = Asked((classifier,), metric, assumption, cluster, fitting, *how)
     if isinstance(classifier, Policy):
-        data = rows_of(table, asked, "a Policy")
-        _read_policy(classifier, with_classes_of(data, [classifier.score]), metric, pos_label, cost)
-        sample = score_sample(data, [classifier.score], assumption, cluster, fitting, label_range)
-        return evaluate_policy(sample, classifier, metric, pos_label, cost, by, interval, confidence_level)
+        return evaluate_policy(asked, table, classifier, interval, confidence_level)
     results = evaluate_judged(judged_on(asked, table), interval, confidence_level)
     return results[0] if single and len(results) == 1 and one_metric else results
 
@@ -219,38 +211,27 @@ def _with_designs(
 
 
 def evaluate_policy(
-    sample: ScoredSample,
-    policy: Policy,
-    metric: Any,
-    pos_label: Any,
-    cost: ArrayLike | None,
-    by: Any,
-    interval: str,
-    confidence_level: float,
+    asked: Asked, table: Table, policy: Policy, interval: str, confidence_level: float
 ) -> Evaluation | Evaluations:
-    """Evaluate a policy, alone or as a team with the human, on rows that are scored already."""
-    if by is not None:
+    """Evaluate a policy, alone or as a team with the human."""
+    if asked.by is not None:
         raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
-    data = sample.data
-    course, stakes = _read_policy(policy, data, metric, pos_label, cost)
+    metric = asked.metric
+    if metric == "accuracy":  # the default of classifiers, which a policy does not have
+        metric = FAILURES if asked.cost is None else COST
+    names = [metric] if isinstance(metric, str) else list(metric)
+    classes = classes_of(table, [policy.score])
+    read_stakes(names, classes, class_code(asked.pos_label, classes), asked.cost)  # before any fit
+    ground = ground_on(asked, table, {"score": policy})
+    sample, course = ground.sample, ground.course(policy)
     items = []
-    for stake in stakes:
-        value = PolicyValue.of(stake, data, (1.0, course))
+    for stake in read_stakes(names, ground.cases.classes, ground.failure, asked.cost):
+        value = PolicyValue.of(stake, ground.cases, (1.0, course))
         for assumption in sample.assumptions:
             how = stake.name, assumption, value.limits, confidence_level, interval
             items.append(judged(sample, value, *how))
-    return items[0] if len(items) == 1 and isinstance(metric, str) else Evaluations(tuple(items))
-
-
-def _read_policy(
-    policy: Policy, data: SelectiveLabels, metric: Any, pos_label: Any, cost: ArrayLike | None
-) -> tuple[Course, list[Stake]]:
-    """A policy on the rows of data, and what it is evaluated by."""
-    failure = class_code(pos_label, data.classes)
-    if metric == "accuracy":  # the default of classifiers, which a policy does not have
-        metric = FAILURES if cost is None else COST
-    names = [metric] if isinstance(metric, str) else list(metric)
-    return given_course(policy, data, failure), read_stakes(names, data.classes, failure, cost)
+    single = len(items) == 1 and isinstance(asked.metric, str)
+    return items[0] if single else Evaluations(tuple(items))
 
 
 def evaluate_sample(

@@ -1,7 +1,7 @@
 """What a question finds on a table: the one place that knows whether rows are in memory or in partitions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,12 @@ from selective_labels.inference.sample import ScoredSample, score_sample, with_c
 from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric
 from selective_labels.measures.named import read_metrics
+from selective_labels.measures.seen import Seen
 from selective_labels.measures.subject import Subject, read_subject
+from selective_labels.passes.policy_pass import CellGround, ground_in_passing
 from selective_labels.passes.question import PartitionedSubjects, RowsPass, cut_in_passing
+from selective_labels.policies.ground import RowGround
+from selective_labels.policies.policy import Policy, given_course, read_course
 from selective_labels.support.errors import InputError
 
 
@@ -57,14 +61,23 @@ class RowSubjects:
         """Masks of the rows of each subgroup; None without subgroups."""
         return self.masks
 
+    @property
+    def seen(self) -> Seen:
+        """What was decided and seen in every subgroup."""
+        return Seen.of_rows(self.scored.data, self.masks or {})
+
 
 Judged = RowSubjects | PartitionedSubjects
+Ground = RowGround | CellGround
 
 
-def judged_on(asked: Asked, table: Table) -> Judged:
-    """Score all rows of a table for a question; all that can be wrong is found before anything is fitted."""
+def judged_on(asked: Asked, table: Table, with_outcomes: bool = False) -> Judged:
+    """Score all rows of a table for a question; all that can be wrong is found before anything is fitted.
+
+    `with_outcomes`: what was decided and seen is asked for too.
+    """
     if isinstance(table, PartitionedLabels):
-        return RowsPass(asked, table).run()
+        return RowsPass(asked, table, with_outcomes).run()
     data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
     known = with_classes_of(data, list(asked.given))
     require_two_classes(known.classes)
@@ -87,13 +100,40 @@ def cut_on(asked: Asked, table: Table, thresholds: Array | None) -> tuple[Scored
     return sample, read_subject(asked.given[0], sample.data).score(event), event, thresholds
 
 
-def rows_of(table: Table, asked: Asked, what: str) -> SelectiveLabels:
-    """Rows in memory, for what cannot do without them."""
+def ground_on(
+    asked: Asked, table: Table, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
+) -> Ground:
+    """Score all rows of a table, and lay policies out on them; what is wrong is found before that.
+
+    Parameters
+    ----------
+    asked : Asked
+    table : SelectiveLabels or PartitionedLabels
+    policies : dict of Policy
+        One or two, by what messages call them.
+    thresholds : sequence of float
+        Cut-offs of the score besides those that the policies have.
+    """
+    scores, names = [each.score for each in policies.values()], tuple(policies)
     if isinstance(table, PartitionedLabels):
-        raise InputError(
-            f"{what} is not evaluated on data in partitions; take rows into memory with data.sample(n).", "X"
-        )
-    return with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
+        return ground_in_passing(asked, table, policies, thresholds)
+    data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
+    known = with_classes_of(data, scores)
+    require_two_classes(known.classes)
+    failure = class_code(asked.pos_label, known.classes)
+    for name, policy in policies.items():
+        # Of a classifier that is set against the human it is known which way its score runs.
+        lay_out = given_course if any(policy is each for each in asked.given) else read_course
+        lay_out(policy, known, failure, name)
+    return RowGround(_scored(replace(asked, given=tuple(scores)), data), failure, names)
+
+
+def classes_of(table: Table, classifiers: Sequence[Any]) -> np.ndarray:
+    """Classes of a table, and those besides that a fitted classifier knows."""
+    if not isinstance(table, PartitionedLabels):
+        return with_classes_of(table, list(classifiers)).classes
+    known = [np.asarray(getattr(each, "classes_", []), dtype=table.classes.dtype) for each in classifiers]
+    return np.unique(np.concatenate([table.classes, *known]))
 
 
 def _scored(asked: Asked, data: SelectiveLabels) -> ScoredSample:

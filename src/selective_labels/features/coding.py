@@ -201,8 +201,11 @@ def dense(X: Any) -> Any:
     sparse = [isinstance(each, pd.SparseDtype) for each in X.dtypes]
     if not any(sparse):
         return X
-    columns = [X.iloc[:, k].sparse.to_dense() if sparse[k] else X.iloc[:, k] for k in range(X.shape[1])]
-    return pd.concat(columns, axis=1)
+    columns: list[Any] = [X.iloc[:, k] for k in range(X.shape[1])]
+    written = [
+        each.sparse.to_dense() if is_sparse else each for each, is_sparse in zip(columns, sparse, strict=True)
+    ]
+    return pd.concat(written, axis=1)
 
 
 def refuse_huge_numbers(numbers: np.ndarray) -> None:

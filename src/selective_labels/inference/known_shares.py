@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -128,15 +129,20 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Es
         return best
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
-    noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(errors)))
     # The symmetric root: any other depends on the signs of axes, and so on rounding.
-    noise = noise @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
+    noise = _normal_draws(len(errors)) @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)
     widened = float(reach / (float(ndtri(LEVEL)) * errors[0]))
     outside = tuple(widened * each for each in best.outside)
     return replace(best, influence=widened * best.influence, outside=outside, widened=widened)
+
+
+@cache
+def _normal_draws(number: int) -> Array:
+    """The same draws every time, so that results can be repeated."""
+    return np.random.default_rng(0).standard_normal((N_DRAWS, number))
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:

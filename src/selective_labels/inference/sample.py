@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from selective_labels.diagnostics import doubt
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.clusters import choose_clusters, cluster_codes
 from selective_labels.inference.ends import FindEnds, Functional
-from selective_labels.inference.estimates import Ends
+from selective_labels.inference.estimates import Ends, covariance
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import ContradictedError, contradiction
+from selective_labels.inference.known_shares import ContradictedError, NoiseOf, contradiction
 from selective_labels.inference.reported import FALSE_CONTRADICTION, Basis
 from selective_labels.inference.spread import Spread, spread_of
 from selective_labels.inference.tilted import UNAVAILABLE, TiltRows, tilt_basis
@@ -111,6 +112,11 @@ class ScoredSample:
         if not weights.any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
         return [find(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
+
+    def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+        noise = partial(covariance, clusters=cluster_codes(self.cluster, self.data))
+        return [(self.evidence(repeat, assumption), self.weights, noise) for repeat in self.repeats]
 
     def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
         """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""
@@ -293,9 +299,8 @@ def _label_ranges(
     """Assumptions with the range of labels that each goes with."""
     own = [each for each in chosen if isinstance(each, Combination) and each.label_range is not None]
     if own and label_range is not NO_RANGE and known is not None:
-        raise InputError(
-            "label_range= and LabelRange(...) say the same thing twice; give one of them.", "label_range"
-        )
+        twice = "label_range= and LabelRange(...) say the same thing twice; give one of them."
+        raise InputError(twice, "label_range")
     for each in chosen:
         if isinstance(each, Combination):
             each.check(data.classes)

@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from selective_labels.partitions.sources import DaskSource, Source
 from selective_labels.support.jobs import one_thread
-from selective_labels.support.processes import in_processes
+from selective_labels.support.processes import in_processes, losses_told
 from selective_labels.support.progress import followed
 
 # Sums of so many parts are added at a time.
@@ -100,7 +100,8 @@ def _by_dask(parts: Sequence[Any], columns: Sequence[str], task: RowsTask, combi
     while len(found) > 1:
         groups = [found[first : first + BRANCHES] for first in range(0, len(found), BRANCHES)]
         found = [dask.delayed(_combined)(group, combine) for group in groups]
-    return dask.compute(found[0])[0]
+    with losses_told():
+        return dask.compute(found[0])[0]
 
 
 def _combined(results: Sequence[Any], combine: Combine) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from selective_labels.assumptions import Assumption, Combination, Prevalence
 from selective_labels.cells.row_means import RowMean, ShareOfFirst
-from selective_labels.data import SelectiveLabels
+from selective_labels.data import HOLE, SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.measures.metrics import (
@@ -20,12 +20,15 @@ from selective_labels.measures.metrics import (
     ProbabilityMetric,
     RegretMetric,
 )
+from selective_labels.measures.periods import Periods
 from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.passes.partition_pass import CellTable
 from selective_labels.support.errors import InputError
 
 # Tables of cells: by predicted labels, by bins of scores, by bins of a probability; and means row by row.
 LABELS, RANKS, CALIBRATION, MEAN = "labels", "ranks", "calibration", "mean of "
+# By what was decided and seen.
+OUTCOMES = "outcomes"
 # Values of a score that bins lie between; of two scores that are compared, each has so many fewer.
 MOST_EDGES, MOST_EDGES_OF_TWO = 8192, 192
 
@@ -88,15 +91,15 @@ class Within:
 
     Attributes
     ----------
-    by : str or None
-        Column of subgroups.
+    by : str, Periods or None
+        Column of subgroups, or of dates that are cut into periods.
     subgroups : array or None
-        Its sorted values.
+        Its sorted values; None of periods, which are numbered as they come.
     stated : dict of arrays
         Groups that a known share is about, by column.
     """
 
-    by: str | None = None
+    by: str | Periods | None = None
     subgroups: np.ndarray | None = None
     stated: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -108,19 +111,22 @@ class Within:
         lazy: PartitionedLabels,
     ) -> "Within":
         """Groups by a column that the user names, and those that assumptions are about."""
-        if by is not None and not isinstance(by, str):
+        if by is not None and not isinstance(by, str | Periods):
             raise InputError.about("by", "is an array; on data in partitions it names a column.")
         stated = stated_groups(assumption)
         lazy.require_columns("assumption", list(stated))
-        if by is None:
-            return cls(stated=stated)
+        if isinstance(by, Periods):
+            lazy.require_columns("period", [by.column])
+        if not isinstance(by, str):
+            return cls(by, stated=stated)
         lazy.require_columns("by", [by])
         return cls(by, lazy.survey([by]).values[by], stated)
 
     @property
     def columns(self) -> list[str]:
         """Columns that are read."""
-        return [*([] if self.by is None else [self.by]), *self.stated]
+        column = self.by.column if isinstance(self.by, Periods) else self.by
+        return [*([] if column is None else [column]), *self.stated]
 
     @property
     def size(self) -> int:
@@ -135,10 +141,20 @@ class Within:
             for place, (name, values) in enumerate(self.stated.items(), start=1)
         }
 
+    def masks(self, codes: np.ndarray) -> Mapping[Any, np.ndarray] | None:
+        """Which cells are of which subgroup, from the first key; None without subgroups."""
+        if isinstance(self.by, Periods):
+            return self.by.masks(codes)
+        if self.subgroups is None:
+            return None
+        return {label: codes == code for code, label in enumerate(self.subgroups.tolist())}
+
     def __call__(self, frame: pd.DataFrame) -> list[np.ndarray]:
         """Codes of every row."""
         subgroup = np.zeros(len(frame), dtype=int)
-        if self.by is not None and self.subgroups is not None:
+        if isinstance(self.by, Periods):
+            subgroup = self.by.codes(frame)
+        elif self.by is not None and self.subgroups is not None:
             subgroup = pd.Index(self.subgroups).get_indexer(pd.Index(frame[self.by]))
         groups = [
             pd.Index(values).get_indexer(pd.Index(frame[name])) + 1 for name, values in self.stated.items()
@@ -179,6 +195,8 @@ class CellKeys:
         Ends of bins of the probability; None: they are not asked for.
     means : tuple of metrics
         Whose ends are means of one number a row.
+    outcomes : bool
+        Whether what was decided and seen is asked for too.
     """
 
     judged: tuple[Judged, ...]
@@ -188,6 +206,7 @@ class CellKeys:
     edges: tuple[np.ndarray, ...] = ()
     bins: np.ndarray | None = None
     means: tuple[AnyMetric, ...] = ()
+    outcomes: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -198,7 +217,7 @@ class CellKeys:
         """Keys of every row: groups, then one for each that is judged."""
         subjects = [each.subject(frame, data) for each in self.judged]
         within = self.within(frame)
-        found = {}
+        found = {OUTCOMES: CellTable(np.column_stack([*within, outcomes(data)]))} if self.outcomes else {}
         if self.labels:
             found[LABELS] = CellTable(np.column_stack([*within, *(hard(each) for each in subjects)]))
         if self.edges:
@@ -325,6 +344,11 @@ class SummedMean(AnyMetric):
         return self.metric.range(classes)
 
 
+def outcomes(data: SelectiveLabels) -> np.ndarray:
+    """0 where a case was refused, k + 1 where it was accepted with label k."""
+    return np.where(data.y == HOLE, 0, data.y + 1)
+
+
 def hard(subject: Subject) -> np.ndarray:
     """Codes of predicted labels; a lottery over labels is refused."""
     chosen = subject.chosen
@@ -337,11 +361,16 @@ def hard(subject: Subject) -> np.ndarray:
 
 
 def edges_of(subjects: Sequence[Subject], event: int) -> tuple[np.ndarray, ...]:
+    """Values of scores of one class that bins lie between."""
+    return edges_of_scores([each.score(event) for each in subjects])
+
+
+def edges_of_scores(scores: Sequence[Array]) -> tuple[np.ndarray, ...]:
     """Values that occur in a sample, all if they are few, else at equal steps of rank."""
-    most = MOST_EDGES if len(subjects) == 1 else MOST_EDGES_OF_TWO
+    most = MOST_EDGES if len(scores) == 1 else MOST_EDGES_OF_TWO
     found = []
-    for each in subjects:
-        values, times = np.unique(each.score(event), return_counts=True)
+    for score in scores:
+        values, times = np.unique(score, return_counts=True)
         if len(values) > most:
             steps = np.linspace(0.0, 1.0, most) * times.sum()
             values = np.unique(values[np.minimum(np.searchsorted(np.cumsum(times), steps), len(values) - 1)])

@@ -6,7 +6,8 @@ n doubles while this holds; both losses are of the same rows, which no model has
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,40 +30,55 @@ TESTED, N_FOLDS = 40_000, 5
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows that models are fitted to.
+    """Rows that models may be fitted to.
 
     Attributes
     ----------
-    frame : pandas.DataFrame
-        In the order of the table.
-    factors : (n_rows,) array or None
-        What their weights are multiplied by, as rows of rare classes were drawn more often.
+    lazy : PartitionedLabels
+    draw : Draw
+    ranked : pandas.DataFrame
+        In the order in which they were drawn: the first of them are a smaller sample.
+    wanted : int or None
+        How many were asked for; None: the learning curve decides.
     """
 
-    frame: pd.DataFrame
-    factors: np.ndarray | None
+    lazy: PartitionedLabels
+    draw: Draw
+    ranked: pd.DataFrame
+    wanted: int | None
 
-    def data(self, lazy: PartitionedLabels) -> SelectiveLabels:
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """In the order of the table."""
+        return self.ranked.sort_index()
+
+    @cached_property
+    def factors(self) -> np.ndarray | None:
+        """What weights of the rows of `frame` are multiplied by: rare classes were drawn more often."""
+        return balancing_weights(self.draw, self.frame, self.lazy.survey())
+
+    def data(self) -> SelectiveLabels:
         """The rows as a table of their own; refused if a class of the whole table is not among them."""
-        found = reweighted(lazy.in_memory(self.frame), self.factors)
-        lazy.require_all_classes(found)
+        found = reweighted(self.lazy.in_memory(self.frame), self.factors)
+        self.lazy.require_all_classes(found)
         return found
+
+    def by_curve(self, fitting: FittingSettings) -> "Drawn":
+        """As many of the rows as the models learn from, unless a number was asked for."""
+        injected = callable(fitting.nuisance) and not hasattr(fitting.nuisance, "fit")
+        if self.wanted is not None or injected or len(self.ranked) <= FEWEST:
+            return self
+        return replace(self, ranked=self.ranked.iloc[: _rows_by_curve(self, fitting)])
 
 
 def draw_rows(
-    lazy: PartitionedLabels,
-    fitting: FittingSettings,
-    seed: int,
-    others: Sequence[str] = (),
-    n_rows: int | None = None,
+    lazy: PartitionedLabels, seed: int, others: Sequence[str] = (), n_rows: int | None = None
 ) -> Drawn:
-    """Draw the rows that models are fitted to: `n_rows`, or `fit_rows`, or by the learning curve.
+    """Draw the rows that models may be fitted to: `n_rows`, or `fit_rows`, or the most of a learning curve.
 
     Parameters
     ----------
     lazy : PartitionedLabels
-    fitting : FittingSettings
-        Of the models whose curve it is.
     seed : int
         Of the hash.
     others : sequence of str
@@ -71,19 +87,15 @@ def draw_rows(
         If it is known.
     """
     wanted = lazy.fit_rows if n_rows is None else n_rows
-    n_all = len(lazy)
-    most = min(wanted or _most(lazy), n_all)
-    draw = Draw.of(lazy.roles, seed, most, n_all).with_rare_classes(lazy.survey())
-    frame = lazy.drawn(draw, most, others)
-    if wanted is None and _has_curve(fitting, n_all):
-        frame = frame.iloc[: _rows_by_curve(lazy, draw, frame, fitting, seed)]
-    frame = frame.sort_index()
-    return Drawn(frame, balancing_weights(draw, frame, lazy.survey()))
+    most = wanted or max(FEWEST, min(MOST, MOST_NUMBERS // max(1, len(lazy.features))))
+    most = min(most, len(lazy))
+    draw = Draw.of(lazy.roles, seed, most, len(lazy)).with_rare_classes(lazy.survey())
+    return Drawn(lazy, draw, lazy.drawn(draw, most, others), wanted)
 
 
 def rows_to_learn_from(lazy: PartitionedLabels, fitting: FittingSettings) -> SelectiveLabels:
     """The rows that a learner is fitted to."""
-    return draw_rows(lazy, fitting, 0).data(lazy)
+    return draw_rows(lazy, 0).by_curve(fitting).data()
 
 
 def settled(losses: Iterator[tuple[int, np.ndarray]], weight: np.ndarray) -> int:
@@ -112,29 +124,25 @@ def settled(losses: Iterator[tuple[int, np.ndarray]], weight: np.ndarray) -> int
     return n_rows
 
 
-def _most(lazy: PartitionedLabels) -> int:
-    return max(FEWEST, min(MOST, MOST_NUMBERS // max(1, len(lazy.features))))
-
-
-def _has_curve(fitting: FittingSettings, n_all: int) -> bool:
-    return n_all > FEWEST and not (callable(fitting.nuisance) and not hasattr(fitting.nuisance, "fit"))
-
-
-def _rows_by_curve(
-    lazy: PartitionedLabels, draw: Draw, frame: pd.DataFrame, fitting: FittingSettings, seed: int
-) -> int:
-    """Rows of a frame, in the order of their ranks, that models are to be fitted to."""
-    data = reweighted(lazy.in_memory(frame), balancing_weights(draw, frame, lazy.survey())).compact()
+def _rows_by_curve(drawn: Drawn, fitting: FittingSettings) -> int:
+    """How many of the rows, in the order of their ranks, models are to be fitted to."""
+    lazy, frame, seed = drawn.lazy, drawn.ranked, drawn.draw.seed
+    weights = balancing_weights(drawn.draw, frame, lazy.survey())
+    data = reweighted(lazy.in_memory(frame), weights).compact()
     folds = hash_folds(lazy.roles.keys(frame), N_FOLDS, seed)
     tested = np.flatnonzero(folds == 0)[:TESTED]
     training = np.flatnonzero(folds > 0)
+    how: dict[str, Any] = {
+        "n_bands": selector_bands(data),
+        "n_jobs": fitting.n_jobs,
+        "random_state": seed,
+    }
 
-    def losses() -> Iterator[tuple[int, Any]]:
+    def losses() -> Iterator[tuple[int, np.ndarray]]:
         n_rows = FEWEST
         while True:
             n_rows = min(n_rows, len(frame))
             fold = training[training < n_rows], tested
-            how = {"n_bands": selector_bands(data), "n_jobs": fitting.n_jobs, "random_state": seed}
             yield n_rows, held_out_losses(data, fold, fitting.nuisance, **how)
             if n_rows == len(frame):
                 return

@@ -12,6 +12,7 @@ from selective_labels.assumptions import Assumption, Nucem
 from selective_labels.cells.cell_sample import CellSample, Told
 from selective_labels.data import SelectiveLabels
 from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.diagnostics import doubt
 from selective_labels.inference.clusters import choose_clusters
 from selective_labels.inference.sample import (
@@ -27,7 +28,7 @@ from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.partitions.hashing import hash_folds
 from selective_labels.passes.judges import fold_judges
 from selective_labels.passes.kept_scores import KeptScores
-from selective_labels.passes.learning_curve import draw_rows
+from selective_labels.passes.learning_curve import Drawn, draw_rows
 from selective_labels.passes.partition_pass import (
     CellTable,
     FittedRepeat,
@@ -129,11 +130,8 @@ def prepare(
         raise InputError("cv: on data in partitions, folds are made by hash; give a number of folds.", "cv")
     survey = lazy.survey()
     seeds = fitting.repeated_seeds
-    fitted_before = KeptScores.fitted_before(lazy)
-    drawn = draw_rows(lazy, fitting, seeds[0], others, fitted_before)
-    frame, alone, reader = drawn.frame, drawn.data(lazy), lazy.reader
-    data = with_classes_of(reader.coded(alone), list(classifiers))
-    reader = replace(reader, classes=data.classes, coding=alone.coding)
+    drawn = draw_rows(lazy, seeds[0], others, KeptScores.fitted_before(lazy))
+    reader, data = _read(drawn, classifiers)
     chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
     require_summable(chosen, data.classes)
     label_ranges(chosen, label_range, data)  # refused before anything is fitted
@@ -142,15 +140,18 @@ def prepare(
             "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
         )
     check_instrument(chosen, data)
-    told = Told(data.classes, len(reader.decision_makers), len(frame), survey.n_rows)
+    told = Told(data.classes, len(reader.decision_makers), 0, survey.n_rows)
     units = choose_clusters(cluster, data)
     passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
     if survey.n_labeled == survey.n_rows:
-        return Prepared(lazy, frame, data, passing, replace(told, n_fitted=0))
+        return Prepared(lazy, drawn.frame, data, passing, told)
     kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
     passing = replace(passing, kept=kept, n_repeats=len(seeds))
     if kept is not None and (known := kept.told) is not None:
-        return Prepared(lazy, frame, data, passing, replace(told, **known))
+        return Prepared(lazy, drawn.frame, data, passing, replace(told, **known))
+    drawn = drawn.by_curve(fitting)
+    reader, data = _read(drawn, classifiers)
+    passing, frame = replace(passing, reader=reader), drawn.frame
     hashes = lazy.roles.keys(frame)
     table = survey.table()
     repeats: list[FittedRepeat] = []
@@ -168,8 +169,15 @@ def prepare(
         shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
         judges = fold_judges(fit, data)
         repeats.append(FittedRepeat(fit.without_rows(), judges, shares, int(fitting.cv), seed))
-    told = replace(told, assignment=assignment, refused=refused)
+    told = replace(told, assignment=assignment, refused=refused, n_fitted=len(frame))
     return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), told)
+
+
+def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:
+    """Rows that were drawn, coded by what the whole table holds, and who reads others alike."""
+    alone, reader = drawn.data(), drawn.lazy.reader
+    data = with_classes_of(reader.coded(alone), list(classifiers))
+    return replace(reader, classes=data.classes, coding=alone.coding), data
 
 
 def _fitted(

@@ -23,11 +23,13 @@ from selective_labels.measures.metrics import (
     RegretMetric,
 )
 from selective_labels.measures.named import named_metrics
+from selective_labels.measures.seen import Seen
 from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.passes.cell_keys import (
     LABELS,
     MEAN,
+    OUTCOMES,
     RANKS,
     CellKeys,
     CellSubject,
@@ -56,13 +58,16 @@ class RowsPass:
     ----------
     asked : Asked
     lazy : PartitionedLabels
+    with_outcomes : bool
+        Whether what was decided and seen is summed too.
     """
 
-    def __init__(self, asked: Asked, lazy: PartitionedLabels) -> None:
-        judged, within, prepared = _prepared(asked, lazy)
+    def __init__(self, asked: Asked, lazy: PartitionedLabels, with_outcomes: bool = False) -> None:
+        judged, within, prepared = prepared_for(asked, lazy)
         self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
-        self._keys = _keys(judged, prepared, self.metrics, within)
+        keys = _keys(judged, prepared, self.metrics, within)
+        self._keys = replace(keys, outcomes=with_outcomes)
         self._prepared = prepared
 
     @property
@@ -139,12 +144,16 @@ class PartitionedSubjects:
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
         return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
 
-    def cells(self, metric: AnyMetric) -> dict[Any, np.ndarray] | None:
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
         """Masks of the cells of each subgroup; None without subgroups."""
-        if self.keys.within.subgroups is None:
-            return None
-        own = self.sample(metric).cells.key[:, 0]
-        return {label: own == code for code, label in enumerate(self.keys.within.subgroups.tolist())}
+        return self.keys.within.masks(self.sample(metric).cells.key[:, 0])
+
+    @property
+    def seen(self) -> Seen:
+        """What was decided and seen in every subgroup, if it was asked for."""
+        cells = self.samples[OUTCOMES].cells
+        masks = self.keys.within.masks(cells.key[:, 0])
+        return Seen(masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights)
 
     def _table(self, metric: AnyMetric) -> str:
         return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
@@ -214,7 +223,7 @@ def cut_in_passing(
     asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
     """Cut a score on a table in partitions: cells lie between thresholds."""
-    (one,), within, prepared = _prepared(asked, lazy)
+    (one,), within, prepared = prepared_for(asked, lazy)
     event = class_code(asked.pos_label, prepared.data.classes)
     cuts = thresholds
     if cuts is None:
@@ -225,14 +234,18 @@ def cut_in_passing(
     return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
 
 
-def _prepared(asked: Asked, lazy: PartitionedLabels) -> tuple[tuple[Judged, ...], Within, Prepared]:
+def prepared_for(
+    asked: Asked, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+) -> tuple[tuple[Judged, ...], Within, Prepared]:
     """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
     if asked.instrument != LENIENCY:
         raise InputError(
             "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
             "instrument",
         )
-    judged = tuple(Judged.read(each, lazy, name) for each, name in zip(asked.given, asked.names, strict=True))
+    lazy = lazy.with_jobs(asked.fitting.n_jobs)
+    named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
+    judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
     within = Within.read(asked.by, asked.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.estimates import by_row
 
 # Share of cases on either side of the cut-off that tell how risky the marginal case is.
 NEAR_CUT_OFF = 0.05
@@ -25,6 +26,8 @@ class Course:
         Share below the cut-off; None: as many as the human accepts.
     threshold : float or None
         The cut-off, if it is given: then the share is what it is.
+    between : (n_samples,) bool array or None
+        Of cells of rows, those in which risks differ: in which order is not known.
     """
 
     below: tuple[Array, Array]
@@ -32,6 +35,7 @@ class Course:
     risk: Array
     acceptance: float | None = None
     threshold: float | None = None
+    between: np.ndarray | None = None
 
     @classmethod
     def human(cls, n_samples: int) -> "Course":
@@ -51,13 +55,27 @@ class Course:
         return self.acceptance if alone and self.by_share else None
 
     def share_below(self, decision: Array, weights: Array) -> tuple[Array, Array]:
-        """Probability of being below the cut-off, and weights of the rows near it."""
+        """Probability of being below the cut-off, and weights of the rows near it, (n_samples,) each."""
+        weights = np.asarray(by_row(weights))
         if self.threshold is not None:
             return (self.risk < self.threshold).astype(float), weights
         share = self.acceptance
         if share is None:
             share = float(np.average(decision, weights=weights))
         return accept_lowest(self.risk, share, weights)
+
+    def unordered(self, decision: Array, weights: Array) -> float:
+        """Σ_b m_b p_b (1 - p_b) of cells b that the cut-off divides although their risks differ.
+
+        m_b is the share of the cases in b, p_b that of b below the cut-off. Whichever they are, a mean of
+        what is between v and w moves by this times w - v at most.
+        """
+        if self.between is None or not self.by_share:
+            return 0.0
+        mass = np.asarray(by_row(weights))
+        below, _ = self.share_below(decision, weights)
+        part = self.between & (below > 0.0) & (below < 1.0)
+        return float(np.sum((mass * below * (1.0 - below))[part]) / mass.sum())
 
     def accepted(self, decision: Array, weights: Array) -> Array:
         """Probability that each case is accepted, given what the human did with it."""

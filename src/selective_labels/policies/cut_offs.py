@@ -1,16 +1,17 @@
 """Which cut-off of a score to take, and which could still be best, where costs are known in bounds only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.clusters import cluster_codes
-from selective_labels.inference.estimates import covariance, mean_estimate
+from selective_labels.inference.estimates import by_row, mean_estimate, of_rows
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.sample import ScoredSample
+from selective_labels.inference.known_shares import NoiseOf
 from selective_labels.policies.stakes import Stake
 
 
@@ -83,8 +84,22 @@ class CutOffs:
         ]
 
 
+class Repeated(Protocol):
+    """Scored rows, or cells of rows, as far as cut-offs need them."""
+
+    @property
+    def size(self) -> int:
+        """Rows, or cells."""
+
+    def repeated(self, assumption: str) -> Sequence[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """How many independent units some rows are."""
+
+
 def choose_cut_off(
-    sample: ScoredSample,
+    sample: Repeated,
     risk: Array,
     stake: Stake,
     assumption: str,
@@ -105,22 +120,19 @@ def choose_cut_off(
     Sampling error: c is given up if for some c' the lower end of cost(c) - cost(c') exceeds zero by more than
     a constant times its standard error, the constant for as many comparisons as there are (Bonferroni).
     """
-    weights = sample.weights
     below = (risk[None, :] < thresholds[:, None]).astype(float)
-    found = [
-        _judge(sample.evidence(repeat, assumption), below, stake, weights, sample)
-        for repeat in sample.repeats
-    ]
+    repeats = sample.repeated(assumption)
+    found = [_judge(evidence, below, stake, weights, noise) for evidence, weights, noise in repeats]
     cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
     least = np.median(excess, axis=0)
     # As in the median of repeats: the error contains how folds were cut.
     error = np.sqrt(np.median(errors**2 + (excess - least) ** 2, axis=0))
-    units = sample.count_units(np.ones(len(sample.data), dtype=bool))
+    units = sample.count_units(np.ones(sample.size, dtype=bool))
     rivals = max(len(thresholds) - 1, 1)
     constant = student.isf((1.0 - confidence_level) / rivals, max(units - 1, 1))
     return CutOffs(
         thresholds=thresholds,
-        acceptance=np.average(below, axis=1, weights=weights),
+        acceptance=np.average(below, axis=1, weights=by_row(repeats[0][1])),
         worst_cost=np.median(cost, axis=0),
         # The largest excess of c over c' is minus the smallest of c' over c.
         worst_regret=np.maximum((-least).max(axis=0), 0.0),
@@ -131,22 +143,26 @@ def choose_cut_off(
 
 
 def _judge(
-    evidence: Evidence, below: Array, stake: Stake, weights: Array, sample: ScoredSample
+    evidence: Evidence, below: Array, stake: Stake, weights: Array, noise: NoiseOf
 ) -> tuple[Array, Array, Array]:
     """Worst costs of each cut-off c; of each pair, the lower end of cost(c) - cost(c') and its error."""
     change = stake.accepted - stake.refused
-    scores = [evidence.extreme(side * change) @ change for side in (-1.0, 1.0)]
-    accepted, refused = (evidence.extreme(each) @ each for each in (stake.accepted, stake.refused))
-    cost = np.average(below * accepted + (1.0 - below) * refused, axis=1, weights=weights)
-    sums = [[mean_estimate(row * score, weights) for row in below] for score in scores]
+
+    def largest(gain: Array, worth: Array) -> Array:
+        return np.asarray(np.einsum("nk...,k->n...", evidence.extreme(gain), worth))
+
+    scores = [largest(side * change, change) for side in (-1.0, 1.0)]
+    accepted, refused = (largest(each, each) for each in (stake.accepted, stake.refused))
+    parts = [of_rows(row, weights) for row in below]
+    cost = np.array([np.vdot(weights, row * accepted + (1.0 - row) * refused) for row in parts])
+    sums = [[mean_estimate(row * score, weights) for row in parts] for score in scores]
     values = np.array([[each.value for each in side] for side in sums])
-    clusters = cluster_codes(sample.cluster, sample.data)
     low, high = values[:, :, None] - values[:, None, :]
     # Rows: c; columns: c'. Between c' and a larger c the change is at least its minimum.
     larger = np.tri(len(below), dtype=bool)
     variances = []
     for side in sums:
-        matrix = covariance([each.influence for each in side], clusters)
+        matrix = noise([each.influence for each in side])
         variances.append(np.diag(matrix)[:, None] + np.diag(matrix)[None, :] - 2.0 * matrix)
     error = np.sqrt(np.maximum(np.where(larger, *variances), 0.0))
-    return cost, np.where(larger, low, high), error
+    return cost / weights.sum(), np.where(larger, low, high), error

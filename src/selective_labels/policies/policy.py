@@ -83,7 +83,7 @@ def read_course(policy: Policy, data: SelectiveLabels, failure: int, name: str =
     """Lay a policy out on the rows of data."""
     subject = read_subject(policy.score, data, name)
     risk = risk_of(subject, failure)
-    below, above = _modes(policy, data)
+    below, above = modes(policy, len(data), _deferred(policy, data))
     return Course(below, above, risk, policy.acceptance, policy.threshold)
 
 
@@ -122,9 +122,9 @@ def risk_of(subject: Subject, failure: int) -> Array:
     return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
 
 
-def _modes(policy: Policy, data: SelectiveLabels) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Who decides, and how, below the cut-off and above."""
-    zeros, ones = np.zeros(len(data)), np.ones(len(data))
+def modes(policy: Policy, n_samples: int, deferred: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Who decides, and how, below the cut-off and above; `deferred` counts where some cases are."""
+    zeros, ones = np.zeros(n_samples), np.ones(n_samples)
     team = policy.with_human
     if team is None:
         return (ones, zeros), (zeros, zeros)
@@ -132,18 +132,25 @@ def _modes(policy: Policy, data: SelectiveLabels) -> tuple[tuple[Array, Array], 
         return (zeros, ones), (zeros, zeros)
     if isinstance(team, str) and team == EITHER:
         return (ones, zeros), (zeros, ones)
-    deferred = _deferred(policy, data)
     return (1.0 - deferred, deferred), (zeros, deferred)
 
 
+def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
+    """1 where a classifier is undecided, 0 elsewhere."""
+    if not hasattr(classifier, "decided"):
+        raise InputError.about(
+            "with_human",
+            "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
+        )
+    return 1.0 - np.asarray(classifier.decided(data.X), dtype=float)
+
+
 def _deferred(policy: Policy, data: SelectiveLabels) -> Array:
+    """Probability that the human decides, where the policy defers some cases."""
+    if policy.with_human is None or (isinstance(policy.with_human, str) and policy.with_human != UNDECIDED):
+        return np.zeros(len(data))
     if isinstance(policy.with_human, str):
-        if not hasattr(policy.score, "decided"):
-            raise InputError.about(
-                "with_human",
-                "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
-            )
-        return 1.0 - np.asarray(policy.score.decided(data.X), dtype=float)
+        return deferred_by(policy.score, data)
     try:
         given = np.asarray(policy.with_human, dtype=float)
     except (TypeError, ValueError):

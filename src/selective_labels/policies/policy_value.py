@@ -4,15 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.earmarked import Earmarked, poured
 from selective_labels.identification.ranking import NEGLIGIBLE
 from selective_labels.inference.ends import Ratio
-from selective_labels.inference.estimates import Ends, Estimate, mean_estimate, ratio_estimate
+from selective_labels.inference.estimates import (
+    Ends,
+    Estimate,
+    by_row,
+    mean_estimate,
+    of_rows,
+    ratio_estimate,
+)
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact import count_scores
 from selective_labels.policies.courses import Course, mixed
+from selective_labels.policies.ground import Cases
 from selective_labels.policies.stakes import Stake
 from selective_labels.support.errors import UndefinedError
 
@@ -50,8 +57,8 @@ class PolicyValue:
     worth_seen: Array
 
     @classmethod
-    def of(cls, stake: Stake, data: SelectiveLabels, *terms: Term) -> "PolicyValue":
-        """Value of courses on the rows of data."""
+    def of(cls, stake: Stake, data: Cases, *terms: Term) -> "PolicyValue":
+        """Value of courses on the rows of data, or on cells of rows."""
         decision = data.row_decision.astype(float)  # each row's own, also where labels are shared
         seen = data.row_decision == 1
         worth = np.zeros(len(data))
@@ -74,21 +81,43 @@ class PolicyValue:
         laid = [_Laid.out(course, sign, self, mass) for sign, course in self.terms]
         return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
 
+    def reach(self, weights: Array) -> float:
+        """How far the value may be off where bins stand for scores: the case at the cut-off is any of a bin.
+
+        A case that moves across the cut-off changes the value by what is between the least and the most that
+        accepting it is worth, zero among them if the human has a say; a rate by its denominator too.
+        """
+        total, worth = 0.0, self.stake.accepted - self.stake.refused
+        for sign, course in self.terms:
+            part = abs(sign) * course.unordered(self.decision, weights)
+            if not part:
+                continue
+            alone = course.known_acceptance is not None
+            ends = worth if alone else np.append(worth, 0.0)
+            moved = part * float(np.ptp(ends))
+            if self.stake.per_accepted:
+                size = float(np.average(course.accepted(self.decision, weights), weights=by_row(weights)))
+                unsure = 0.0 if alone else part
+                moved = (moved + unsure * float(np.abs(worth).max())) / max(size - unsure, NEGLIGIBLE)
+            total += moved
+        return total
+
     def additions(self, weights: Array) -> tuple[Array | None, Array]:
         """What a case of each class adds to the value, and what was seen adds; None of a rate."""
         laid = [_Laid.out(course, sign, self, weights) for sign, course in self.terms]
-        seen = sum((each.sign * each.human for each in laid), np.zeros(len(weights))) * self.worth_seen
+        seen = self._seen(laid)
         return None if self.stake.per_accepted else self._gain(laid), seen
 
     def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
         if evidence.shares:
             return self._end_with_shares(evidence, weights, laid, side)
-        probabilities = evidence.extreme(side * self._gain(laid))
-        value, influence, raw = 0.0, np.zeros(len(weights)), np.zeros(len(weights))
+        gain = self._gain(laid)
+        probabilities = evidence.extreme(side * gain)
+        value, influence, raw = 0.0, np.zeros_like(weights), np.zeros_like(weights)
         support = 1.0
         for each in laid:
-            scores = np.einsum("nk,nk->n", self._coefficients(each.accept), probabilities)
-            scores = scores + each.human * self.worth_seen
+            scores = np.einsum("nk,nk...->n...", self._coefficients(each.accept), probabilities)
+            scores = scores + of_rows(each.human * self.worth_seen, scores)
             part = mean_estimate(scores, weights)
             if self.stake.per_accepted:
                 part = ratio_estimate(part, each.size)
@@ -100,8 +129,10 @@ class PolicyValue:
         influence = influence + self._of_cut_offs(evidence, weights, laid, side)
         counts = None
         if not any(each.course.by_share for each in laid) and (len(laid) == 1 or not self.stake.per_accepted):
-            below = laid[0].taken if self.stake.per_accepted else np.ones(len(raw))
-            counts = count_scores(raw, below, weights, signed=len(laid) > 1)
+            below = of_rows(laid[0].taken, raw) if self.stake.per_accepted else np.ones_like(raw)
+            # What is seen needs no scores: rows count whatever these are.
+            unit = evidence.unit if gain.any() else evidence.even
+            counts = count_scores(raw, below, weights, signed=len(laid) > 1, unit=unit)
         return Estimate(value, influence, counts, support)
 
     def _end_with_shares(
@@ -110,21 +141,26 @@ class PolicyValue:
         """Where means over rows are known. Probabilities sum to one: what is seen is added to every class."""
         if self.stake.per_accepted:
             raise UndefinedError("a rate among the accepted has no interval under a known share.", "metric")
-        seen = sum((each.sign * each.human for each in laid), np.zeros(len(weights))) * self.worth_seen
-        gain = self._gain(laid) + seen[:, None]
+        gain = self._gain(laid) + self._seen(laid)[:, None]
         end = Ratio(gain, np.ones_like(gain), signed=True).ends(evidence, weights)[int(side > 0.0)]
         influence = end.influence + self._of_cut_offs(evidence, weights, laid, side)
         return Estimate(end.value, influence, outside=end.outside)
 
     def _of_cut_offs(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Array:
         """Influence of cut-offs that are set by a share of the cases."""
-        influence = np.zeros(len(weights))
+        influence = np.zeros_like(weights)
         for each in laid:
             if each.course.by_share:
                 marginal = self._marginal(evidence, laid, each, side)
                 slope = float(np.average(marginal, weights=each.near))
-                influence = influence + slope * mean_estimate(each.shortfall, weights).influence
+                shortfall = mean_estimate(of_rows(each.shortfall, weights), weights)
+                influence = influence + slope * shortfall.influence
         return influence
+
+    def _seen(self, laid: "list[_Laid]") -> Array:
+        """What the human's accepting cases added."""
+        nothing = np.zeros(len(self.decision))
+        return np.asarray(sum((each.sign * each.human for each in laid), nothing) * self.worth_seen)
 
     def _coefficients(self, accept: Array) -> Array:
         """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
@@ -184,7 +220,7 @@ class _Laid:
         below, near = course.share_below(of.decision, weights)
         accept, human = mixed(below, course.below, course.above)
         taken = accept + human * of.decision
-        size = mean_estimate(taken, weights)
+        size = mean_estimate(of_rows(taken, weights), weights)
         if of.stake.per_accepted and not size.value > NEGLIGIBLE:
             raise UndefinedError("nobody is accepted.", "metric")
         scale = sign / size.value if of.stake.per_accepted else sign

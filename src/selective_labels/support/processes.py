@@ -5,7 +5,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -14,6 +16,8 @@ from selective_labels.support.errors import WorkerError
 
 # How often a worker looks whether whoever started it still lives.
 LOOK_SECONDS = 0.2
+# Dask's words for workers or a scheduler that are gone.
+LOSSES = (".KilledWorker", ".CommClosedError")
 
 
 def in_processes(
@@ -44,13 +48,33 @@ def in_processes(
     # Threads and clusters do not ask for the initializer: they end by themselves.
     watched = {"initializer": _watch, "initargs": (os.getpid(),)}
     parallel = Parallel(n_jobs=n_jobs, return_as=return_as, **options, **watched)
-    try:
+    with losses_told():
         yield from parallel(delayed(function)(*arguments) for function, *arguments in tasks)
+
+
+@contextmanager
+def losses_told() -> Iterator[None]:
+    """Say in a sentence that workers are gone, whoever did the work."""
+    try:
+        yield
     except BrokenProcessPool:
         raise WorkerError(
             "A worker process was ended from outside, as happens when memory runs out; "
             "try fewer jobs at a time, or smaller partitions."
         ) from None
+    except Exception as error:
+        if not (isinstance(error, CancelledError) or _of_cluster(error)):
+            raise
+        raise WorkerError(
+            f"The Dask cluster is gone, or lost its workers ({type(error).__name__}); start it, and the same "
+            "work, again."
+        ) from error
+
+
+def _of_cluster(error: Exception) -> bool:
+    """Whether it is an error by which Dask tells of losses; nothing is imported to find out."""
+    names = [f"{each.__module__}.{each.__name__}" for each in type(error).__mro__]
+    return any(each.startswith("distributed.") and each.endswith(LOSSES) for each in names)
 
 
 def _watch(parent: int) -> None:

@@ -64,6 +64,8 @@ def parse_delimited(
         frame = read(dtype=dict.fromkeys([*_named(header, text), *names], str))
     except UnicodeDecodeError:
         raise TableError(_wrong_encoding(content, name, encoding)) from None
+    except pd.errors.EmptyDataError:
+        raise TableError(f"{name} is empty.") from None
     except pd.errors.ParserError as error:
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
         raise TableError(_wrong_lines(str(error), name)) from None
@@ -95,7 +97,9 @@ def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
 
 def _header(content: bytes, name: str, separator: str | None, encoding: str) -> list[str]:
     """Names of the columns; refuse a wrong separator and repeated names before anything is parsed."""
-    _, line = next(_records(content, name, separator or COMMA, encoding))
+    _, line = next(_records(content, name, separator or COMMA, encoding), (0, None))
+    if line is None:  # a mark of the order of bytes, and nothing behind it
+        raise TableError(f"{name} is empty.")
     if len(line) == 1:
         others = [each for each in SEPARATORS if each != (separator or COMMA) and each in line[0]]
         if others:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from glob import has_magic
+from pathlib import Path
 
 import pandas as pd
 
@@ -44,7 +45,11 @@ def shown_rows(source: ParquetSource) -> pd.DataFrame:
 
 
 def as_labels(
-    source: ParquetSource, roles: Roles, features: Sequence[str], fit_rows: int | None
+    source: ParquetSource,
+    roles: Roles,
+    features: Sequence[str],
+    fit_rows: int | None,
+    keep_scores: Path | None = None,
 ) -> PartitionedLabels:
     """The table with its roles, lazily."""
     named = RoleColumns(
@@ -55,4 +60,4 @@ def as_labels(
         roles.groups,
         roles.strata,
     )
-    return PartitionedLabels.of(source, named, features, None, fit_rows, None)
+    return PartitionedLabels.of(source, named, features, None, fit_rows, None, keep_scores)

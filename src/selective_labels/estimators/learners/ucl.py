@@ -17,6 +17,7 @@ from selective_labels.estimators.base import (
     full_label_accuracy,
     read_features,
 )
+from selective_labels.estimators.in_parts import takes_partitions
 from selective_labels.estimators.learners.assumed import read_assumption, read_label_range, with_share
 from selective_labels.estimators.learners.chosen import check_surrogate, learn_scores
 from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn, TrainingRows
@@ -252,6 +253,7 @@ class UCLClassifier(SelectiveClassifier):
             return "y has holes, and who decided each case is what identifies the rest"
         return None
 
+    @takes_partitions
     def predict(self, X: Any) -> np.ndarray:
         """Class with the highest score; never takes a decision-maker.
 
@@ -278,12 +280,14 @@ class UCLClassifier(SelectiveClassifier):
         found = scores.scores(features, X) if isinstance(scores, PlugIn) else scores.scores(features)
         return self.classes_[found.argmax(axis=1)]
 
+    @takes_partitions
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
         scores = self._checked_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @available_if(_has_probabilities)
+    @takes_partitions
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of everybody, (n_samples, n_classes). Not in partial mode.
 
@@ -293,6 +297,7 @@ class UCLClassifier(SelectiveClassifier):
         check_is_fitted(self)
         return self._identified.probabilities(read_features(self, X), X)
 
+    @takes_partitions
     def predict_bounds(self, X: Any) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in both modes.
 
