@@ -88,7 +88,7 @@ class Survey:
     class_rows, class_weight : dict
         By class: rows with this label, and their weight.
     mass : pandas.DataFrame
-        By stratum and decision-maker: `rows`, and their `weight`.
+        By stratum and decision-maker: `rows`, their `weight`, and that of those `accepted`.
     values : dict of arrays
         Sorted values of columns asked for besides.
     """
@@ -120,6 +120,12 @@ class Survey:
         found[rows, pd.Index(self.decision_makers).get_indexer(self.mass["maker"])] = self.mass["weight"]
         return found
 
+    def accepted(self) -> np.ndarray:
+        """Share accepted in every stratum, (n_strata,)."""
+        by_stratum = self.mass.groupby("stratum", observed=True)
+        sums = by_stratum[["accepted", "weight"]].sum().loc[list(self.strata)].to_numpy()
+        return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0.0)
+
 
 @dataclass(frozen=True)
 class SurveyTask:
@@ -147,6 +153,7 @@ class SurveyTask:
                 "stratum": none if strata is None else strata.to_numpy(),
                 "maker": none if makers is None else makers.to_numpy(),
                 "weight": weight,
+                "accepted": weight * seen,
                 "rows": 1,
             }
         )

@@ -109,9 +109,21 @@ def shrunken_means(
     within = np.average((values - means[code]) ** 2, weights=weight)
     seen = mass > 0.0
     number = np.where(seen, mass**2 / np.maximum(np.bincount(code, weight**2, n_codes), tiny), 1.0)
-    noise = within / number
-    between = np.average((means[seen] - grand) ** 2 - noise[seen], weights=mass[seen])
-    factor = np.maximum(between, 0.0) / np.maximum(np.maximum(between, 0.0) + noise, tiny)
+    return shrink(means, mass, within / number, grand)
+
+
+def shrink(means: np.ndarray, mass: np.ndarray, noise: np.ndarray, grand: float | None = None) -> np.ndarray:
+    """Empirical-Bayes means of what has a noise: m + v / (v + noise_z) (mean_z - m), without mass at m.
+
+    Examples
+    --------
+    >>> shrink(np.array([0.0, 1.0, 9.0]), np.array([1.0, 1.0, 0.0]), np.array([0.1, 0.1, 0.1])).round(2)
+    array([0.2, 0.8, 0.5])
+    """
+    seen = mass > 0.0
+    grand = float(np.average(means[seen], weights=mass[seen])) if grand is None else grand
+    between = max(float(np.average((means[seen] - grand) ** 2 - noise[seen], weights=mass[seen])), 0.0)
+    factor = between / np.maximum(between + noise, np.finfo(float).tiny)
     return np.where(seen, grand + factor * (means - grand), grand)
 
 

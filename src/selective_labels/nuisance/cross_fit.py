@@ -104,6 +104,7 @@ def cross_fit(
     n_bands: int | None = None,
     propensity: str = SHARES,
     new_rows: bool = False,
+    arms: list[Arms] | None = None,
     n_jobs: int | None = None,
     random_state: int | None = None,
 ) -> CrossFit:
@@ -129,6 +130,8 @@ def cross_fit(
         :func:`selective_labels.nuisance.assignment.fit_assignment`.
     new_rows : bool
         Model the arm also where its probability is given for these rows: others will be asked for.
+    arms : list of Arms, optional
+        Of each fold, if more is known of decision-makers than these rows tell.
     n_jobs : int, optional
         Folds side by side: default the cores there are.
     random_state : int, optional
@@ -148,7 +151,8 @@ def cross_fit(
         return _injected(data, options[0], cv, propensity, n_jobs, seeds)
     outcome = outcome_codes(data.y)
     folds = _folds(data, cv, int(seeds[1]))
-    fitter = Fitter(data, outcome, folds, _arms(data, folds, n_bands, int(seeds[2])))
+    known = _arms(data, folds, n_bands, int(seeds[2])) if arms is None else arms
+    fitter = Fitter(data, outcome, folds, known)
     pairs = [fitter.halves(fold, int(seeds[3])) for fold in range(len(folds))] if in_halves else []
     with Workers(n_jobs) as workers:
         choice = choose(fitter, options, workers, int(seeds[4]))

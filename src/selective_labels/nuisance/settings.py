@@ -7,6 +7,7 @@ import numpy as np
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.assignment import AUTO, PROPENSITIES
+from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.support.errors import require_choice
 from selective_labels.support.options import require_count
@@ -63,6 +64,7 @@ class FittingSettings:
         in_halves: bool = False,
         n_bands: int | None = None,
         new_rows: bool = False,
+        arms: list[Arms] | None = None,
     ) -> CrossFit:
         """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
         return cross_fit(
@@ -73,6 +75,7 @@ class FittingSettings:
             n_bands=n_bands,
             propensity=self.propensity,
             new_rows=new_rows,
+            arms=arms,
             n_jobs=self.n_jobs,
             random_state=seed,
         )

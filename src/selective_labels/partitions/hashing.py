@@ -8,7 +8,7 @@ import pandas as pd
 from selective_labels.support.errors import InputError
 
 # What is drawn from one key, each by a hash of its own.
-FOLDS, SAMPLE, SPLIT = 1, 2, 3
+FOLDS, SAMPLE, SPLIT, INNER = 1, 2, 3, 4
 # Parts of parts of rows: purposes of each level are so far apart.
 LEVELS = 8
 # Constants of SplitMix64, a bijection of 64 bits that leaves no pattern.

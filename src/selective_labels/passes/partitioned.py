@@ -38,6 +38,7 @@ from selective_labels.passes.partition_pass import (
     label_ranges,
     require_summable,
 )
+from selective_labels.passes.table_arms import table_arms
 from selective_labels.support.errors import InputError
 
 
@@ -158,7 +159,7 @@ def prepare(
     refused: dict[str, str] = {}
     assignment = ""
     for seed in seeds:
-        fit = _fitted(data, hashes, chosen, fitting, seed)
+        fit = _fitted(lazy, data, hashes, chosen, fitting, seed)
         if not repeats:
             if any(each.needs_decision_makers for each in chosen):
                 assignment = said_of_assignment(fit)
@@ -181,6 +182,7 @@ def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, Se
 
 
 def _fitted(
+    lazy: PartitionedLabels,
     data: SelectiveLabels,
     hashes: np.ndarray,
     chosen: Sequence[Assumption],
@@ -193,9 +195,10 @@ def _fitted(
     ]
     if any(not len(test) for _, test in pairs):
         raise InputError(f"fit_rows: a sample of {len(data)} rows leaves a fold without rows.", "fit_rows")
-    in_halves = any(each.needs_halves for each in chosen)
+    in_halves, n_bands = any(each.needs_halves for each in chosen), selector_bands(data)
+    arms = table_arms(lazy, data, hashes, pairs, n_bands, seed)
     return replace(fitting, cv=pairs).cross_fit(
-        data, seed=seed, in_halves=in_halves, n_bands=selector_bands(data)
+        data, seed=seed, in_halves=in_halves, n_bands=n_bands, arms=arms
     )
 
 
