@@ -15,7 +15,6 @@ from selective_labels.cli.inputs import (
     contestant,
     models_among,
     pos_label_of,
-    predictions_of,
 )
 from selective_labels.cli.options import CutOptions, FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -39,6 +38,7 @@ from selective_labels.planning.plan import check_wishes
 from selective_labels.saving import load_model
 from selective_labels.support.words import shown
 from selective_labels.tables import TableError
+from selective_labels.tables.predicted import predictions_of
 from selective_labels.tables.roles import require_column
 
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
@@ -208,7 +208,8 @@ def make_plan(
         raise TableError(
             f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
         )
-    judging = Judging(loaded, stakes, pos_label_of(wanted.pos_label, data.classes))
+    # Of a table in partitions, a plan is made from the rows in memory.
+    judging = Judging(replace(loaded, lazy=None), stakes, pos_label_of(wanted.pos_label, data.classes))
     judged: Any = None
     if saved is not None:
         judged = judging.of_model(saved)

@@ -30,6 +30,7 @@ from selective_labels.tables import (
 from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
 from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
+from selective_labels.tables.predicted import predictions_of
 from selective_labels.tables.read import OpenTable, open_table
 from selective_labels.tables.roles import OPTIONS, Roles, require_column
 
@@ -239,18 +240,6 @@ def _with_classes(
     ]
     text = opened.read(numbers) if numbers else frame
     return frame.assign(**{each: text[each] for each in numbers if text[each].isin(classes).all()})
-
-
-def predictions_of(frame: pd.DataFrame, column: str, option: str = "--predictions") -> np.ndarray:
-    """A column of predictions, one for every row."""
-    require_column(frame, column, option)
-    missing = frame[column].isna()
-    if missing.any():
-        raise TableError(
-            f"{option}: column {shown(column)} has no prediction in {missing.sum():,} rows (the first is row "
-            f"{missing.to_numpy().argmax() + 1:,}); give every case one."
-        )
-    return frame[column].to_numpy()
 
 
 def contestant(
