@@ -27,6 +27,21 @@ def test_a_table_of_nothing_but_marks_is_empty(tmp_path, content):
         read_table(tmp_path / "cases.csv")
 
 
+@pytest.mark.parametrize("rows", ["1,2,3\n4,5,6\n", "0,2,3\n1,5,6\n", "x,2,3\ny,5,6\n"])
+def test_a_cell_too_many_in_every_row_shifts_nothing(tmp_path, rows):
+    """Broke with pandas 3: evenly spaced first cells were taken for numbers of rows, and the rest shifted."""
+    (tmp_path / "cases.csv").write_text("a,b\n" + rows)
+    with pytest.raises(TableError, match="line 2 has 3 cells where the header has 2"):
+        read_table(tmp_path / "cases.csv")
+
+
+def test_rows_of_parquet_are_counted_from_zero(tmp_path):
+    """Broke: rows that were cut out of a larger table kept their numbers."""
+    pytest.importorskip("pyarrow", reason="optional: pyarrow")
+    pd.DataFrame({"x": [1, 2]}, index=pd.RangeIndex(3, 5)).to_parquet(tmp_path / "cases.parquet")
+    assert read_table(tmp_path / "cases.parquet").index.tolist() == [0, 1]
+
+
 def test_a_separator_at_the_end_of_every_line_is_no_column(tmp_path):
     """Broke: it became a feature without a value, 'Unnamed: 2'."""
     path = tmp_path / "cases.csv"

@@ -69,8 +69,8 @@ def parse_delimited(
     except pd.errors.ParserError as error:
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
         raise TableError(_wrong_lines(str(error), name)) from None
-    # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
-    if not isinstance(frame.index, pd.RangeIndex) or frame.iloc[:, -1].isna().any():
+    # pandas fills up short lines: then the last cell is missing.
+    if frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
     frame = with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
     frame = _without_trailing_separator(frame, header)
@@ -97,9 +97,14 @@ def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
 
 def _header(content: bytes, name: str, separator: str | None, encoding: str) -> list[str]:
     """Names of the columns; refuse a wrong separator and repeated names before anything is parsed."""
-    _, line = next(_records(content, name, separator or COMMA, encoding), (0, None))
+    records = _records(content, name, separator or COMMA, encoding)
+    _, line = next(records, (0, None))
     if line is None:  # a mark of the order of bytes, and nothing behind it
         raise TableError(f"{name} is empty.")
+    # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
+    number, first = next(records, (0, line))
+    if len(first) > len(line) > 1:
+        raise TableError(_uneven(name, number, len(first), len(line)))
     if len(line) == 1:
         others = [each for each in SEPARATORS if each != (separator or COMMA) and each in line[0]]
         if others:
@@ -137,10 +142,12 @@ def _records(content: bytes, name: str, separator: str, encoding: str) -> Iterat
 def _refuse_uneven_lines(content: bytes, name: str, separator: str, encoding: str, width: int) -> None:
     for line, cells in _records(content, name, separator, encoding):
         if len(cells) != width:
-            words = "1 cell" if len(cells) == 1 else f"{len(cells):,} cells"
-            raise TableError(
-                f"{name}: line {line:,} has {words} where the header has {width:,}; mend or delete that line."
-            )
+            raise TableError(_uneven(name, line, len(cells), width))
+
+
+def _uneven(name: str, line: int, n_cells: int, width: int) -> str:
+    words = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
+    return f"{name}: line {line:,} has {words} where the header has {width:,}; mend or delete that line."
 
 
 def _wrong_lines(message: str, name: str) -> str:

@@ -34,8 +34,8 @@ def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
     except (ValueError, OSError, ArithmeticError, LookupError, TypeError, NotImplementedError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"{name} is not a whole Parquet file ({shown(reason, 200)}).") from None
-    if not isinstance(frame.index, pd.RangeIndex):  # an index that was written is a column that was meant
-        frame = frame.reset_index()
+    # An index that was written is a column that was meant; rows that are counted otherwise are counted anew.
+    frame = frame.reset_index(drop=isinstance(frame.index, pd.RangeIndex) and frame.index.name is None)
     frame.columns = frame.columns.astype(str)
     if not frame.columns.is_unique:
         repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
