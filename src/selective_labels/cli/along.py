@@ -14,7 +14,6 @@ from selective_labels.cli.inputs import (
     Source,
     contestant,
     models_among,
-    pos_label_of,
 )
 from selective_labels.cli.options import CutOptions, FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -38,7 +37,7 @@ from selective_labels.planning.plan import check_wishes
 from selective_labels.saving import load_model
 from selective_labels.support.words import shown
 from selective_labels.tables import TableError
-from selective_labels.tables.predicted import predictions_of
+from selective_labels.tables.predicted import pos_label_of, predictions_of
 from selective_labels.tables.roles import require_column
 
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")

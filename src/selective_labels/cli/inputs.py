@@ -32,7 +32,7 @@ from selective_labels.tables.holes import hole_words
 from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
 from selective_labels.tables.predicted import predictions_of
 from selective_labels.tables.read import OpenTable, open_table
-from selective_labels.tables.roles import OPTIONS, Roles, require_column
+from selective_labels.tables.roles import OPTIONS, Roles
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
@@ -264,25 +264,6 @@ def contestant(
 def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
     """Load those of several names that are model files, by how they end."""
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
-
-
-def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
-    """The class that --pos-label names."""
-    if name is None:
-        return None
-    for each in classes.tolist():
-        if str(each) == name:
-            return each
-    raise TableError(
-        f"--pos-label {shown(name)} is not a class; there are {several([str(c) for c in classes])}."
-    )
-
-
-def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
-    """Columns of subgroups."""
-    for column in columns:
-        require_column(frame, column, "--by")
-    return frame[list(columns)] if columns else None
 
 
 def _somebody_answers() -> bool:

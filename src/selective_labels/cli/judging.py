@@ -10,7 +10,7 @@ import pandas as pd
 from selective_labels.assumptions import Assumption, named
 from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among, pos_label_of
+from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.stakes import (
@@ -31,6 +31,7 @@ from selective_labels.saving import SavedModel, load_model
 from selective_labels.support.errors import DiagnosticWarning
 from selective_labels.support.words import shown
 from selective_labels.tables import PreparedTable, TableError
+from selective_labels.tables.predicted import pos_label_of
 from selective_labels.tables.roles import require_column
 
 # More subgroups than this are no subgroups.

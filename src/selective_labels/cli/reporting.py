@@ -10,7 +10,7 @@ import pandas as pd
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Loaded, Source, pos_label_of, subgroups_of
+from selective_labels.cli.inputs import Loaded, Source
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
@@ -21,7 +21,13 @@ from selective_labels.saving import load_model
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.sections import SectionStore, fingerprint
 from selective_labels.tables import PreparedTable
-from selective_labels.tables.predicted import classes_of, numbers_of, predictions_of
+from selective_labels.tables.predicted import (
+    classes_of,
+    numbers_of,
+    pos_label_of,
+    predictions_of,
+    subgroups_of,
+)
 from selective_labels.tables.roles import require_column
 
 

@@ -1,12 +1,13 @@
-"""Columns of predictions: classes by their names, scores as numbers, one for every row."""
+"""Columns of predictions, classes by their names, scores as numbers; columns of subgroups."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from selective_labels.features.amounts import read_numbers
-from selective_labels.support.words import shown
+from selective_labels.support.words import several, shown
 from selective_labels.tables.errors import TableError
 from selective_labels.tables.roles import require_column
 
@@ -49,3 +50,22 @@ def numbers_of(values: np.ndarray, column: str, option: str) -> np.ndarray:
         first = shown(values[int(wrong.to_numpy().argmax())])
         raise TableError(f"{option} {shown(column)} must hold scores, that is numbers; it holds {first}.")
     return numbers.to_numpy()
+
+
+def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
+    """The class that --pos-label names."""
+    if name is None:
+        return None
+    for each in classes.tolist():
+        if str(each) == name:
+            return each
+    raise TableError(
+        f"--pos-label {shown(name)} is not a class; there are {several([str(c) for c in classes])}."
+    )
+
+
+def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
+    """Columns of subgroups."""
+    for column in columns:
+        require_column(frame, column, "--by")
+    return frame[list(columns)] if columns else None
