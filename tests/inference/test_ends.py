@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.functionals import event_range, mean_extremes, regret_extremes
+from selective_labels.identification.bounds import Bounds, repair
+from selective_labels.identification.costs import linear_extremes
+from selective_labels.identification.functionals import (
+    event_range,
+    mean_extremes,
+    regret_extremes,
+    regret_rows,
+)
 from selective_labels.identification.ranking import (
     auc_extremes,
     balanced_accuracy_extremes,
@@ -23,7 +29,7 @@ from selective_labels.inference.ends import (
 )
 from selective_labels.inference.estimates import bootstrap_covariance, covariance, mean_estimate
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.regret import Regret, best_lottery
+from selective_labels.inference.regret import Regret, best_lottery, strongest_rival
 from selective_labels.nuisance.score_formulas import Scores
 from tests.reference.functionals import fractional_program, random_population
 
@@ -149,6 +155,25 @@ def test_regret_lower_end_is_valid_with_wrong_rivals(seed):
     np.testing.assert_allclose(lottery.sum(axis=1), 1.0)
     end = Regret(prediction).ends(Evidence(bounds.lower, bounds.slack, wrong.lower), weights)[0].value
     assert end <= regret_extremes(prediction, bounds, weights)[0] + 1e-12
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, n_classes=st.integers(2, 6))
+def test_regret_has_its_best_lottery_and_strongest_rival_under_ceilings(hard, seed, n_classes):
+    """Row by row the dual reaches the smallest regret of a box, and the rival the largest."""
+    generator = np.random.default_rng(seed)
+    eta = generator.dirichlet(np.ones(n_classes), 20)
+    ceiling = eta + (1.0 - eta) * generator.random(eta.shape) ** 2
+    box = repair(Bounds(eta * generator.random(eta.shape), ceiling))[0]
+    prediction = generator.dirichlet(np.ones(n_classes), 20)
+    if hard:
+        prediction = np.eye(n_classes)[prediction.argmax(axis=1)]
+    low, high = regret_rows(prediction, box)
+    dual = linear_extremes(best_lottery(prediction, box) - prediction, box)[0]
+    np.testing.assert_allclose(dual, low, atol=1e-9)
+    rival = linear_extremes(strongest_rival(prediction, box) - prediction, box)[1]
+    np.testing.assert_allclose(rival, high, atol=1e-9)
 
 
 @pytest.mark.parametrize("hard", [True, False])

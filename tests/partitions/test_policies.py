@@ -1,11 +1,13 @@
 """Policies on partitions: the same numbers as of rows, and what bins of the score may change is stated."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels import InputError, Policy, UCLClassifier, compare, evaluate, policy_curve
+from selective_labels import InputError, Policy, UCLClassifier, compare, evaluate, plan, policy_curve
 from selective_labels import assumptions as a
 from selective_labels.passes import cell_keys
 from tests.partitions.tables import folds_of, from_folder, in_memory, make_table, numbers, write
@@ -126,3 +128,24 @@ def test_what_a_policy_cannot_say_in_partitions(tmp_path):
         policy_curve("score", lazy, assumption=a.Instrument() & a.Prevalence(1.0, 0.4), **QUICK)
     with pytest.raises(InputError, match="metric 'cost' needs cost="):
         compare(Policy("score"), "human", lazy, metric="cost", **QUICK)
+
+
+def test_plans_are_made_of_the_same_moments(tmp_path):
+    frame = make_table(600)
+    memory, lazy, cv = both(frame, tmp_path, "sample_weight")
+    guess, other = frame["guess"].to_numpy(), frame["other"].to_numpy()
+    score = frame["score"].to_numpy()
+    pairs = [
+        (evaluate("guess", lazy, **QUICK), evaluate(guess, memory, cv=cv, **QUICK)),
+        (compare("guess", "other", lazy, **QUICK), compare(guess, other, memory, cv=cv, **QUICK)),
+        (
+            compare(Policy("score", 0.5), "human", lazy, **QUICK),
+            compare(Policy(score, 0.5), "human", memory, cv=cv, **QUICK),
+        ),
+    ]
+    for found, wanted in pairs:
+        assert_allclose(astuple(found.design), astuple(wanted.design), **CLOSE)
+        how = {"lottery": 50, "leniency": 0.95}
+        one, other = (plan(each, **how).to_frame().set_index("way")["interval"] for each in (found, wanted))
+        assert len(one) >= 4  # whose label is worth most is not known without rows
+        assert_allclose(one, other[one.index], **CLOSE)

@@ -32,6 +32,7 @@ class Told:
     n_rows: int
     assignment: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
+    leniency: tuple[float, float] = (0.0, 0.0)
 
 
 @runtime_checkable

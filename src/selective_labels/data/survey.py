@@ -88,7 +88,8 @@ class Survey:
     class_rows, class_weight : dict
         By class: rows with this label, and their weight.
     mass : pandas.DataFrame
-        By stratum and decision-maker: `rows`, their `weight`, and that of those `accepted`.
+        By stratum and decision-maker: `rows`, their `weight`, that of those `accepted`, and how many these
+        are (`n_accepted`).
     values : dict of arrays
         Sorted values of columns asked for besides.
     """
@@ -112,6 +113,11 @@ class Survey:
     def strata(self) -> np.ndarray:
         """Sorted strata."""
         return _sorted(self.mass["stratum"])
+
+    def caseloads(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cases of every decision-maker, and how many of them were accepted."""
+        found = self.mass.groupby("maker", observed=True)[["rows", "n_accepted"]].sum()
+        return found["rows"].to_numpy(), found["n_accepted"].to_numpy()
 
     def table(self) -> np.ndarray:
         """Weight of every stratum and decision-maker, (n_strata, n_decision_makers)."""
@@ -155,6 +161,7 @@ class SurveyTask:
                 "weight": weight,
                 "accepted": weight * seen,
                 "rows": 1,
+                "n_accepted": seen.astype(int),
             }
         )
         codes, classes = pd.factorize(np.asarray(columns.label_values(labels[seen])))

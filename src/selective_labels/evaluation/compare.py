@@ -295,13 +295,10 @@ def compare_sample(
     else:
         shared = estimated(sample, basis, *how)
     plans: dict[str, Any] = {}
-    if (
-        isinstance(sample, ScoredSample)
-        and contest.coefficients is not None
-        and assumption in sample.repeats[0]
-    ):
+    if contest.coefficients is not None and assumption in sample.repeats[0]:
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
-        plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
+        if isinstance(sample, ScoredSample):
+            plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
     return Comparison(
         metric=contest.metric,
         **shared,

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from selective_labels.cells.cell_sample import CellSample
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Functional, Ratio
+from selective_labels.inference.estimates import by_row, of_rows
 from selective_labels.inference.evidence import Evidence
+from selective_labels.inference.leniency import leniency_spread
 from selective_labels.inference.sample import ScoredSample
 
 
@@ -50,26 +53,35 @@ def coefficients_of(functional: Functional | None) -> Array | None:
 
 
 def design_of(
-    sample: ScoredSample, assumption: str, coefficients: Array, seen: Array | float = 0.0
+    sample: ScoredSample | CellSample, assumption: str, coefficients: Array, seen: Array | float = 0.0
 ) -> Design:
-    """Moments of c_k(x), and of what was seen besides."""
-    data, weights = sample.data, sample.weights
-    evidence = sample.repeats[0][assumption]
-    taken = data.decision == 1
-    share = weights / weights.sum()
+    """Moments of c_k(x), and of what was seen besides.
+
+    Of cells, those whose last key is the outcome: then all rows of one were decided alike.
+    """
+    if isinstance(sample, CellSample):
+        outcome = sample.cells.key[:, -1]
+        evidence, weights = sample.evidence[0][assumption], sample.repeats[0][assumption].first
+        (mean, spread), number = sample.told.leniency, sample.told.n_decision_makers
+    else:
+        data = sample.data
+        outcome = np.where(data.decision == 1, data.y + 1, 0)
+        evidence, weights = sample.repeats[0][assumption], sample.weights
+        (mean, spread), number = leniency_moments(data), data.n_decision_makers
+    taken = outcome > 0
+    share = np.asarray(by_row(weights)) / weights.sum()
     acceptance = float(share[taken].sum())
-    own = np.zeros(len(data))
-    own[taken] = coefficients[taken, data.y[taken]]
+    own = np.zeros(len(taken))
+    own[taken] = coefficients[taken, outcome[taken] - 1]
     value = (own + seen)[taken]
     inside = share[taken] / max(acceptance, 1e-12)
     refused = [
-        _refused(evidence, coefficients**power, own**power * taken, share, 1.0 - acceptance)
+        _refused(evidence, coefficients**power, own**power * taken, weights, 1.0 - acceptance)
         for power in (1, 2)
     ]
     matters = np.ptp(coefficients, axis=1) > 0.0
-    mean, spread = leniency_moments(data)
     return Design(
-        n=len(data),
+        n=sample.n_cases(np.ones(sample.size, dtype=bool)),
         acceptance=acceptance,
         accepted_mean=float(inside @ value),
         accepted_square=float(inside @ value**2),
@@ -78,7 +90,7 @@ def design_of(
         relevant=float(share[~taken & matters].sum() / max(1.0 - acceptance, 1e-12)),
         leniency_mean=mean,
         leniency_spread=spread,
-        n_decision_makers=data.n_decision_makers,
+        n_decision_makers=number,
     )
 
 
@@ -93,26 +105,18 @@ def worth_of_labels(sample: ScoredSample, assumption: str, coefficients: Array) 
 
 
 def leniency_moments(data: SelectiveLabels) -> tuple[float, float]:
-    """Mean acceptance rate of decision-makers, and its standard deviation without sampling noise.
-
-    spread² = Var_z(rate_z) - mean_z rate_z (1 - rate_z) / (n_z - 1)
-    """
+    """Mean acceptance rate of decision-makers, and its standard deviation without sampling noise."""
     number = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
     accepted = np.bincount(data.decision_maker_codes, data.decision, minlength=data.n_decision_makers)
-    several = number > 1
-    if several.sum() < 2:
-        return float(data.decision.mean()), 0.0
-    rate = accepted[several] / number[several]
-    noise = np.mean(rate * (1.0 - rate) / (number[several] - 1.0))
-    return float(rate.mean()), float(np.sqrt(max(rate.var(ddof=1) - noise, 0.0)))
+    return leniency_spread(number, accepted)
 
 
-def _refused(evidence: Evidence, values: Array, seen: Array, share: Array, size: float) -> float:
+def _refused(evidence: Evidence, values: Array, seen: Array, weights: Array, size: float) -> float:
     """Mean over the refused at the middle of its bounds, within the possible values."""
     if size <= 1e-12:
         return 0.0
-    ends = [
-        share @ (np.einsum("nk,nk->n", values, evidence.extreme(side * values)) - seen) / size
-        for side in (-1.0, 1.0)
-    ]
+    ends = []
+    for side in (-1.0, 1.0):
+        scores = np.einsum("nk,nk...->n...", values, evidence.extreme(side * values))
+        ends.append(float(np.vdot(weights, scores - of_rows(seen, scores)) / weights.sum()) / size)
     return float(np.clip(np.mean(ends), values.min(), values.max()))

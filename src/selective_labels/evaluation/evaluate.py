@@ -18,7 +18,7 @@ from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample
+from selective_labels.inference.sample import NO_RANGE
 from selective_labels.measures.asked import Asked
 from selective_labels.measures.metrics import AnyMetric, Range
 from selective_labels.measures.subject import Subject
@@ -189,16 +189,14 @@ def evaluate_judged(
     for metric in judged.metrics:
         sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)
         found = evaluate_sample(sample, subject, [metric], cells, interval, confidence_level)
-        if cells is None and isinstance(sample, ScoredSample):
+        if cells is None:
             found = _with_designs(found, sample, subject, metric)
         items += found.items
         gaps += [] if found.gaps is None else found.gaps.items
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
-def _with_designs(
-    results: Evaluations, sample: ScoredSample, subject: Subject, metric: AnyMetric
-) -> Evaluations:
+def _with_designs(results: Evaluations, sample: Scored, subject: Subject, metric: AnyMetric) -> Evaluations:
     """Keep with each mean over everybody what plans are made from."""
     found = coefficients_of(metric.functional(subject))
     items = []

@@ -214,12 +214,15 @@ class CellKeys:
         return [*(name for each in self.judged for name in each.columns), *self.within.columns]
 
     def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
-        """Keys of every row: groups, then one for each that is judged."""
+        """Keys of every row: groups, one for each that is judged, and where means may be made the outcome."""
         subjects = [each.subject(frame, data) for each in self.judged]
         within = self.within(frame)
-        found = {OUTCOMES: CellTable(np.column_stack([*within, outcomes(data)]))} if self.outcomes else {}
+        found = {}
+        if self.outcomes:
+            found[OUTCOMES] = CellTable(np.column_stack([*within, outcomes(data)]), clustered=False)
         if self.labels:
-            found[LABELS] = CellTable(np.column_stack([*within, *(hard(each) for each in subjects)]))
+            codes = [hard(each) for each in subjects]
+            found[LABELS] = CellTable(np.column_stack([*within, *codes, outcomes(data)]))
         if self.edges:
             bins = [
                 binned(each.score(self.event), edges)
@@ -229,7 +232,7 @@ class CellKeys:
         if self.bins is not None:
             shown = [each.probabilities[:, self.event] for each in subjects]
             bins = [np.searchsorted(self.bins, each, "right") for each in shown]
-            found[CALIBRATION] = CellTable(np.column_stack([*within, *bins]))
+            found[CALIBRATION] = CellTable(np.column_stack([*within, *bins, outcomes(data)]))
         for metric in self.means:
             mean = metric.functional(subjects[0]) if len(subjects) == 1 else metric.difference(*subjects)
             assert isinstance(mean, RowMean)

@@ -38,10 +38,13 @@ class CellTable:
         What the rows of a cell have in common.
     mean : RowMean or None
         What each row adds by itself, if it is not scores that are summed.
+    clustered : bool
+        Whether sums of clusters are needed: not where cells are counted only.
     """
 
     key: np.ndarray
     mean: RowMean | None = None
+    clustered: bool = True
 
     def summed(self, evidence: Evidence) -> Evidence:
         """The scores that are summed."""
@@ -181,7 +184,7 @@ class PartitionPass:
                 for each, (evidence, told) in scored.items():
                     summed = table.summed(evidence)
                     here[each] = Cells.of_rows(table.key, summed, data.decision, data.weights, told)
-                    if units is not None:
+                    if units is not None and table.clustered:
                         by_unit[each] = ClusterSums.of_rows(units, table.key, summed, data.weights)
                 cells[name].append(here)
                 clusters[name].append(by_unit)

@@ -15,6 +15,7 @@ from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.data.partition_reader import PartitionReader
 from selective_labels.diagnostics import doubt
 from selective_labels.inference.clusters import choose_clusters
+from selective_labels.inference.leniency import leniency_spread
 from selective_labels.inference.sample import (
     NO_RANGE,
     check_instrument,
@@ -142,6 +143,7 @@ def prepare(
         )
     check_instrument(chosen, data)
     told = Told(data.classes, len(reader.decision_makers), 0, survey.n_rows)
+    told = replace(told, leniency=leniency_spread(*survey.caseloads()))
     units = choose_clusters(cluster, data)
     passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
     if survey.n_labeled == survey.n_rows:

@@ -68,7 +68,7 @@ class PolicyKeys:
         outcome = outcomes(data)
         return {
             COURSES: CellTable(np.column_stack([*self.within(frame), *bins, *deferred, outcome])),
-            DECIDERS: CellTable(np.column_stack([data.decision_maker_codes, outcome])),
+            DECIDERS: CellTable(np.column_stack([data.decision_maker_codes, outcome]), clustered=False),
         }
 
 

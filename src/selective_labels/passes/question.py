@@ -141,6 +141,7 @@ class PartitionedSubjects:
     def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
         """One of what is judged, on these cells."""
         table, key = self._table(metric), self.sample(metric).cells.key
+        # Means of one number a row have groups alone.
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
         return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
 
