@@ -7,6 +7,7 @@ import typer
 
 # Imported before anything is replaced: a room keeps what it found when it was first opened.
 import selective_labels.assessment
+import selective_labels.cli.along
 import selective_labels.demo
 from selective_labels.cli.app import app
 
@@ -51,17 +52,17 @@ BAD = {
     "keep_scores": ["scores"],  # of a table that is read whole
     "card": ["no/folder.md", "."],
     "over": ["faith"],
-    "values": ["some"],
+    "values": ["some", "nan", "-1"],
     "against": ["nowhere"],
     "compare_to": ["nowhere"],
-    "rates": ["some", "2"],
+    "rates": ["some", "2", "nan"],
     "rule": ["neither"],
-    "cases": ["-1", "some"],
-    "decision_makers": ["-1", "some"],
-    "leniency": ["2", "some"],
-    "lottery": ["-1", "some"],
-    "width": ["-1", "some"],
-    "power": ["2", "some"],
+    "cases": ["-1", "some", "nan"],
+    "decision_makers": ["-1", "some", "inf"],
+    "leniency": ["2", "some", "nan"],
+    "lottery": ["-1", "some", "999999"],
+    "width": ["-1", "some", "0", "nan"],
+    "power": ["2", "some", "0", "1", "nan"],
     "data": ["nowhere.csv", "empty.csv", ".", ""],
     "accepted": ["nobody"],
     "separator": [";;", ""],

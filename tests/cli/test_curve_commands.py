@@ -42,8 +42,9 @@ def test_policy_prints_every_rate_and_the_human(run, command, refused):
     found = document(run(*asked, "--format", "json"), "policy")
     assert len(found["policies"]) == 2
     assert {"failures", "cost", "profit"} <= set(found["human"])
+    assert len(found["decision_makers"]) == found["data"]["n_decision_makers"]
     assert "The human accepted" in " ".join(run(*asked).stdout.split())
-    assert "as JSON" in refused(*command("policy", *SCORED, "--cost", "5:1"))
+    assert "a matrix of numbers in JSON" in refused(*command("policy", *SCORED, "--cost", "5:1"))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,17 @@ def test_plan_starts_from_the_checks_a_number_or_a_comparison(run, command, give
     widths = [each["interval"] for each in found["ways"][:2]]
     assert widths[1] < widths[0], "twice the cases"
     assert found["answers"]
+
+
+def test_plan_takes_scores_and_costs_as_compare_does(run, command, refused):
+    costs = (*SCORED, "--against", "human", "--cost", "[[0,1],[5,0]]")
+    found = document(run(*command("plan", *costs), "--format", "json"), "plan")
+    assert "cost of a (score, as many accepted) minus that of b (human)" in found["title"]
+    compared = ("--a", "score", "--b", "human", *costs[-2:])
+    width = document(run(*command("compare", *compared), "--format", "json"), "compare")["comparison"]
+    now = found["ways"][0]
+    assert now["interval"] == pytest.approx(width["ci_upper"] - width["ci_lower"])
+    assert "--threshold" in refused(*command("plan", *SCORED, "--against", "guess"))
 
 
 def test_a_diagnosis_plans_as_a_study_does():

@@ -1,6 +1,6 @@
 """Sensitivity, policies and plans on a table: the library called, the result arranged."""
 
-import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,24 @@ import numpy as np
 from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
 from selective_labels.cli.curve_commands import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
-from selective_labels.cli.inputs import Loaded, Source, contestant, models_among, pos_label_of, predictions_of
-from selective_labels.cli.options import FittingOptions, SubjectOptions
+from selective_labels.cli.inputs import (
+    HUMAN,
+    Loaded,
+    Source,
+    contestant,
+    models_among,
+)
+from selective_labels.cli.options import CutOptions, FittingOptions, SubjectOptions
 from selective_labels.cli.output import View
+from selective_labels.cli.stakes import (
+    Stakes,
+    described,
+    one_measure,
+    read_cost,
+    require_cost_of,
+    require_level,
+)
+from selective_labels.cli.subjects import Judging, contender, holds_scores
 from selective_labels.cli.views import curve_view
 from selective_labels.curves import drift, policy_curve
 from selective_labels.diagnostics import diagnose
@@ -18,9 +33,11 @@ from selective_labels.evaluation import Evaluation, compare, evaluate
 from selective_labels.evaluation.results import plain
 from selective_labels.literature import sensitivity_curve
 from selective_labels.planning import plan
+from selective_labels.planning.plan import check_wishes
 from selective_labels.saving import load_model
 from selective_labels.support.words import shown
 from selective_labels.tables import TableError
+from selective_labels.tables.predicted import pos_label_of, predictions_of
 from selective_labels.tables.roles import require_column
 
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
@@ -31,6 +48,7 @@ def draw_sensitivity(
 ) -> View:
     """A curve over one knob."""
     values = None if asked.values is None else _numbers(asked.values, "--values")
+    require_level(asked.confidence_level)
     loaded, judged = _load(source, subject, asked.compare_to)
     classes = loaded.prepared.data.classes
     other = None
@@ -93,8 +111,10 @@ def draw_policies(
 ) -> View:
     """Failures and costs at every acceptance rate."""
     rates = None if asked.rates is None else _numbers(asked.rates, "--rates")
-    cost = None if asked.cost is None else _matrix(asked.cost)
+    cost = read_cost(asked.cost)
+    require_level(asked.confidence_level)
     loaded, judged = _load(source, subject, lazily=True)
+    require_cost_of(cost, loaded.classes)
     with working():
         curve = policy_curve(
             judged,
@@ -120,6 +140,10 @@ def draw_policies(
         "confidence_level": asked.confidence_level,
         "policies": rows,
         "human": {name: _ends(each) for name, each in curve.human.items()},
+        "decision_makers": [
+            {str(name): plain(value) for name, value in row.items()}
+            for row in curve.decision_makers.to_dict("records")
+        ],
         "sentences": curve.sentences(),
     }
     return curve_view("policy", loaded, content, rows, curve)
@@ -127,6 +151,7 @@ def draw_policies(
 
 def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
     """Acceptance, labels and bounds, period by period."""
+    require_level(asked.confidence_level)
     loaded, judged = _load(source, subject, asked.period, lazily=True)
     require_column(loaded.frame, asked.period, "--period")
     with working():
@@ -160,39 +185,68 @@ def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting
     return curve_view("drift", loaded, content, rows, found)
 
 
-def make_plan(source: Source, subject: SubjectOptions, asked: PlanOptions, fitting: FittingOptions) -> View:
+def make_plan(
+    source: Source, subject: SubjectOptions, asked: tuple[PlanOptions, CutOptions], fitting: FittingOptions
+) -> View:
     """From a comparison, an evaluation, or (with nobody to judge) the checks."""
-    loaded, judged = _load(source, subject, asked.against)
+    wanted, cut = asked
+    check_wishes(wanted.cases, wanted.decision_makers, wanted.leniency, wanted.width, wanted.power)
+    metrics = None if wanted.metric is None else [wanted.metric]
+    stakes = one_measure(Stakes.read(metrics, cut, human=wanted.against == HUMAN))
+    require_level(wanted.confidence_level)
+    saved = None if subject.model is None else load_model(subject.model)
+    others = {} if wanted.against is None else models_among([wanted.against])
+    models = [each for each in (saved, *others.values()) if each is not None]
+    loaded = source.load(models, [subject.predictions, wanted.against])
     data = loaded.prepared.data
-    how = {"metric": asked.metric, "pos_label": pos_label_of(asked.pos_label, data.classes)}
+    if holds_scores(loaded, [subject.predictions, wanted.against]):
+        stakes = one_measure(stakes.for_scores())
+    stakes.require_classes(data.classes)
+    refused = int((data.decision == 0).sum())
+    if wanted.lottery is not None and wanted.lottery > refused:
+        raise TableError(
+            f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
+        )
+    # Of a table in partitions, a plan is made from the rows in memory.
+    judging = Judging(replace(loaded, lazy=None), stakes, pos_label_of(wanted.pos_label, data.classes))
+    judged: Any = None
+    if saved is not None:
+        judged = judging.of_model(saved)
+    elif subject.predictions is not None:
+        judged = judging.of_column(subject.predictions, "--predictions")
+    how = {
+        "metric": stakes.metrics[0],
+        "pos_label": judging.pos_label,
+        "cost": stakes.cost,
+        "confidence_level": wanted.confidence_level,
+        **fitting.keywords,
+    }
+    other = None if wanted.against is None else contender(judging, wanted.against, "--against", others)
     with working():
         if judged is None:
             result: Any = diagnose(data, **fitting.keywords)
-        elif asked.against is not None:
-            other = contestant(
-                asked.against, "--b", loaded.frame, data.classes, models_among([asked.against])
-            )
-            if asked.against == "human":
-                how["metric"] = None
-            level = asked.confidence_level
-            result = compare(judged, other, data, **how, confidence_level=level, **fitting.keywords)
+        elif other is None:
+            result = evaluate(judged, data, **how)
         else:
-            level = asked.confidence_level
-            result = evaluate(judged, data, **how, confidence_level=level, **fitting.keywords)
+            compared = compare(judged, other, data, **how)
+            a, b = str(subject.described["name"]), str(wanted.against)
+            first = described(a, cut, stakes.by_policy)
+            second = b if b == HUMAN else described(b, cut, stakes.by_policy)
+            result = replace(compared, a=first, b=second)
         found = plan(
             result,
-            cases=asked.cases,
-            decision_makers=asked.decision_makers,
-            leniency=asked.leniency,
-            lottery=asked.lottery,
-            width=asked.width,
-            power=asked.power,
+            cases=wanted.cases,
+            decision_makers=wanted.decision_makers,
+            leniency=wanted.leniency,
+            lottery=wanted.lottery,
+            width=wanted.width,
+            power=wanted.power,
         )
     rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
     content = {
         "subject": None if judged is None else subject.described,
-        "against": asked.against,
-        "basis": "diagnosis" if judged is None else "evaluation" if asked.against is None else "comparison",
+        "against": wanted.against,
+        "basis": "diagnosis" if judged is None else "evaluation" if wanted.against is None else "comparison",
         "title": found.title,
         "ways": rows,
         "answers": found.answers,
@@ -224,10 +278,3 @@ def _numbers(text: str, option: str) -> list[float]:
         return [float(each) for each in text.split(",")]
     except ValueError:
         raise TableError(f"{option} {shown(text)}: write numbers with commas between.") from None
-
-
-def _matrix(text: str) -> np.ndarray:
-    try:
-        return np.array(json.loads(text), dtype=float)
-    except (ValueError, TypeError):
-        raise TableError(f"--cost {shown(text)}: write a matrix as JSON, such as [[0,1],[5,0]].") from None

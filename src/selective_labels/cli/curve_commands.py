@@ -12,6 +12,8 @@ from selective_labels.cli.options import (
     Assume,
     Assumption,
     Cluster,
+    Cost,
+    CutOptions,
     Data,
     Every,
     FileOptions,
@@ -98,12 +100,7 @@ class PolicyOptions:
         Rule,
         typer.Option(help="Accepted by the score, by human and score, by either.", rich_help_panel=MODEL),
     ] = Rule.SCORE
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            help="C[true, predicted] over the sorted classes as JSON: '[[0,1],[5,0]]'.", rich_help_panel=MODEL
-        ),
-    ] = None
+    cost: Cost = None
     pos_label: PosLabel = None
     confidence_level: Level = 0.95
     cluster: Units = None
@@ -136,8 +133,14 @@ class PlanOptions:
         typer.Option(help="Column, class or human: plan for the comparison with it.", metavar="COLUMN"),
     ] = None
     metric: Annotated[
-        str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
-    ] = "accuracy"
+        str | None,
+        typer.Option(
+            help="accuracy, tpr, share ..., or of accepted cases failures, cost ... Default: accuracy; of "
+            "scores with --cost, cost.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     pos_label: PosLabel = None
     cases: Annotated[float, typer.Option(help="How many times as many cases.", min=1.0)] = 2.0
     decision_makers: Annotated[float, typer.Option(help="How many times as many people.", min=1.0)] = 2.0
@@ -203,6 +206,7 @@ def plan(
     wanted: PlanOptions,
     table: TableOptions,
     file: FileOptions,
+    cut: CutOptions,
     fitting: FittingOptions,
     output: OutputOptions,
 ) -> None:
@@ -213,7 +217,7 @@ def plan(
 
     subject.require_one(at_least=1 if wanted.against is not None else 0)
     source = Source(context, data, file, table, output)
-    show(make_plan(source, subject, wanted, fitting), output.format)
+    show(make_plan(source, subject, (wanted, cut), fitting), output.format)
 
 
 def drift(

@@ -30,11 +30,14 @@ from selective_labels.tables import (
 from selective_labels.tables.databases import without_password
 from selective_labels.tables.holes import hole_words
 from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
+from selective_labels.tables.predicted import predictions_of
 from selective_labels.tables.read import OpenTable, open_table
-from selective_labels.tables.roles import OPTIONS, Roles, require_column
+from selective_labels.tables.roles import OPTIONS, Roles
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
+# What may be human: the other of two.
+OTHERS = ("--b", "--against")
 
 
 # Roles whose columns name somebody or something; the others hold numbers.
@@ -239,18 +242,6 @@ def _with_classes(
     return frame.assign(**{each: text[each] for each in numbers if text[each].isin(classes).all()})
 
 
-def predictions_of(frame: pd.DataFrame, column: str, option: str = "--predictions") -> np.ndarray:
-    """A column of predictions, one for every row."""
-    require_column(frame, column, option)
-    missing = frame[column].isna()
-    if missing.any():
-        raise TableError(
-            f"{option}: column {shown(column)} has no prediction in {missing.sum():,} rows (the first is row "
-            f"{missing.to_numpy().argmax() + 1:,}); give every case one."
-        )
-    return frame[column].to_numpy()
-
-
 def contestant(
     given: str, option: str, frame: pd.DataFrame, classes: np.ndarray, loaded: dict[str, SavedModel]
 ) -> Any:
@@ -259,39 +250,20 @@ def contestant(
         return predictions_of(frame, given, option)
     if given in loaded:
         return loaded[given]
-    if given == HUMAN and option == "--b":
+    if given == HUMAN and option in OTHERS:
         return HUMAN
     found = [each for each in classes.tolist() if str(each) == given]
     if found:
         return found[0]
     raise TableError(
         f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
-        f"({several([str(each) for each in classes])})" + (", nor human." if option == "--b" else ".")
+        f"({several([str(each) for each in classes])})" + (", nor human." if option in OTHERS else ".")
     )
 
 
 def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
     """Load those of several names that are model files, by how they end."""
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
-
-
-def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
-    """The class that --pos-label names."""
-    if name is None:
-        return None
-    for each in classes.tolist():
-        if str(each) == name:
-            return each
-    raise TableError(
-        f"--pos-label {shown(name)} is not a class; there are {several([str(c) for c in classes])}."
-    )
-
-
-def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
-    """Columns of subgroups."""
-    for column in columns:
-        require_column(frame, column, "--by")
-    return frame[list(columns)] if columns else None
 
 
 def _somebody_answers() -> bool:

@@ -10,21 +10,28 @@ import pandas as pd
 from selective_labels.assumptions import Assumption, named
 from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import working
-from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among, pos_label_of
+from selective_labels.cli.inputs import HUMAN, Loaded, Source, models_among
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View
-from selective_labels.cli.stakes import Stakes, described, require_level, require_metrics, team_sentence
+from selective_labels.cli.stakes import (
+    Stakes,
+    described,
+    one_measure,
+    require_level,
+    require_metrics,
+    team_sentence,
+)
 from selective_labels.cli.subjects import Judging, contender, holds_scores
 from selective_labels.cli.views import compare_view, evaluate_view, ladder_view
 from selective_labels.curves import ladder
 from selective_labels.diagnostics import quick_assignment
 from selective_labels.evaluation import Evaluations, compare, evaluate
 from selective_labels.policies.policy import TEAMS
-from selective_labels.policies.stakes import COST
 from selective_labels.saving import SavedModel, load_model
 from selective_labels.support.errors import DiagnosticWarning
 from selective_labels.support.words import shown
 from selective_labels.tables import PreparedTable, TableError
+from selective_labels.tables.predicted import pos_label_of
 from selective_labels.tables.roles import require_column
 
 # More subgroups than this are no subgroups.
@@ -170,7 +177,7 @@ def set_against(
     not_features = [*names, None if contest.team in TEAMS else contest.team]
     loaded = source.load(list(models.values()), not_features, lazily=True)
     if holds_scores(loaded, names):
-        stakes = replace(stakes.for_scores(), metrics=stakes.metrics[:1])
+        stakes = one_measure(stakes.for_scores())
     judging = _judging(loaded, stakes, numbers, contest.team)
     first, second = (
         contender(judging, name, option, models, with_team=option == "--a")
@@ -204,10 +211,7 @@ def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Sta
     metrics = numbers.metric or []
     if len(metrics) > 1:
         raise TableError("compare takes one --metric.")
-    found = Stakes.read(metrics, cut, human=contest.team is not None or contest.b == HUMAN)
-    return replace(
-        found, metrics=(COST,) if found.by_default and found.cost is not None else found.metrics[:1]
-    )
+    return one_measure(Stakes.read(metrics, cut, human=contest.team is not None or contest.b == HUMAN))
 
 
 def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: int) -> None:

@@ -10,18 +10,24 @@ import pandas as pd
 from selective_labels.assessment import TableDescription, assess
 from selective_labels.assumptions.written import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Loaded, Source, pos_label_of, predictions_of, subgroups_of
+from selective_labels.cli.inputs import Loaded, Source
 from selective_labels.cli.judging import training_share
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View
 from selective_labels.cli.stakes import read_cost, require_cost_of, require_metrics
-from selective_labels.cli.subjects import classes_of, numbers_of
 from selective_labels.cli.views import report_view
 from selective_labels.report import render, render_markdown, render_pdf, require_browser
 from selective_labels.saving import load_model
 from selective_labels.saving.atomic import require_writable, write_whole
 from selective_labels.saving.sections import SectionStore, fingerprint
 from selective_labels.tables import PreparedTable
+from selective_labels.tables.predicted import (
+    classes_of,
+    numbers_of,
+    pos_label_of,
+    predictions_of,
+    subgroups_of,
+)
 from selective_labels.tables.roles import require_column
 
 

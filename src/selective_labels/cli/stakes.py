@@ -174,9 +174,17 @@ class Stakes:
         """What metrics mean, and which way is better."""
         meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
         if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
-            meanings.append("No cut-off was given: as many cases are accepted as the human accepted.")
+            meanings.append(
+                "No cut-off was given: as many cases are accepted as the human accepted, lowest scores first."
+            )
         ways = [f"{name}: {way} is better" for name, way in self.directions(classes).items()]
         return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
+
+
+def one_measure(stakes: Stakes) -> Stakes:
+    """What two are compared by: the first metric, or cost where that was left to the command."""
+    by_cost = stakes.by_default and stakes.cost is not None
+    return replace(stakes, metrics=(COST,) if by_cost else stakes.metrics[:1])
 
 
 def require_cut(cut: CutOptions) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.cli.inputs import HUMAN, Loaded, contestant, predictions_of
+from selective_labels.cli.inputs import HUMAN, OTHERS, Loaded, contestant
 from selective_labels.cli.stakes import OF_SCORES, Stakes
 from selective_labels.data import class_code
 from selective_labels.features.amounts import read_numbers
@@ -16,6 +16,7 @@ from selective_labels.policies.policy import TEAMS, UNDECIDED, Policy
 from selective_labels.saving import SavedModel
 from selective_labels.support.words import several, shown
 from selective_labels.tables import TableError
+from selective_labels.tables.predicted import classes_of, numbers_of, predictions_of
 
 HALF = 0.5
 
@@ -173,34 +174,6 @@ def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
     return False
 
 
-def classes_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """Predictions as classes if every one is the name of one, else None.
-
-    Examples
-    --------
-    >>> classes_of(np.array([1.0, 0.0]), np.array([0, 1])), classes_of(np.array([0.4]), np.array([0, 1]))
-    (array([1, 0]), None)
-    """
-    names = {str(each): place for place, each in enumerate(classes.tolist())}
-    codes, unique = pd.factorize(pd.Series(values))
-    places = [names.get(_name(each), -1) for each in unique.tolist()]
-    return None if -1 in places else classes[np.asarray(places, dtype=int)[codes]]
-
-
-def _name(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def numbers_of(values: np.ndarray, column: str, option: str) -> np.ndarray:
-    """Scores as numbers, also those written for people ("72 %")."""
-    numbers = read_numbers(pd.Series(values, dtype=object, name=column)).numbers
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
-        first = shown(values[int(wrong.to_numpy().argmax())])
-        raise TableError(f"{option} {shown(column)} must hold scores, that is numbers; it holds {first}.")
-    return numbers.to_numpy()
-
-
 def contender(
     judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
@@ -212,5 +185,5 @@ def contender(
     if given in models:
         return judging.of_model(models[given], with_team=with_team)
     found = contestant(given, option, judging.loaded.frame, judging.classes, models)
-    human = isinstance(found, str) and found == HUMAN and option == "--b"
+    human = isinstance(found, str) and found == HUMAN and option in OTHERS
     return HUMAN if human else judging.of_class(found, with_team=with_team)

@@ -131,7 +131,7 @@ def plan(
             "what a study needs.",
             "result",
         )
-    _check_wishes(cases, decision_makers, width, power)
+    check_wishes(cases, decision_makers, leniency, width, power)
     if isinstance(result, Diagnosis):
         rows, answers = ways_from_diagnosis(result, cases, decision_makers, leniency, width)
         return Plan(result=result, rows=rows, answers=answers)
@@ -147,11 +147,18 @@ def plan(
     return Plan(result=result, rows=rows, answers=answers, worth=getattr(result, "worth", None))
 
 
-def _check_wishes(cases: float, decision_makers: float, width: float | None, power: float) -> None:
+def check_wishes(
+    cases: float, decision_makers: float, leniency: float | None, width: float | None, power: float
+) -> None:
+    """Refuse numbers that no study has."""
     for name, value in (("cases", cases), ("decision_makers", decision_makers)):
         if not 1.0 <= value <= MOST_CASES:
-            raise InputError(f"{name}={value!r} must be 1 or more: how many times as many.", name)
-    if width is not None and not width > 0.0:
+            raise InputError(
+                f"{name}={value!r} must lie between 1 and {MOST_CASES:,.0f}: how many times as many.", name
+            )
+    if leniency is not None and not 0.0 <= leniency <= 1.0:
+        raise InputError.about("leniency", f"is {leniency!r}; an acceptance rate lies between 0 and 1.")
+    if width is not None and not 0.0 < width < np.inf:
         raise InputError.about("width", f"is {width!r}; it must be positive.")
     if not 0.0 < power < 1.0:
         raise InputError.about("power", f"is {power!r}; it must lie between 0 and 1.")
@@ -183,8 +190,6 @@ def _other_people(result: Estimated, more: float, leniency: float | None) -> lis
     number = round(design.n_decision_makers * more)
     then = largest_leniency(design.leniency_mean, design.leniency_spread, number)
     wanted = 1.0 - (1.0 - now) / 2.0 if leniency is None else leniency
-    if not 0.0 <= wanted <= 1.0:
-        raise InputError.about("leniency", f"is {wanted!r}; an acceptance rate lies between 0 and 1.")
     ways = [_predicted(result, f"{number} decision-makers", slack=(1.0 - then) / (1.0 - now))]
     factor = min((1.0 - wanted) / (1.0 - now), 1.0)
     ways.append(
