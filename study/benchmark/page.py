@@ -20,6 +20,9 @@ from study.table import TaskTable
 
 # A loss is half a point or more; it is clear if a 95 % interval of the paired difference has no gain in it.
 LOSS = 0.005
+# Draws below which standard errors say next to nothing.
+ENOUGH = 3
+FEW = "**These are too few draws to tell a gain or a loss from chance; read the page as a trial run.** "
 COMMAND = "python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page study/benchmark/results"
 
 INTRODUCTION = """
@@ -80,7 +83,8 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
     yield Heading("The benchmark of the field", 1)
     yield Paragraph(flowing(INTRODUCTION))
     yield Paragraph(_how_much(rows))
-    yield Code(COMMAND + (f" --samples {setting['samples']}" if setting["samples"] else ""))
+    size = f" --samples {setting['samples']}" if setting["samples"] else ""
+    yield Code(f"{COMMAND} --reps {rows['repetition'].max() + 1}{size}")
     yield Heading("Where a learner is beaten by the naive one")
     yield Paragraph(flowing(LOST))
     for clear, words in ((True, "Clear:"), (False, "Not clear at this number of draws:")):
@@ -105,10 +109,11 @@ def _page(rows: pd.DataFrame, table: pd.DataFrame, setting: dict[str, Any]) -> I
 def _how_much(rows: pd.DataFrame) -> str:
     draws = rows.groupby(["cell", "mirrored"])["repetition"].nunique()
     most, hours = rows["n_train"].max(), rows["seconds"].sum() / 3600
+    count = f"{draws.min()} to {draws.max()} draws" if draws.min() < draws.max() else f"Draws: {draws.min()},"
     return (
-        f"{draws.min()} to {draws.max()} draws in each direction of {rows['cell'].nunique()} tables, of "
+        f"{count} in each direction of {rows['cell'].nunique()} tables, of "
         f"at most {most:,} rows for learning and as many for judging; {hours:.1f} processor hours of "
-        "contestants in all. Made by:"
+        f"contestants in all. {FEW if draws.max() < ENOUGH else ''}Made by:"
     )
 
 

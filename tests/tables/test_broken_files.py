@@ -33,6 +33,9 @@ def test_a_cell_too_many_in_every_row_shifts_nothing(tmp_path, rows):
     (tmp_path / "cases.csv").write_text("a,b\n" + rows)
     with pytest.raises(TableError, match="line 2 has 3 cells where the header has 2"):
         read_table(tmp_path / "cases.csv")
+    (tmp_path / "cases.csv").write_text("a\n1,2\n4,5\n")
+    with pytest.raises(TableError, match="line 2 has 2 cells where the header has 1"):
+        read_table(tmp_path / "cases.csv")
 
 
 def test_rows_of_parquet_are_counted_from_zero(tmp_path):

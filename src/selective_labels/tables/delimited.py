@@ -69,9 +69,12 @@ def parse_delimited(
     except pd.errors.ParserError as error:
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
         raise TableError(_wrong_lines(str(error), name)) from None
-    # pandas fills up short lines: then the last cell is missing.
-    if frame.iloc[:, -1].isna().any():
+    # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
+    counted = frame.index.equals(pd.RangeIndex(len(frame)))
+    if not counted or frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
+    if not counted:
+        raise TableError(f"{name} has rows with more cells than the header has names; mend them.")
     frame = with_codes(frame, content, lambda columns: read(dtype=str, usecols=columns))
     frame = _without_trailing_separator(frame, header)
     return frame.assign(**{each: read_names(frame[each]) for each in names if each in frame.columns})
@@ -101,10 +104,6 @@ def _header(content: bytes, name: str, separator: str | None, encoding: str) -> 
     _, line = next(records, (0, None))
     if line is None:  # a mark of the order of bytes, and nothing behind it
         raise TableError(f"{name} is empty.")
-    # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
-    number, first = next(records, (0, line))
-    if len(first) > len(line) > 1:
-        raise TableError(_uneven(name, number, len(first), len(line)))
     if len(line) == 1:
         others = [each for each in SEPARATORS if each != (separator or COMMA) and each in line[0]]
         if others:
@@ -113,6 +112,10 @@ def _header(content: bytes, name: str, separator: str | None, encoding: str) -> 
                 f"{name} has everything in one column: its cells are separated by {SEPARATORS[best]}, so "
                 f"give --separator {SEPARATORS[best]}."
             )
+    # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
+    number, first = next(records, (0, line))
+    if len(first) > len(line):
+        raise TableError(_uneven(name, number, len(first), len(line)))
     named = [column for column in line if column]
     repeated = sorted({column for column in named if named.count(column) > 1})
     if repeated:
