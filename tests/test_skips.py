@@ -91,5 +91,5 @@ def test_what_is_optional_must_run_where_everything_is_present(required, fail, t
     run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     failed = [line.split()[1] for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR "))]
     assert set(failed) == fail
-    assert run.stdout.count("SELECTIVE_LABELS_REQUIRE_EXTRAS is set") == len(fail)
+    assert ("SELECTIVE_LABELS_REQUIRE_EXTRAS is set" in run.stdout) == bool(fail)
     assert f"{len(SOURCES) * 2 - len(fail)} skipped" in run.stdout

@@ -4,9 +4,8 @@ import os
 import time
 from pathlib import Path
 
-# As the design says; a loaded machine gets some more.
+# As the design says.
 SECONDS_TO_END = 2.0
-LOADED = 2.0
 
 
 def living(group):
@@ -22,9 +21,14 @@ def living(group):
     return found
 
 
-def wait_until_alone(process, seconds=SECONDS_TO_END + LOADED):
+def seconds_to_end():
+    """Two seconds and two more, as many times as there are processes for a core: each waits for its turn."""
+    return SECONDS_TO_END + 2.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
+
+def wait_until_alone(process):
     """Nobody of the process's group lives."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds_to_end()
     while left := living(process.pid):
         assert time.monotonic() < end, f"{left} outlive it"
         time.sleep(0.05)

@@ -16,6 +16,8 @@ from selective_labels.support.errors import InputError, WorkerError
 
 WRONG = 1
 LONGEST = 2000
+# scikit-learn says it to itself when two threads set the filters of warnings at once; nobody can do anything.
+OF_THREADS = "`sklearn.utils.parallel.delayed` should be used"
 _told: ContextVar[Sequence[str]] = ContextVar("told")
 
 
@@ -88,7 +90,7 @@ def warnings_as_lines() -> Iterator[None]:
     told: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in told:
+        if str(message) not in told and not str(message).startswith(OF_THREADS):
             told.append(str(message))
             say("Warning", message)
 

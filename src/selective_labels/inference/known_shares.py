@@ -115,6 +115,7 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Es
 
     Examples
     --------
+    >>> from selective_labels.inference.estimates import covariance
     >>> scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
     >>> best = best_of([mean_estimate(each) for each in scores], covariance, 1.0)
     >>> best.value, round(best.widened, 2)

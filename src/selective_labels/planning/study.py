@@ -63,8 +63,8 @@ def plan_study(
     --------
     >>> plan_study(width=0.3, acceptance=0.6, leniency_spread=0.15, decision_makers=(4, 16)).round(2)
        decision_makers  bounds   cases
-    0                4    0.25  3657.0
-    1               16    0.14  1592.0
+    0                4    0.26  6582.0
+    1               16    0.18  3060.0
     """
     if diagnosis is not None:
         mean, spread = acceptance_rates(diagnosis)
