@@ -1,5 +1,6 @@
 """Files that are not what they seem: each was read without a word, or with a foreign one."""
 
+import csv
 import gzip
 import io
 import sys
@@ -123,3 +124,15 @@ def test_random_bytes_in_parquet_end_in_a_sentence_or_a_table(pages):
             said.append(str(error))
     assert said
     assert not any("\n" in sentence for sentence in said)
+
+
+def test_a_refused_table_leaves_no_limit_behind(tmp_path):
+    """Broke: as long as the refusal was kept, no cell longer than that file could be read in the process."""
+    (tmp_path / "long.csv").write_text("a,b\n1,2,3\n")
+    (tmp_path / "uneven.csv").write_text("a,b\n1,2\n1\n")
+    before, kept = csv.field_size_limit(), []
+    for name in ("long.csv", "uneven.csv", "long.csv"):
+        with pytest.raises(TableError) as refusal:
+            read_table(tmp_path / name)
+        kept.append(refusal)  # with its traceback, and all that the traceback holds
+        assert csv.field_size_limit() == before

@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -100,8 +101,10 @@ def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
 
 def _header(content: bytes, name: str, separator: str | None, encoding: str) -> list[str]:
     """Names of the columns; refuse a wrong separator and repeated names before anything is parsed."""
-    records = _records(content, name, separator or COMMA, encoding)
-    _, line = next(records, (0, None))
+    with closing(_records(content, name, separator or COMMA, encoding)) as records:
+        _, line = next(records, (0, None))
+        # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
+        number, first = next(records, (0, line))
     if line is None:  # a mark of the order of bytes, and nothing behind it
         raise TableError(f"{name} is empty.")
     if len(line) == 1:
@@ -112,9 +115,7 @@ def _header(content: bytes, name: str, separator: str | None, encoding: str) -> 
                 f"{name} has everything in one column: its cells are separated by {SEPARATORS[best]}, so "
                 f"give --separator {SEPARATORS[best]}."
             )
-    # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
-    number, first = next(records, (0, line))
-    if len(first) > len(line):
+    if first is not None and len(first) > len(line):
         raise TableError(_uneven(name, number, len(first), len(line)))
     named = [column for column in line if column]
     repeated = sorted({column for column in named if named.count(column) > 1})
@@ -123,8 +124,13 @@ def _header(content: bytes, name: str, separator: str | None, encoding: str) -> 
     return line
 
 
-def _records(content: bytes, name: str, separator: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
-    """Cells of every record that is not blank, with the number of the line on which it ends."""
+def _records(
+    content: bytes, name: str, separator: str, encoding: str
+) -> Generator[tuple[int, list[str]], None, None]:
+    """Cells of every record that is not blank, with the number of the line on which it ends.
+
+    Close it: until it ends, no reader of this process may meet a cell longer than the file.
+    """
     limit = csv.field_size_limit(max(len(content), 1))  # a cell may be as long as the file
     try:
         without_mark = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
@@ -143,9 +149,10 @@ def _records(content: bytes, name: str, separator: str, encoding: str) -> Iterat
 
 
 def _refuse_uneven_lines(content: bytes, name: str, separator: str, encoding: str, width: int) -> None:
-    for line, cells in _records(content, name, separator, encoding):
-        if len(cells) != width:
-            raise TableError(_uneven(name, line, len(cells), width))
+    with closing(_records(content, name, separator, encoding)) as records:
+        for line, cells in records:
+            if len(cells) != width:
+                raise TableError(_uneven(name, line, len(cells), width))
 
 
 def _uneven(name: str, line: int, n_cells: int, width: int) -> str:
