@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import selective_labels as sl
 from selective_labels.datasets import make_decision_makers, make_tilted
@@ -129,6 +131,18 @@ def test_a_closed_gate_leaves_the_classifier_fitted_to_the_labeled_rows(n_classe
     seen = weak.y >= 0
     plain = LogisticRegression().fit(weak.X[seen], weak.y[seen])
     assert_array_equal(model.predict(weak.X), plain.predict(weak.X))
+
+
+def test_a_closed_gate_fits_linear_scores_to_labels_as_logistic_regression_does():
+    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
+    seen, ridge = weak.y >= 0, 0.01
+    model = closed(weak, estimator=sl.LinearScore(ridge))
+    plain = make_pipeline(StandardScaler(), LogisticRegression(C=1 / (ridge * seen.sum()), tol=1e-8))
+    plain.fit(weak.X[seen], weak.y[seen])
+    found, wanted = model.decision_function(weak.X), plain.decision_function(weak.X)
+    assert_allclose(found - found[:, :1], wanted - wanted[:, :1], atol=1e-3)
+    named = closed(weak, estimator=sl.LinearScore(ridge), surrogate="softmax")
+    assert np.abs(named.decision_function(weak.X) - found).max() > 0.1, "a surrogate that is named is used"
 
 
 def test_with_costs_a_closed_gate_weighs_labels_by_costs():

@@ -19,7 +19,7 @@ from selective_labels.estimators.base import (
 )
 from selective_labels.estimators.in_parts import takes_partitions
 from selective_labels.estimators.learners.assumed import read_assumption, read_label_range, with_share
-from selective_labels.estimators.learners.chosen import check_surrogate, learn_scores
+from selective_labels.estimators.learners.chosen import check_surrogate, learn_scores, usual_surrogate
 from selective_labels.estimators.learners.identified import NO_RANGE, PlugIn, TrainingRows
 from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.rare_classes import (
@@ -71,8 +71,9 @@ class UCLClassifier(SelectiveClassifier):
         at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and ``NeuralScore()``,
         whose ridge, width, rate, epochs and decay a search can choose (``estimator__ridge``).
     surrogate : str
-        For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy", and for two classes
-        also "logistic", "hinge", "exponential". Others have their own loss.
+        For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy" (the default where
+        `mode_` is "labeled-only"), and for two classes also "logistic", "hinge", "exponential". Others have
+        their own loss.
     nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label given features and decision-maker: linear, with squares and products,
         cubic in two indices, trees. None compares the four by held-out log-loss. A callable
@@ -176,7 +177,7 @@ class UCLClassifier(SelectiveClassifier):
         self.assumption = assumption
 
     def _learn(self, data: SelectiveLabels) -> None:
-        surrogate = self._check_parameters(data)
+        self._check_parameters(data)
         data = with_instrument(data, self.instrument, nuisance=self.nuisance)
         seeds = draw_seeds(self.random_state, 2)
         assumed = read_assumption(self.assumption, self.mode, data)
@@ -202,6 +203,7 @@ class UCLClassifier(SelectiveClassifier):
         self.nuisance_report_ = self._identified.joint.report
         self._tell_of_mode()
         problem = self._problem(data, rows)
+        surrogate = usual_surrogate(self.surrogate, from_labels=self._identified.direct is not None)
         self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
         weight = data.weights
         chosen = self._training_scores(data, problem).argmax(axis=1)
@@ -337,8 +339,8 @@ class UCLClassifier(SelectiveClassifier):
         chosen = np.searchsorted(self.classes_, predicted)
         return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
-    def _check_parameters(self, data: SelectiveLabels) -> str:
-        """Refuse what does not fit together; return the surrogate to use."""
+    def _check_parameters(self, data: SelectiveLabels) -> None:
+        """Refuse what does not fit together."""
         require_choice("mode", self.mode, MODES)
         require_choice("instrument", self.instrument, INSTRUMENTS)
         if isinstance(self.cost, str):
@@ -354,7 +356,7 @@ class UCLClassifier(SelectiveClassifier):
                     UserWarning,
                     stacklevel=4,
                 )
-        return check_surrogate(self.estimator, self.surrogate, len(data.classes))
+        check_surrogate(self.estimator, self.surrogate, len(data.classes))
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
