@@ -48,7 +48,13 @@ EXPERIMENTS = (
     _comparison("synthetic", tuple(SYNTHETIC_CELLS), ("main",), draw_synthetic),
     _comparison("fico", tuple(FICO_CELLS), ("main", "more"), draw_fico, needs_data=True),
     _comparison("strong", tuple(STRONG_CELLS), ("main",), draw_strong),
-    Experiment("sensitivity", PROTOCOL, sensitivity.CELLS, {"all": 20}, sensitivity.run_sensitivity),
+    Experiment(
+        "sensitivity",
+        PROTOCOL,
+        sensitivity.CELLS,
+        dict.fromkeys((sensitivity.NUISANCES, sensitivity.ANSWERS), 20),
+        sensitivity.run_sensitivity,
+    ),
     Experiment("rate", PROTOCOL, rate.CELLS, {"all": 20}, rate.run_rate),
     Experiment("learner-rate", PROTOCOL, rate.LEARNER_CELLS, {"all": 5}, rate.run_learners),
 )

@@ -1,5 +1,6 @@
-"""Noise in the nuisances, and how much accuracy point and partial learning lose by it."""
+"""Noise in the nuisances or in the answers, and how much accuracy point and partial learning lose by it."""
 
+from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
 
@@ -12,12 +13,17 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import selective_labels as sl
 from study.engine import Rows
 from study.honest.designs import draw_synthetic, limits_of
-from study.scoring import Scorer, split_rows
+from study.honest.noisy_answers import noisy_predictions
+from study.scoring import Scorer, Split, split_rows
 from study.tasks import Setup, Task, whole_number
 
 # The paper's text says (alpha_y, alpha_d) = (.7, .5), the released notebook (.5, .7): both are run.
 CELLS = ("nucem-y0.5-d0.7", "nucem-y0.7-d0.5", "uc-y0.5-d0.7", "uc-y0.7-d0.5")
 LEVELS = (0.0, 0.3, 0.5, 0.7)
+MODES = ("point", "partial")
+# Where the noise goes: into probabilities of decision and label, or (as the paper words it) into class
+# probabilities and bounds.
+NUISANCES, ANSWERS = "all", "answers"
 
 
 class NoisyClassifier(ClassifierMixin, BaseEstimator):
@@ -66,14 +72,22 @@ def run_sensitivity(task: Task, setup: Setup) -> Rows:
     split = split_rows(draw_synthetic(task, setup, seeds[0]), whole_number(seeds[1]))
     scorer = Scorer(split, limits_of(draw_synthetic, task.cell, task.mirrored))
     seed = whole_number(seeds[2])
-    rows = []
-    for level in LEVELS:
-        for mode in ("point", "partial"):
-            nuisance = NoisyClassifier(_quadratic(), level, seed)
-            learner = sl.UCLClassifier(mode, "linear", nuisance=nuisance, random_state=seed)
-            learner.fit(split.features, split.y, decision_maker=split.decision_maker)
-            rows.append(scorer.row(learner.predict(split.test_features), mode, "linear", f"sigma={level}"))
-    return rows
+    predictions = _noisy_nuisances if task.part == NUISANCES else noisy_predictions
+    return [
+        scorer.row(predicted, mode, "linear", f"sigma={level}")
+        for mode in MODES
+        for level, predicted in predictions(split, mode, LEVELS, seed)
+    ]
+
+
+def _noisy_nuisances(
+    split: Split, mode: str, levels: tuple[float, ...], seed: int
+) -> Iterator[tuple[float, np.ndarray]]:
+    for level in levels:
+        nuisance = NoisyClassifier(_quadratic(), level, seed)
+        learner = sl.UCLClassifier(mode, "linear", nuisance=nuisance, random_state=seed)
+        learner.fit(split.features, split.y, decision_maker=split.decision_maker)
+        yield level, learner.predict(split.test_features)
 
 
 def _quadratic() -> Any:

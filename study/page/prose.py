@@ -163,10 +163,17 @@ LEARNER_RATES = flowing("""
     cases. A learner has a floor: the best rule of its kind is not the best rule.""")
 SENSITIVITY = flowing("""
     The paper multiplies the estimated class probabilities or bounds by noise. Its text, its table and the
-    released code disagree about the level and the cell (correction E16). Here the probabilities of decision
-    and label get the noise, one number for every row and decision-maker, of the levels that the table prints,
-    and sum to one again; all four cells that text and code may mean are run, in both directions. The library
-    sees how noisy its estimates are and shrinks, so less of the noise arrives than in the paper's table.""")
+    released code disagree about the level and the cell (correction E16). Here all four cells that text and
+    code may mean are run, in both directions, at the levels that the table prints, with noise in one of two
+    places. In the probabilities of decision and label, one number for every row and decision-maker, brought
+    back to sum one: the library sees how noisy its estimates are and shrinks, so less of the noise arrives.
+    Or, as the paper words it, in the answers: in class probabilities (point) and in both ends of the bounds
+    (partial), held out, after which nothing shrinks; bounds that no probabilities fit are repaired.""")
+# By the part of the experiment.
+WHERE_NOISE_GOES = {
+    "all": "Noise in the probabilities of decision and label",
+    "answers": "Noise in class probabilities and bounds",
+}
 COMMANDS = flowing("""
     All of it is made again by these commands; each can be stopped and resumed. With --cells, --parts and
     --repetition, any single row of the CSV files beside this page is made again alone.""")

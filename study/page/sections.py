@@ -267,11 +267,12 @@ def sensitivity(study: Study) -> Iterator[Block]:
         return
     yield Heading("Noise in the nuisances")
     yield Paragraph(prose.SENSITIVITY)
-    yield Points(tuple(noise_sentences(rows)))
-    yield Table(
-        tables.means_table(rows, ["cell", "mirrored", "method"], "setting"),
-        "Mean accuracy with standard error, linear learner.",
-    )
+    for part, words in prose.WHERE_NOISE_GOES.items():
+        here = of(rows, part=part)
+        if not here.empty:
+            yield Points(tuple(noise_sentences(here)))
+            table = tables.means_table(here, ["cell", "mirrored", "method"], "setting")
+            yield Table(table, f"{words}: mean accuracy with standard error, linear learner.")
 
 
 def method(study: Study) -> Iterator[Block]:
