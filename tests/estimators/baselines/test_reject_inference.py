@@ -65,6 +65,13 @@ def test_refused_cases_enter_with_the_weights_that_are_said(factor):
     assert_allclose(found.predict_proba(X), by_hand.predict_proba(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("baseline", ALL)
+def test_a_class_whose_cases_weigh_nothing_is_a_class(baseline):
+    X, y = np.arange(8.0)[:, None], ["no", "no", "yes", "yes", "yes", None, None, None]
+    fitted = baseline("linear").fit(X, y, sample_weight=[0, 0, 1, 1, 1, 1, 1, 1])
+    assert_array_equal(fitted.predict(X), "yes")
+
+
 def test_fuzzy_weights_are_the_first_model():
     generator = np.random.default_rng(0)
     X, y = generator.standard_normal((200, 2)), generator.integers(0, 2, 200)

@@ -243,6 +243,8 @@ def _augmented(baseline: Any, data: SelectiveLabels, shares_of: Any) -> LabeledR
     X = np.vstack([data.features[taken], np.repeat(data.features[~taken], n_classes, axis=0)])
     y = np.concatenate([data.y[taken], np.tile(np.arange(n_classes), (~taken).sum())])
     weights = np.concatenate([data.weights[taken], (data.weights[~taken, None] * shares).ravel()])
+    # Accepted cases stay, of weight zero too: with them every class keeps a row.
     used = weights > 0.0
+    used[: taken.sum()] = True
     fit_weighted(classifier, X[used], data.classes[y[used]], weights[used])
     return LabeledRowsModel(classifier, data.classes, None)
