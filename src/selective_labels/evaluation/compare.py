@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import Table, class_code, read_table
+from selective_labels.data import GivenRoles, Table, class_code, read_table
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
 from selective_labels.evaluation.estimated import Scored, estimated, undefined
@@ -31,6 +31,7 @@ from selective_labels.policies.policy import Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
 from selective_labels.support.errors import InputError, UndefinedError
+from selective_labels.support.options import the_only
 
 
 def compare(
@@ -116,44 +117,24 @@ def compare(
     >>> compare(good, bad, data, nuisance="logistic", random_state=0).verdict
     'a'
     """
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     check_interval(interval, confidence_level)
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    how = pos_label, cost, None, label_range, instrument
-    asked = Asked((a, b), metric, assumption, cluster, fitting, *how)
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    asked = Asked((a, b), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
     against_human = isinstance(b, str) and b == HUMAN
     if against_human or isinstance(a, Policy) or isinstance(b, Policy):
         sample, contest = _judged_courses(asked, table)
     else:
         sample, contest = _judged_pair(replace(asked, metric=metric or "accuracy"), table)
-    if len(sample.assumptions) != 1:
-        raise InputError("compare takes one assumption.", "assumption")
+    assumed = the_only(sample.assumptions, "assumption", "compare takes one assumption.")
     names = _name(a, table), _name(b, table)
-    return compare_sample(sample, contest, sample.assumptions[0], interval, confidence_level, names)
+    return compare_sample(sample, contest, assumed, interval, confidence_level, names)
 
 
 def _judged_pair(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
     """Two classifiers, by one metric."""
     judged = judged_on(asked, table)
-    if len(judged.metrics) != 1:
-        raise InputError("compare takes one metric.", "metric")
-    metric = judged.metrics[0]
+    metric = the_only(judged.metrics, "metric", "compare takes one metric.")
     return judged.sample(metric), paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
 
 
