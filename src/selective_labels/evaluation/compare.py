@@ -11,14 +11,13 @@ from selective_labels.assumptions import Assumption
 from selective_labels.data import GivenRoles, Table, class_code, read_table
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
-from selective_labels.evaluation.estimated import Scored, estimated, undefined
+from selective_labels.evaluation.estimated import Scored, found_on_everybody
 from selective_labels.evaluation.judged import Ground, classes_of, ground_on, judged_on
 from selective_labels.evaluation.results import Comparison
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample
 from selective_labels.measures.asked import HUMAN, Asked
@@ -30,7 +29,7 @@ from selective_labels.policies.ground import RowGround
 from selective_labels.policies.policy import Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
-from selective_labels.support.errors import InputError, UndefinedError
+from selective_labels.support.errors import InputError
 from selective_labels.support.options import the_only
 
 
@@ -262,19 +261,15 @@ def compare_sample(
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
     """Bound a difference on rows that are scored already."""
-    everybody = np.ones(sample.size, dtype=bool)
-    how = assumption, everybody, interval, confidence_level
-    check_interval(interval, confidence_level)
-    try:
-        sample.require_possible(assumption)
-        basis = _basis(sample, contest, assumption, everybody)
-    except ContradictedError as error:
-        shared = undefined(sample, str(error), *how, contest.limits, contradicted=True)
-    except UndefinedError as error:
-        reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
-        shared = undefined(sample, reason, *how, contest.limits)
-    else:
-        shared = estimated(sample, basis, *how)
+
+    def basis(rows: np.ndarray) -> Basis:
+        if contest.functional is not None:
+            return sample.basis(contest.functional, assumption, rows, contest.limits)
+        ends = sample.ends_by(contest.ends, assumption, rows)
+        return Basis(sample.spread(ends, rows, assumption), contest.limits)
+
+    how = contest.metric, assumption, contest.limits, interval, confidence_level
+    shared = found_on_everybody(sample, basis, *how)
     plans: dict[str, Any] = {}
     if contest.coefficients is not None and assumption in sample.repeats[0]:
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
@@ -291,13 +286,6 @@ def compare_sample(
         disagreement=float(np.average(np.broadcast_to(contest.differ, sample.size), weights=sample.weights)),
         sharp=contest.sharp,
     )
-
-
-def _basis(sample: Scored, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
-    if contest.functional is not None:
-        return sample.basis(contest.functional, assumption, rows, contest.limits)
-    ends = sample.ends_by(contest.ends, assumption, rows)
-    return Basis(sample.spread(ends, rows, assumption), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:
