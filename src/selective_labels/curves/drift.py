@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption
 from selective_labels.curves.policy_curve import clopper_pearson
 from selective_labels.data import GivenRoles, class_code, read_table
-from selective_labels.evaluation.curves import Described
+from selective_labels.evaluation.curves import ENDS, Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.judged import Judged, RowSubjects, judged_on
@@ -23,8 +23,6 @@ from selective_labels.measures.periods import periods_of
 from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.options import the_only
-
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption
 from selective_labels.cells.cell_sample import CellSample
 from selective_labels.data import GivenRoles, read_table
-from selective_labels.evaluation.curves import Described
+from selective_labels.evaluation.curves import Described, frame_along
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import Scored
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -32,7 +32,6 @@ ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.
 METRICS = ("accuracy", "error", "tpr", "fpr")
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,11 +63,7 @@ class ThresholdCurve(Described):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per threshold: the ends and the interval of every metric."""
-        columns = {"threshold": self.thresholds}
-        for name, results in self.evaluations.items():
-            for end in ENDS:
-                columns[f"{name}_{end}"] = np.array([getattr(result, end) for result in results])
-        return pd.DataFrame(columns)
+        return frame_along("threshold", self.thresholds, self.evaluations)
 
     def sentences(self) -> list[str]:
         """Say what the rule is, what the numbers assume, and of which sample."""
