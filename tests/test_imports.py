@@ -174,7 +174,6 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds
     f"{PACKAGE}.saving.atomic",  # results and page appear whole or not at all
     # In the coverage study, one scored sample serves every call of a draw: a fifth of the cost.
-    f"{PACKAGE}.data",
     f"{PACKAGE}.evaluation.compare",
     f"{PACKAGE}.evaluation.evaluate",
     f"{PACKAGE}.evaluation.thresholds",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from selective_labels import SelectiveLabels
 from selective_labels.assumptions import Assumption, Combination, Informed, Instrument, Prevalence, Refused
-from selective_labels.data import read_data
 from selective_labels.datasets import make_decision_makers
 from selective_labels.datasets.decision_makers import population
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -89,7 +89,7 @@ def population_ends(law: str) -> dict[tuple[str, str], tuple[float, float, float
 def draw(law: str, seed: np.random.SeedSequence) -> list[list[Any]]:
     """Ends and intervals of one sample, scored once: combination, metric, lower, upper, and the interval."""
     sample = make_decision_makers(N_SAMPLES, random_state=np.random.default_rng(seed), **LAWS[law])
-    data = read_data(sample.X, sample.y, decision_maker=sample.decision_maker)
+    data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     chosen = combinations(law)
     # Cases are dealt out by lot: no model of who decides.
     fitting = FittingSettings("logistic", n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity="shares")

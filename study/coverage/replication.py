@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import selective_labels as sl
-from selective_labels.data import read_data
 from selective_labels.evaluation.compare import compare_sample, human_contest, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
@@ -40,7 +39,9 @@ def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float,
 
 def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterator[tuple[Key, Any]]:
     """What `evaluate`, `compare` and `threshold_curve` return; rows are scored once for all of them."""
-    data = read_data(cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles)
+    data = sl.SelectiveLabels.from_arrays(
+        cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles
+    )
     sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
     guess = design.predictions(cases.X)
     rule = read_subject(guess, sample.data)

@@ -11,6 +11,22 @@ import selective_labels as sl
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/report.schema.json").read_text())
 QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+# What is computed of any table, and may be missing.
+SECTIONS = (
+    "diagnosis",
+    "leniency",
+    "models",
+    "comparison",
+    "ladder",
+    "decided",
+    "sensitivity",
+    "subgroups",
+    "answers",
+    "outlook",
+    "comparators",
+    "acceptance",
+    "team",
+)
 
 
 def table(n_samples=800, n_classes=2, seed=5):

@@ -9,24 +9,8 @@ import selective_labels as sl
 from selective_labels.assessment import cases as cases_module
 from selective_labels.assumptions import Informed, Prevalence
 from selective_labels.support.progress import listening
-from tests.assessment.samples import QUICK, SCHEMA, Store, table, validate
+from tests.assessment.samples import QUICK, SCHEMA, SECTIONS, Store, table, validate
 from tests.diagnostics import designs
-
-SECTIONS = (
-    "diagnosis",
-    "leniency",
-    "models",
-    "comparison",
-    "ladder",
-    "decided",
-    "sensitivity",
-    "subgroups",
-    "answers",
-    "outlook",
-    "comparators",
-    "acceptance",
-    "team",
-)
 
 BELIEVED = [Informed("yes"), Prevalence("yes", (0.3, 0.7))]
 

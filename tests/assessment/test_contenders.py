@@ -12,7 +12,7 @@ from selective_labels.assessment.contenders import (
     robust_classifier,
     usual_practice,
 )
-from selective_labels.data import read_data
+from selective_labels.data import SelectiveLabels
 from tests.assessment.samples import table
 
 SEEDS = np.array([0, 1, 2])
@@ -30,7 +30,7 @@ def noise(repeats=1):
     repeated = np.repeat(y, repeats)
     groups = np.repeat(np.arange(n_cases), repeats)
     features, labels = np.repeat(X, repeats, axis=0), np.where(seen, repeated, -1)
-    return Cases(read_data(features, labels, decision_maker=makers, groups=groups), [])
+    return Cases(SelectiveLabels.from_arrays(features, labels, decision_maker=makers, groups=groups), [])
 
 
 @pytest.mark.parametrize("learn", LEARNERS)
@@ -60,7 +60,7 @@ def test_a_rule_survives_being_stored():
 @pytest.fixture
 def cases():
     X, y, makers = table(300)
-    return Cases(read_data(X[["a", "c"]], y, decision_maker=makers), [])
+    return Cases(SelectiveLabels.from_arrays(X[["a", "c"]], y, decision_maker=makers), [])
 
 
 @pytest.mark.parametrize("event", [0, 1])

@@ -7,7 +7,7 @@ import pytest
 
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate, threshold_curve
-from selective_labels.evaluation.thresholds import ENDS
+from selective_labels.evaluation.curves import ENDS
 from selective_labels.measures.thresholds import default_thresholds
 from tests.evaluation.samples import fully_labeled
 

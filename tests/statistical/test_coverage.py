@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from scipy.special import ndtri
 from scipy.stats import binom, qmc
 
-from selective_labels.data import read_data
+from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.compare import compare_sample, paired_contest
@@ -96,7 +96,7 @@ def population_ends(design):
 def replicate(design, seed):
     """Intervals of one sample: {metric: (parameter interval, set interval, estimated width)}."""
     sample = design.draw(N_SAMPLES, seed)
-    data = read_data(sample.X, sample.y, decision_maker=sample.decision_maker)
+    data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     fitting = FittingSettings("logistic", seed=int(seed.generate_state(1)[0]))
     scored = score_sample(data, [], "instrument", fitting=fitting)
     subjects = [read_subject(rule(sample.X), scored.data) for rule in (first, second)]

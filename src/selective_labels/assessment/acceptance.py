@@ -8,7 +8,8 @@ import numpy as np
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.sections import Part
 from selective_labels.curves.policy_curve import policy_curve_of_sample
-from selective_labels.curves.policy_results import ENDS, PolicyCurve
+from selective_labels.curves.policy_results import PolicyCurve
+from selective_labels.evaluation.curves import ENDS
 from selective_labels.evaluation.results import Estimated, plain
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.stakes import COST, FAILURE_RATE, FAILURES, GOOD_LOST

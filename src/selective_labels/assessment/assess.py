@@ -31,7 +31,7 @@ from selective_labels.assessment.table import table_section
 from selective_labels.assessment.team import team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
-from selective_labels.data import as_series, class_code, read_data
+from selective_labels.data import GivenRoles, as_series, class_code, read_data
 from selective_labels.measures.periods import read_periods
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
@@ -138,16 +138,7 @@ def assess(
     (600, ['yours', 'ours'])
     """
     description = TableDescription() if description is None else description
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
+    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: a report is about who decided.", "decision_maker")
     columns = feature_columns(data)

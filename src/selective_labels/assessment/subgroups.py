@@ -13,7 +13,7 @@ from selective_labels.assessment.columns import Column, binned
 from selective_labels.assessment.contenders import Contender
 from selective_labels.assessment.models import subject_of, undefined
 from selective_labels.assessment.sections import Part
-from selective_labels.curves.policy_results import ENDS
+from selective_labels.evaluation.curves import ENDS
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.inference.sample import ScoredSample

@@ -30,6 +30,7 @@ from selective_labels.cli.views import curve_view
 from selective_labels.curves import drift, policy_curve
 from selective_labels.diagnostics import diagnose
 from selective_labels.evaluation import Evaluation, compare, evaluate
+from selective_labels.evaluation.curves import ENDS
 from selective_labels.evaluation.results import plain
 from selective_labels.literature import sensitivity_curve
 from selective_labels.planning import plan
@@ -39,8 +40,6 @@ from selective_labels.support.words import shown
 from selective_labels.tables import TableError
 from selective_labels.tables.predicted import pos_label_of, predictions_of
 from selective_labels.tables.roles import require_column
-
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 def draw_sensitivity(

@@ -17,13 +17,12 @@ from selective_labels.diagnostics import Diagnosis
 from selective_labels.diagnostics.display import questions
 from selective_labels.estimators.learners import UCLClassifier
 from selective_labels.evaluation import Comparison, Evaluation, Evaluations
-from selective_labels.evaluation.curves import Described
+from selective_labels.evaluation.curves import ENDS, Described
 from selective_labels.evaluation.display import assumption_text, notes_of, units_text
 from selective_labels.evaluation.results import plain
 from selective_labels.support.words import several, shown
 
 SCHEMA_VERSION = 1
-INTERVAL = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 def _document(command: str, **contents: Any) -> dict[str, Any]:
@@ -307,7 +306,7 @@ def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:
     lines = [summary["missing"]] if "missing" in summary else [summary["headline"], *summary["sentences"]]
     models = document["models"] if isinstance(document["models"], list) else []
     rows = [
-        {"model": model["key"], **{name: each[name] for name in ("metric", "assumption", *INTERVAL)}}
+        {"model": model["key"], **{name: each[name] for name in ("metric", "assumption", *ENDS)}}
         for model in models
         for each in model["evaluations"]
     ]

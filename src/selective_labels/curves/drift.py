@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.curves.policy_curve import clopper_pearson
-from selective_labels.data import class_code, read_table
-from selective_labels.evaluation.curves import Described
+from selective_labels.data import GivenRoles, class_code, read_table
+from selective_labels.evaluation.curves import ENDS, Described
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.judged import Judged, RowSubjects, judged_on
@@ -22,9 +22,7 @@ from selective_labels.measures.metrics import AnyMetric
 from selective_labels.measures.periods import periods_of
 from selective_labels.measures.subject import Subject
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
-
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
+from selective_labels.support.options import the_only
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,28 +178,14 @@ def drift(
     >>> found.to_frame()["period"].tolist()
     ['2024Q1', '2024Q2', '2024Q3']
     """
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    fitting = FittingSettings.read(
-        nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state, propensity=propensity
-    )
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_jobs=n_jobs, random_state=random_state)
     by = periods_of(table, period, every)
-    asked = Asked((classifier,), metric, assumption, cluster, fitting, pos_label, cost, by)
+    asked = Asked((classifier,), metric, assumption, cluster, fitting, pos_label=pos_label, cost=cost, by=by)
     judged = judged_on(asked, table, with_outcomes=True)
-    if len(judged.metrics) != 1:
-        raise InputError("drift is of one metric.", "metric")
-    names = judged.sample(judged.metrics[0]).assumptions
-    if len(names) != 1:
-        raise InputError("drift takes one assumption.", "assumption")
-    return drift_of_judged(judged, names[0], pos_label, confidence_level)
+    one = the_only(judged.metrics, "metric", "drift is of one metric.")
+    assumed = the_only(judged.sample(one).assumptions, "assumption", "drift takes one assumption.")
+    return drift_of_judged(judged, assumed, pos_label, confidence_level)
 
 
 def drift_of_sample(

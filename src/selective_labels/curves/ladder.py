@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions import Assumption, Instrument, NoAssumption, named
 from selective_labels.assumptions.atom import Part
 from selective_labels.curves.rungs import Ladder, build
-from selective_labels.data import read_table
+from selective_labels.data import GivenRoles, read_table
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.judged import judged_on
 from selective_labels.inference.sample import NO_RANGE
 from selective_labels.measures.asked import Asked
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import the_only
 
 
 def ladder(
@@ -86,30 +87,12 @@ def ladder(
     >>> found[1].saved > found[2].saved > 0
     True
     """
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     steps = rungs_of(assumptions, table.decision_makers_given and len(table.decision_makers) > 1)
-    how = pos_label, cost, None, NO_RANGE, instrument
-    judged = judged_on(Asked((classifier,), metric, steps, cluster, fitting, *how), table)
-    if len(judged.metrics) != 1:
-        raise InputError("a ladder is of one metric.", "metric")
-    one = judged.metrics[0]
+    asked = Asked((classifier,), metric, steps, cluster, fitting, NO_RANGE, instrument, pos_label, cost)
+    judged = judged_on(asked, table)
+    one = the_only(judged.metrics, "metric", "a ladder is of one metric.")
     results = evaluate_sample(
         judged.sample(one), judged.subject(one), [one], None, interval, confidence_level
     )

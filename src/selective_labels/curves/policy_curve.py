@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from selective_labels.assumptions import Assumption, Combination, EventTilt, Prevalence
 from selective_labels.curves.deciders import Deciders
 from selective_labels.curves.policy_results import PolicyCurve
-from selective_labels.data import class_code, read_table
+from selective_labels.data import GivenRoles, class_code, read_table
 from selective_labels.evaluation.estimated import judged
 from selective_labels.evaluation.judged import Ground, classes_of, ground_on
 from selective_labels.identification.bounds import Array
@@ -25,6 +25,7 @@ from selective_labels.policies.policy import BOTH, EITHER, Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, Stake, read_stakes
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import the_only
 
 N_RATES = 41
 RULES = ("score", BOTH, EITHER)
@@ -110,24 +111,8 @@ def policy_curve(
     >>> 0.0 <= more.lower <= more.upper <= 0.1
     True
     """
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     # All that can be wrong with what was given is said before anything is fitted.
     shares = read_rates(rates)
     _check_rule(rule)
@@ -136,15 +121,11 @@ def policy_curve(
         read_stakes(None, classes, class_code(pos_label, classes), cost)
     for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
         _refuse_shares(each)
-    how = pos_label, cost, None, label_range, instrument
     policy = Policy(scores)
-    asked = Asked((policy,), None, assumption, cluster, fitting, *how)
+    asked = Asked((policy,), None, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
     ground = ground_on(asked, table, {"scores": policy})
-    if len(ground.sample.assumptions) != 1:
-        raise InputError("policy_curve takes one assumption.", "assumption")
-    return policy_curve_of_ground(
-        ground, scores, ground.sample.assumptions[0], shares, rule, cost, confidence_level
-    )
+    assumed = the_only(ground.sample.assumptions, "assumption", "policy_curve takes one assumption.")
+    return policy_curve_of_ground(ground, scores, assumed, shares, rule, cost, confidence_level)
 
 
 def _refuse_shares(assumption: str | Assumption) -> None:

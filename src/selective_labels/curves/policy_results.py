@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.evaluation.curves import Described
+from selective_labels.evaluation.curves import ENDS, Described, frame_along
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import judged
 from selective_labels.evaluation.judged import Ground
@@ -18,9 +18,8 @@ from selective_labels.policies.policy import TEAM_WORDS, Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import ACCEPTANCE, FAILURE_RATE, FAILURES, WORDS, Stake
 from selective_labels.support.drawing import new_axes
-from selective_labels.support.errors import InputError
+from selective_labels.support.errors import require_choice
 
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 SCORE = "score"
 # "Accept 10 % more": the step that the printed text answers.
 STEP = 0.1
@@ -91,11 +90,7 @@ class PolicyCurve(Described):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per rate: ends and interval of every measure."""
-        columns = {"rate": self.rates}
-        for name, results in self.evaluations.items():
-            for end in ENDS:
-                columns[f"{name}_{end}"] = np.array([getattr(result, end) for result in results])
-        return pd.DataFrame(columns)
+        return frame_along("rate", self.rates, self.evaluations)
 
     def printed_frame(self) -> pd.DataFrame:
         """Bounds of every measure at every rate, as text; intervals stand in the frame."""
@@ -123,9 +118,7 @@ class PolicyCurve(Described):
         Evaluation
             Measure at `stop` minus measure at `start`.
         """
-        if measure not in self.stakes:
-            words = ", ".join(map(repr, self.stakes))
-            raise InputError(f"measure={measure!r} is not one of {words}.", "measure")
+        require_choice("measure", measure, tuple(self.stakes))
         first = self._course(stop)
         second = Course.human(len(self.ground.cases)) if start == "human" else self._course(float(start))
         stake = self.stakes[measure]
@@ -173,9 +166,7 @@ class PolicyCurve(Described):
         -------
         matplotlib Axes
         """
-        if measure not in self.evaluations:
-            words = ", ".join(map(repr, self.evaluations))
-            raise InputError(f"measure={measure!r} is not one of {words}.", "measure")
+        require_choice("measure", measure, tuple(self.evaluations))
         ax = new_axes() if ax is None else ax
         frame = self.to_frame()
         x = frame[f"{ACCEPTANCE}_lower"]

@@ -1,10 +1,11 @@
 """The one reader: whichever way a table was given, a checked object comes out."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from selective_labels.data.lazy import PartitionedLabels
+from selective_labels.data.roles import NO_ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.support.errors import InputError
 
@@ -12,31 +13,33 @@ from selective_labels.support.errors import InputError
 Table = SelectiveLabels | PartitionedLabels
 
 
-def read_table(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> Table:
+def read_table(X: Any, y: Any = None, roles: GivenRoles = NO_ROLES, *, need_features: bool = True) -> Table:
     """The same as :func:`read_data` for those who take a table in partitions too: it is returned as it is.
 
     Examples
     --------
-    >>> read_table([[1.0], [2.0]], [1, -1], decision_maker=["a", "b"]).y
+    >>> read_table([[1.0], [2.0]], [1, -1], GivenRoles(["a", "b"])).y
     array([ 0, -1])
     """
     if isinstance(X, PartitionedLabels):
-        refuse_doubled({"y": y, **roles})
+        _refuse_doubled(y, roles)
         return X
-    return read_data(X, y, need_features=need_features, **roles)
+    return read_data(X, y, roles, need_features=need_features)
 
 
-def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any) -> SelectiveLabels:
-    """One checked object of a :class:`SelectiveLabels`, or of features, labels and the keywords of roles.
+def read_data(
+    X: Any, y: Any = None, roles: GivenRoles = NO_ROLES, *, need_features: bool = True
+) -> SelectiveLabels:
+    """One checked object of a :class:`SelectiveLabels`, or of features, labels and roles.
 
     Parameters
     ----------
     X : SelectiveLabels, or features
     y : labels with holes, unless the first is a SelectiveLabels
+    roles : GivenRoles
+        None of them, if the first is a SelectiveLabels.
     need_features : bool
         Whether features without a column are an error.
-    roles
-        Those of :data:`selective_labels.data.ROLES`; None stands for a role that was not given.
 
     Returns
     -------
@@ -45,20 +48,20 @@ def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any
 
     Examples
     --------
-    >>> data = read_data([[1.0], [2.0]], [1, -1], decision_maker=["a", "b"])
+    >>> data = read_data([[1.0], [2.0]], [1, -1], GivenRoles(["a", "b"]))
     >>> read_data(data) is data
     True
-    >>> read_data(data, decision_maker=["a", "b"])
+    >>> read_data(data, None, GivenRoles(["a", "b"]))
     Traceback (most recent call last):
     ...
     selective_labels.support.errors.InputError: decision_maker is given twice: ...
     """
     _refuse_partitions(X)
     if isinstance(X, SelectiveLabels):
-        refuse_doubled({"y": y, **roles})
+        _refuse_doubled(y, roles)
         data = X.compact()
     else:
-        data = _of_keywords(X, y, roles)
+        data = _of_columns(X, y, roles)
     if need_features and not data.features.shape[1]:
         raise InputError(
             f"Found array with 0 feature(s) (shape={data.features.shape}) while a minimum of 1 is required.",
@@ -67,28 +70,28 @@ def read_data(X: Any, y: Any = None, *, need_features: bool = True, **roles: Any
     return data
 
 
-def read_labels(y: Any, method: str, uses: Iterable[str], **roles: Any) -> SelectiveLabels:
+def read_labels(y: Any, roles: GivenRoles, method: str, uses: Iterable[str] = ()) -> SelectiveLabels:
     """One checked object for methods that need no features.
 
     Parameters
     ----------
     y : SelectiveLabels, or labels with holes
+    roles : GivenRoles
+        As in :func:`read_data`.
     method : str
         Its name, for a warning if a SelectiveLabels has roles that it does not use.
     uses : iterable of str
         The roles that it does use, besides decisions and who took them.
-    roles
-        As in :func:`read_data`.
 
     Examples
     --------
-    >>> read_labels([1, None], "contraction", ["decision_maker"], decision_maker=["a", "b"]).y
+    >>> read_labels([1, None], GivenRoles(["a", "b"]), "contraction").y
     array([ 0, -1])
     """
     _refuse_partitions(y)
     if not isinstance(y, SelectiveLabels):
-        return _of_keywords(None, y, roles)
-    data = read_data(y, need_features=False, **roles)
+        return _of_columns(None, y, roles)
+    data = read_data(y, None, roles, need_features=False)
     if data.panels is not None:
         raise InputError(
             f"{method} follows single decision-makers and takes no data that were made with "
@@ -113,16 +116,16 @@ def _refuse_partitions(given: Any) -> None:
         )
 
 
-def refuse_doubled(given: Mapping[str, Any]) -> None:
-    """Refuse roles beside an object that has them."""
-    for name, values in given.items():
-        if values is not None:
+def _refuse_doubled(y: Any, roles: GivenRoles) -> None:
+    """Refuse labels and roles beside an object that has them."""
+    for name, given in {"y": y, **roles._asdict()}.items():
+        if given is not None:
             raise InputError.about(
                 name, "is given twice: the SelectiveLabels has it already; leave the argument out."
             )
 
 
-def _of_keywords(X: Any, y: Any, roles: dict[str, Any]) -> SelectiveLabels:
+def _of_columns(X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
     if y is None:
         raise InputError("y is missing: give labels with holes, or one SelectiveLabels instead of X.", "y")
-    return SelectiveLabels.from_arrays(X, y, **({"decision_maker": None} | roles))
+    return SelectiveLabels.from_arrays(X, y, **roles._asdict())

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import read_table, with_instrument
+from selective_labels.data import GivenRoles, read_table, with_instrument
 from selective_labels.data.instruments import LENIENCY
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.diagnostics import (
@@ -138,17 +138,8 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    data = read_table(
-        X,
-        y,
-        need_features=False,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
+    roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
+    data = read_table(X, y, roles, need_features=False)
     sharing = ""
     if isinstance(data, PartitionedLabels):
         sharing = f"The table has {len(data):,} cases; these were drawn from it by hash."

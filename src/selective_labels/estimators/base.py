@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, ROLES, SelectiveLabels, Table, read_data, read_table
+from selective_labels.data import HOLE, ROLES, GivenRoles, SelectiveLabels, Table, read_data, read_table
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.features.coding import (
     as_table,
@@ -80,17 +80,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        data = read_training_data(
-            self,
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-        )
+        roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
+        data = read_training_data(self, X, y, roles)
         reason = self._why_decision_makers(data)
         if not data.decision_makers_given and reason is not None:
             routed = sklearn.get_config()["enable_metadata_routing"]
@@ -129,17 +120,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         float
         """
         predicted = self.predict(X)  # first of all, as it checks that this was fitted
-        data = read_data(
-            X,
-            y,
-            decision_maker=decision_maker,
-            decision=decision,
-            sample_weight=sample_weight,
-            groups=groups,
-            strata=strata,
-            assignment=assignment,
-        )
-        return self._score(data, predicted)
+        roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
+        return self._score(read_data(X, y, roles), predicted)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -166,7 +148,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return None
 
 
-def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -> SelectiveLabels:
+def read_training_data(estimator: BaseEstimator, X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
     """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
 
     The estimator remembers how categories are coded, and :func:`read_features` codes other tables alike.
@@ -185,7 +167,7 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, **roles: Any) -
         )  # scikit-learn's own sentence
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    data = read_table(X, y, **roles)
+    data = read_table(X, y, roles)
     estimator.n_fitted_, estimator.n_rows_ = None, None
     if isinstance(data, PartitionedLabels):
         estimator.n_rows_ = len(data)

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import Table, class_code, read_table
+from selective_labels.data import GivenRoles, Table, class_code, read_table
 from selective_labels.data.lazy import PartitionedLabels
 from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
-from selective_labels.evaluation.estimated import Scored, estimated, undefined
+from selective_labels.evaluation.estimated import Scored, found_on_everybody
 from selective_labels.evaluation.judged import Ground, classes_of, ground_on, judged_on
 from selective_labels.evaluation.results import Comparison
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.ends import Functional, outer_difference
 from selective_labels.inference.estimates import Ends
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.known_shares import ContradictedError
 from selective_labels.inference.reported import Basis, check_interval
 from selective_labels.inference.sample import NO_RANGE, ScoredSample
 from selective_labels.measures.asked import HUMAN, Asked
@@ -30,7 +29,8 @@ from selective_labels.policies.ground import RowGround
 from selective_labels.policies.policy import Policy
 from selective_labels.policies.policy_value import PolicyValue
 from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
-from selective_labels.support.errors import InputError, UndefinedError
+from selective_labels.support.errors import InputError
+from selective_labels.support.options import the_only
 
 
 def compare(
@@ -116,44 +116,24 @@ def compare(
     >>> compare(good, bad, data, nuisance="logistic", random_state=0).verdict
     'a'
     """
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     check_interval(interval, confidence_level)
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    how = pos_label, cost, None, label_range, instrument
-    asked = Asked((a, b), metric, assumption, cluster, fitting, *how)
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    asked = Asked((a, b), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
     against_human = isinstance(b, str) and b == HUMAN
     if against_human or isinstance(a, Policy) or isinstance(b, Policy):
         sample, contest = _judged_courses(asked, table)
     else:
         sample, contest = _judged_pair(replace(asked, metric=metric or "accuracy"), table)
-    if len(sample.assumptions) != 1:
-        raise InputError("compare takes one assumption.", "assumption")
+    assumed = the_only(sample.assumptions, "assumption", "compare takes one assumption.")
     names = _name(a, table), _name(b, table)
-    return compare_sample(sample, contest, sample.assumptions[0], interval, confidence_level, names)
+    return compare_sample(sample, contest, assumed, interval, confidence_level, names)
 
 
 def _judged_pair(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
     """Two classifiers, by one metric."""
     judged = judged_on(asked, table)
-    if len(judged.metrics) != 1:
-        raise InputError("compare takes one metric.", "metric")
-    metric = judged.metrics[0]
+    metric = the_only(judged.metrics, "metric", "compare takes one metric.")
     return judged.sample(metric), paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
 
 
@@ -281,19 +261,15 @@ def compare_sample(
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
     """Bound a difference on rows that are scored already."""
-    everybody = np.ones(sample.size, dtype=bool)
-    how = assumption, everybody, interval, confidence_level
-    check_interval(interval, confidence_level)
-    try:
-        sample.require_possible(assumption)
-        basis = _basis(sample, contest, assumption, everybody)
-    except ContradictedError as error:
-        shared = undefined(sample, str(error), *how, contest.limits, contradicted=True)
-    except UndefinedError as error:
-        reason = f"metric {contest.metric!r} is not defined under assumption {assumption!r}: {error}"
-        shared = undefined(sample, reason, *how, contest.limits)
-    else:
-        shared = estimated(sample, basis, *how)
+
+    def basis(rows: np.ndarray) -> Basis:
+        if contest.functional is not None:
+            return sample.basis(contest.functional, assumption, rows, contest.limits)
+        ends = sample.ends_by(contest.ends, assumption, rows)
+        return Basis(sample.spread(ends, rows, assumption), contest.limits)
+
+    how = contest.metric, assumption, contest.limits, interval, confidence_level
+    shared = found_on_everybody(sample, basis, *how)
     plans: dict[str, Any] = {}
     if contest.coefficients is not None and assumption in sample.repeats[0]:
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
@@ -310,13 +286,6 @@ def compare_sample(
         disagreement=float(np.average(np.broadcast_to(contest.differ, sample.size), weights=sample.weights)),
         sharp=contest.sharp,
     )
-
-
-def _basis(sample: Scored, contest: Contest, assumption: str, rows: np.ndarray) -> Basis:
-    if contest.functional is not None:
-        return sample.basis(contest.functional, assumption, rows, contest.limits)
-    ends = sample.ends_by(contest.ends, assumption, rows)
-    return Basis(sample.spread(ends, rows, assumption), contest.limits)
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:

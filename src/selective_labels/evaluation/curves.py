@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -13,6 +13,8 @@ import pandas as pd
 from selective_labels.support.drawing import new_axes
 from selective_labels.support.errors import InputError
 
+# What every result has: two ends, and the interval around them.
+ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 # A printed table shows this many rows at most; the frame has them all.
 PRINTED_ROWS = 12
 
@@ -126,10 +128,7 @@ class Curve(Described):
                 "it says nothing beyond.",
                 "x",
             )
-        ends = {
-            name: np.interp(wanted, self.x, getattr(self, name))
-            for name in ("lower", "upper", "ci_lower", "ci_upper")
-        }
+        ends = {end: np.interp(wanted, self.x, getattr(self, end)) for end in ENDS}
         return Curve(
             title=self.title,
             x_name=self.x_name,
@@ -178,6 +177,31 @@ class Curve(Described):
         ax.set(xlabel=self.x_name, ylabel=self.title)
         ax.set_title(self.assumption, fontsize="small", wrap=True)
         return ax
+
+
+def frame_along(name: str, values: np.ndarray, results: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """One row for each value that results run along: its `name`, and the ends of every metric.
+
+    Parameters
+    ----------
+    name : str
+        Of the first column.
+    values : (n_points,) array
+    results : dict of sequence of Evaluation
+        By metric, one for each value.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> found = SimpleNamespace(lower=0.2, upper=0.3, ci_lower=0.1, ci_upper=0.4)
+    >>> frame_along("rate", np.array([0.5]), {"failures": [found]}).to_numpy()
+    array([[0.5, 0.2, 0.3, 0.1, 0.4]])
+    """
+    columns = {name: values}
+    for metric, found in results.items():
+        for end in ENDS:
+            columns[f"{metric}_{end}"] = np.array([getattr(each, end) for each in found])
+    return pd.DataFrame(columns)
 
 
 def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:

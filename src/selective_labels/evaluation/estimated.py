@@ -1,5 +1,6 @@
 """From scored rows to the fields of a result, with or without a value."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,30 @@ def undefined(
     }
 
 
+def found_on_everybody(
+    sample: Scored,
+    basis: Callable[[np.ndarray], Basis],
+    metric: str,
+    assumption: str,
+    limits: tuple[float, float],
+    interval: str,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """The one or the other on all rows: their `basis`, when asked for, gives a value or says why not."""
+    everybody = np.ones(sample.size, dtype=bool)
+    how = assumption, everybody, interval, confidence_level
+    check_interval(interval, confidence_level)
+    try:
+        sample.require_possible(assumption)
+        found = basis(everybody)
+    except ContradictedError as error:
+        return undefined(sample, str(error), *how, limits, contradicted=True)
+    except UndefinedError as error:
+        reason = f"metric {metric!r} is not defined under assumption {assumption!r}: {error}"
+        return undefined(sample, reason, *how, limits)
+    return estimated(sample, found, *how)
+
+
 def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n_effective: float) -> Sample:
     return Sample(
         n=sample.n_cases(rows),
@@ -89,16 +114,9 @@ def judged(
     interval: str = "parameter",
 ) -> Evaluation:
     """Evaluate one functional on all rows; where it has no value, say why."""
-    everybody = np.ones(sample.size, dtype=bool)
-    how = assumption, everybody, interval, confidence_level
-    check_interval(interval, confidence_level)
-    try:
-        sample.require_possible(assumption)
-        basis = sample.basis(functional, assumption, everybody, limits)
-    except ContradictedError as error:
-        nothing = undefined(sample, str(error), *how, limits, contradicted=True)
-        return Evaluation(metric=metric, **nothing)
-    except UndefinedError as error:
-        reason = f"metric {metric!r} is not defined under assumption {assumption!r}: {error}"
-        return Evaluation(metric=metric, **undefined(sample, reason, *how, limits))
-    return Evaluation(metric=metric, **estimated(sample, basis, *how))
+
+    def basis(rows: np.ndarray) -> Basis:
+        return sample.basis(functional, assumption, rows, limits)
+
+    found = found_on_everybody(sample, basis, metric, assumption, limits, interval, confidence_level)
+    return Evaluation(metric=metric, **found)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
-from selective_labels.data import Table, class_code, read_table
+from selective_labels.data import GivenRoles, Table, class_code, read_table
 from selective_labels.evaluation.design import coefficients_of, design_of
 from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
 from selective_labels.evaluation.judged import Judged, classes_of, ground_on, judged_on
@@ -151,29 +151,14 @@ def evaluate(
     than one (SL401, SL402), or cases not dealt out at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     check_interval(interval, confidence_level)
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    asked = Asked(
+        (classifier,), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost, by
     )
-    how = pos_label, cost, by, label_range, instrument
-    asked = Asked((classifier,), metric, assumption, cluster, fitting, *how)
     if isinstance(classifier, Policy):
         return evaluate_policy(asked, table, classifier, interval, confidence_level)
     results = evaluate_judged(judged_on(asked, table), interval, confidence_level)

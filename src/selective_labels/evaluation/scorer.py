@@ -7,7 +7,7 @@ import sklearn
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from selective_labels.assumptions import named
-from selective_labels.data import ROLES, SelectiveLabels, read_data
+from selective_labels.data import ROLES, GivenRoles, SelectiveLabels, read_data
 from selective_labels.evaluation.evaluate import evaluate
 from selective_labels.measures.named import named_metrics
 from selective_labels.support.errors import InputError
@@ -64,9 +64,8 @@ class LowerBoundScorer:
             return LowerBoundScorer(**(self.settings | settings))
         if X is None:
             raise InputError("X is missing: give features and labels, or one SelectiveLabels.", "X")
-        roles = {"decision_maker": decision_maker, "decision": decision, "sample_weight": sample_weight}
-        roles |= {"groups": groups, "strata": strata, "assignment": assignment}
-        data = read_data(X, y, **roles)
+        roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
+        data = read_data(X, y, roles)
         self._require_decision_makers(data)
         defaults: dict[str, Any] = {"nuisance": "logistic", "random_state": 0}
         result: Any = evaluate(estimator, data, **(defaults | self.settings | settings))

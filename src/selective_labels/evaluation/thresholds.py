@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption
 from selective_labels.cells.cell_sample import CellSample
-from selective_labels.data import read_table
-from selective_labels.evaluation.curves import Described
+from selective_labels.data import GivenRoles, read_table
+from selective_labels.evaluation.curves import Described, frame_along
 from selective_labels.evaluation.display import assumption_text, sample_text
 from selective_labels.evaluation.estimated import Scored
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -26,12 +26,12 @@ from selective_labels.measures.subject import ArraySubject
 from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
+from selective_labels.support.options import the_only
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.
 METRICS = ("accuracy", "error", "tpr", "fpr")
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,11 +63,7 @@ class ThresholdCurve(Described):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per threshold: the ends and the interval of every metric."""
-        columns = {"threshold": self.thresholds}
-        for name, results in self.evaluations.items():
-            for end in ENDS:
-                columns[f"{name}_{end}"] = np.array([getattr(result, end) for result in results])
-        return pd.DataFrame(columns)
+        return frame_along("threshold", self.thresholds, self.evaluations)
 
     def sentences(self) -> list[str]:
         """Say what the rule is, what the numbers assume, and of which sample."""
@@ -148,34 +144,14 @@ def threshold_curve(
     >>> curve.to_frame()["acceptance_lower"].round(1).tolist()
     [0.2, 0.5, 0.8]
     """
-    fitting = FittingSettings.read(
-        nuisance,
-        cv=cv,
-        n_repeats=n_repeats,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        propensity=propensity,
-    )
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    table = read_table(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
-    how = pos_label, None, None, label_range, instrument
-    asked = Asked((classifier,), metrics, assumption, cluster, fitting, *how)
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    asked = Asked((classifier,), metrics, assumption, cluster, fitting, label_range, instrument, pos_label)
     given = None if thresholds is None else _read_thresholds(thresholds)
     sample, scores, event, cuts = cut_on(asked, table, given)
-    if len(sample.assumptions) != 1:
-        raise InputError("threshold_curve takes one assumption.", "assumption")
-    return threshold_curve_of_sample(
-        sample, scores, event, sample.assumptions[0], cuts, metrics, confidence_level
-    )
+    assumed = the_only(sample.assumptions, "assumption", "threshold_curve takes one assumption.")
+    return threshold_curve_of_sample(sample, scores, event, assumed, cuts, metrics, confidence_level)
 
 
 def threshold_curve_of_sample(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from selective_labels.data import SelectiveLabels, class_code, read_labels
+from selective_labels.data import GivenRoles, SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Curve, in_words
 from selective_labels.nuisance.bands import shrunken_means
 from selective_labels.nuisance.folds import make_folds
@@ -154,7 +154,7 @@ def contraction(
     """
     require_share("confidence_level", confidence_level, low=0.5)
     require_count("min_cases", min_cases)
-    data = read_labels(y, "contraction", (), decision_maker=decision_maker, decision=decision)
+    data = read_labels(y, GivenRoles(decision_maker, decision), "contraction")
     risk, failed = _read_score(score, data, pos_label)
     codes, n_codes = data.decision_maker_codes, data.n_decision_makers
     cases = np.bincount(codes, minlength=n_codes)
@@ -232,10 +232,10 @@ def quintile_contraction(
     >>> bool((table["difference"][:3] < -0.04).all())
     True
     """
-    roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}
     require_share("confidence_level", confidence_level, low=0.5)
     require_count("n_bands", n_bands, least=2)
-    data = read_labels(y, "quintile_contraction", ["strata"], **roles)
+    roles = GivenRoles(decision_maker, decision, strata=strata)
+    data = read_labels(y, roles, "quintile_contraction", ["strata"])
     risk, failed = _read_score(score, data, pos_label)
     cells = data.cells
     band = np.empty(len(data), dtype=int)

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
-from selective_labels.data import SelectiveLabels, class_code, read_labels
+from selective_labels.data import GivenRoles, SelectiveLabels, class_code, read_labels
 from selective_labels.evaluation.curves import Described
 from selective_labels.identification.extrapolation import (
     adjusted_means,
@@ -242,8 +242,7 @@ def extrapolate(
     require_share("confidence_level", confidence_level, low=0.5)
     if bandwidth is not None and not bandwidth > 0.0:
         raise InputError(f"bandwidth={bandwidth!r} must be positive.", "bandwidth")
-    roles = {"decision_maker": decision_maker, "decision": decision, "strata": strata}
-    data = read_labels(y, "extrapolate", ["strata"], **roles)
+    data = read_labels(y, GivenRoles(decision_maker, decision, strata=strata), "extrapolate", ["strata"])
     if not data.decision_makers_given:
         raise InputError(
             "decision_maker is missing: leniency is extrapolated over decision-makers.", "decision_maker"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions import Assumption, EventTilt, Instrument, NoAssumption, named
-from selective_labels.data import SelectiveLabels, class_code, read_data
+from selective_labels.data import GivenRoles, SelectiveLabels, class_code, read_data
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.display import units_text
 from selective_labels.evaluation.estimated import judged
@@ -31,6 +31,7 @@ from selective_labels.measures.subject import ArraySubject, Subject, read_subjec
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError, require_choice
+from selective_labels.support.options import the_only
 
 LIMITS = (NoAssumption().name, Instrument().name)
 # Numbers of scores that are kept at a time; beyond, values are scored in several passes over the models.
@@ -145,16 +146,7 @@ def sensitivity_curve(
     >>> curve.x_name, len(curve)
     ('share of 1', 3)
     """
-    data = read_data(
-        X,
-        y,
-        decision_maker=decision_maker,
-        decision=decision,
-        sample_weight=sample_weight,
-        groups=groups,
-        strata=strata,
-        assignment=assignment,
-    )
+    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     several = data.decision_makers_given and data.n_decision_makers > 1
     limit = ("instrument" if several else "none") if limit is None else limit
@@ -167,15 +159,14 @@ def sensitivity_curve(
         _subject(None, data, metric)
     ]
     metrics = read_metrics(metric, subjects[0], pos_label, cost)
-    if len(metrics) != 1:
-        raise InputError("a sensitivity curve is of one metric.", "metric")
+    one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
     if metric == "share" and compare_to is not None:
         raise InputError(
             "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
         )
     read_label_range(label_range, data)
-    machine = _Machine(data, family, metrics[0], subjects, cluster, fitting, label_range, confidence_level)
-    name = metrics[0].name
+    machine = _Machine(data, family, one, subjects, cluster, fitting, label_range, confidence_level)
+    name = one.name
     if compare_to is not None:
         name, threshold = f"Difference of {name}", 0.0 if threshold is None else threshold
     everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})

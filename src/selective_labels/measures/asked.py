@@ -23,9 +23,10 @@ class Asked:
     given : tuple
         What is judged: one, or two that are compared.
     metric : metric or sequence of metrics
-    assumption, cluster, fitting, label_range
-        As for :func:`selective_labels.inference.sample.score_sample`.
-    pos_label, cost, by, instrument
+    assumption, cluster, fitting, label_range, instrument
+        How rows are scored: see :func:`selective_labels.inference.sample.score_sample`, and
+        :func:`selective_labels.data.with_instrument` for the last.
+    pos_label, cost, by
         `by` names a column of a table in partitions, and has a value for each row in memory.
     """
 
@@ -34,11 +35,11 @@ class Asked:
     assumption: str | Assumption | Sequence[str | Assumption]
     cluster: str | None
     fitting: FittingSettings
+    label_range: Any = NO_RANGE
+    instrument: str = LENIENCY
     pos_label: Any = None
     cost: ArrayLike | None = None
     by: Any = None
-    label_range: Any = NO_RANGE
-    instrument: str = LENIENCY
 
     @property
     def names(self) -> list[str]:

@@ -16,19 +16,19 @@ from selective_labels.support.seeding import as_seed
 
 @dataclass(frozen=True)
 class FittingSettings:
-    """Model, folds, repetitions, jobs, seed and propensity.
+    """Model, propensity, folds, repetitions, jobs and seed.
 
     Attributes
     ----------
     nuisance
         See :func:`selective_labels.nuisance.selection.candidates`.
+    propensity : "auto", "shares" or "model"
+        See :func:`selective_labels.nuisance.assignment.fit_assignment`.
     cv : int, splitter or iterable of folds
     n_repeats : int
         Repetitions of cross-fitting.
     n_jobs : int or None
     seed : int or None
-    propensity : "auto", "shares" or "model"
-        See :func:`selective_labels.nuisance.assignment.fit_assignment`.
 
     Examples
     --------
@@ -37,19 +37,30 @@ class FittingSettings:
     """
 
     nuisance: Any = None
+    propensity: str = AUTO
     cv: Any = 5
     n_repeats: int = 1
     n_jobs: int | None = None
     seed: int | None = None
-    propensity: str = AUTO
 
     @classmethod
-    def read(cls, nuisance: Any = None, *, random_state: Any = None, **others: Any) -> Self:
-        """Read what a public entry was given; `random_state` may be all that scikit-learn takes."""
-        settings = cls(nuisance, seed=as_seed(random_state), **others)
-        require_choice("propensity", settings.propensity, PROPENSITIES)
-        require_count("n_repeats", settings.n_repeats)
-        return settings
+    def read(
+        cls,
+        nuisance: Any = None,
+        propensity: str = AUTO,
+        cv: Any = 5,
+        n_repeats: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """Check what a public entry was given, in the order in which all entries have it.
+
+        `random_state` may be all that scikit-learn takes.
+        """
+        seed = as_seed(random_state)
+        require_choice("propensity", propensity, PROPENSITIES)
+        require_count("n_repeats", n_repeats)
+        return cls(nuisance, propensity, cv, n_repeats, n_jobs, seed)
 
     @property
     def repeated_seeds(self) -> list[int]:

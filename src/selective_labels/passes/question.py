@@ -283,5 +283,6 @@ def partition_pass(
         ``function(frame)`` for every frame with the columns of ``columns``; then
         ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
-    settings = FittingSettings.read(fitting.pop("nuisance", None), **fitting)
-    return RowsPass(Asked((classifier,), metric, assumption, cluster, settings, pos_label, cost, by), data)
+    settings = FittingSettings.read(**fitting)
+    asked = Asked((classifier,), metric, assumption, cluster, settings, pos_label=pos_label, cost=cost, by=by)
+    return RowsPass(asked, data)

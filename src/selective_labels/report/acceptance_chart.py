@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from selective_labels.report.numbers import number, percent_tick
+from selective_labels.report.numbers import ENDS, number, percent_tick
 from selective_labels.report.plot_area import BOTTOM, TOP, bands, plot_area
 from selective_labels.report.svg import Scale, add, markup, new_chart, round_scale
 
 HEIGHT = 130
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 def acceptance_chart(

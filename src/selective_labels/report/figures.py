@@ -8,6 +8,7 @@ from selective_labels.report import wording
 from selective_labels.report.bar_chart import bar_chart
 from selective_labels.report.interval_chart import Row, interval_chart
 from selective_labels.report.numbers import (
+    ENDS,
     NOTHING,
     confidence,
     count,
@@ -22,7 +23,6 @@ from selective_labels.report.numbers import (
 from selective_labels.report.svg import Scale, round_scale
 
 Result = dict[str, Any]
-ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 @dataclass(frozen=True)

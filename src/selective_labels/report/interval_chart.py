@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from selective_labels.report.numbers import LONG, cut, is_empty
+from selective_labels.report.numbers import ENDS, LONG, cut, is_empty
 from selective_labels.report.svg import Scale, add, anchor, markup, new_chart
 
 # Pixels. Labels stand above their interval, so that a narrow screen has room for both.
@@ -106,7 +106,7 @@ def _draw(chart: Element, row: Row, scale: Scale, top: int) -> None:
     add(group, "text", cut(row.label, max(LINE - len(row.text), SHORTEST)), kind="label", x=0, y=top + 13)
     add(group, "text", row.text, kind="value", x="100%", y=top + 13, text_anchor="end")
     middle = top + 26
-    low, high, ci_low, ci_high = (row.ends[end] for end in ("lower", "upper", "ci_lower", "ci_upper"))
+    low, high, ci_low, ci_high = (row.ends[end] for end in ENDS)
     if None not in (ci_low, ci_high) and not is_empty(ci_low, ci_high):
         _thin(group, scale(ci_low), scale(ci_high), middle)
     if None not in (low, high):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from selective_labels.report import wording
-from selective_labels.report.figures import ENDS, Figure, scale_of, tick_text
+from selective_labels.report.figures import Figure, scale_of, tick_text
 from selective_labels.report.interval_chart import Row, interval_chart
-from selective_labels.report.numbers import confidence, cut, identified, number, points
+from selective_labels.report.numbers import ENDS, confidence, cut, identified, number, points
 
 CONTRADICTED = "contradicted by the data"
 

@@ -8,6 +8,8 @@ SHORT, LONG = 48, 300
 SENTENCE = 1500
 NOTHING = "–"
 Show = Callable[[float | None], str]
+# What every result in the document has: two ends, and the interval around them.
+ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 # Metrics between 0 and 1 that are no shares of anything, and are shown as plain numbers.
 NUMBERS = {"auc", "f1", "brier", "regret", "cost", "log_loss"}
 

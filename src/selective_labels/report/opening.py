@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from selective_labels.report import wording
-from selective_labels.report.figures import ENDS, Figure
+from selective_labels.report.figures import Figure
 from selective_labels.report.interval_chart import Row, interval_chart
 from selective_labels.report.numbers import (
+    ENDS,
     confidence,
     cut,
     identified,

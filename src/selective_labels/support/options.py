@@ -1,12 +1,15 @@
-"""Numbers that users choose, checked before the work begins."""
+"""What users choose, checked before the work begins."""
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from selective_labels.support.errors import InputError
+
+Item = TypeVar("Item")
 
 
 def require_share(argument: str, value: Any, low: float = 0.0, high: float = 1.0) -> None:
@@ -37,6 +40,23 @@ def require_count(argument: str, value: Any, least: int = 1) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(f"{argument}={value!r} must be a whole number, {least} or more.", argument)
+
+
+def the_only(items: Sequence[Item], argument: str, otherwise: str) -> Item:
+    """The item of a sequence of one; any other length is refused with a sentence about the argument.
+
+    Examples
+    --------
+    >>> the_only(["accuracy"], "metric", "compare takes one metric.")
+    'accuracy'
+    >>> the_only(["tpr", "fpr"], "metric", "compare takes one metric.")
+    Traceback (most recent call last):
+    ...
+    selective_labels.support.errors.InputError: compare takes one metric.
+    """
+    if len(items) != 1:
+        raise InputError(otherwise, argument)
+    return items[0]
 
 
 def read_values(argument: str, values: Any) -> np.ndarray:

@@ -48,6 +48,18 @@ def classifier_of(
     return _seeded(classifier, random_state)
 
 
+def classifier_and_propensity(
+    baseline: Any, categorical: tuple[int, ...], random_state: np.random.RandomState
+) -> tuple[ClassifierMixin, ClassifierMixin]:
+    """Make the two models of a baseline that weights: of the label, and of the decision (default: linear)."""
+    classifier = classifier_of(baseline.estimator, categorical=categorical, random_state=random_state)
+    propensity = classifier_of(
+        baseline.propensity, "linear", role="propensity", categorical=categorical, random_state=random_state
+    )
+    require_probabilities(propensity, "the propensity")
+    return classifier, propensity
+
+
 def has_probabilities(baseline: Any) -> bool:
     """Whether the classifier which a baseline is set to use can give probabilities."""
     chosen = baseline.estimator

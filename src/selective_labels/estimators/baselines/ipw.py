@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
 from selective_labels.data import SelectiveLabels
-from selective_labels.estimators.baselines.inner import classifier_of, draw_seed, require_probabilities
+from selective_labels.estimators.baselines.inner import classifier_and_propensity, draw_seed
 from selective_labels.estimators.baselines.labeled_rows import (
     LabeledRowsClassifier,
     design_matrix,
@@ -100,10 +100,7 @@ class IPWClassifier(LabeledRowsClassifier):
         if not 0 < self.clip <= 1:
             raise InputError(f"clip={self.clip!r} must be above 0 and at most 1.", "clip")
         random_state = random_stream(self.random_state)
-        kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
-        classifier = classifier_of(self.estimator, **kinds)
-        decision_model = classifier_of(self.propensity, "linear", role="propensity", **kinds)
-        require_probabilities(decision_model, "the propensity")
+        classifier, decision_model = classifier_and_propensity(self, data.categorical, random_state)
         labeled = data.decision == 1
         if labeled.all():
             chance = np.ones(len(data))
@@ -119,7 +116,7 @@ class IPWClassifier(LabeledRowsClassifier):
             chance = held_out_propensity(decision_model, features, data.decision, folds, data.sample_weight)
         base = None if data.sample_weight is None else data.sample_weight[labeled]
         weight = inverse_propensity_weight(chance[labeled], self.clip, base)
-        self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
+        self.model_ = fit_labeled_rows(classifier, data, self.use_decision_maker, weight)
         self.propensity_clipped_share_ = float(np.mean(chance[labeled] < self.clip))
         self.effective_sample_size_ = effective_sample_size(weight)
 

@@ -94,8 +94,8 @@ def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray
 def fit_labeled_rows(
     classifier: ClassifierMixin,
     data: SelectiveLabels,
-    sample_weight: np.ndarray | None,
     use_decision_maker: bool,
+    sample_weight: np.ndarray | None = None,
 ) -> LabeledRowsModel:
     """Fit a classifier to the labeled rows, on the labels as the user wrote them.
 
@@ -104,9 +104,9 @@ def fit_labeled_rows(
     classifier : unfitted scikit-learn classifier
     data : SelectiveLabels
         With numeric `X`.
-    sample_weight : (n_labeled,) array or None
-        Weights of the labeled rows.
     use_decision_maker : bool
+    sample_weight : (n_labeled,) array, optional
+        Weights of the labeled rows; default: those of the data.
 
     Returns
     -------
@@ -114,9 +114,11 @@ def fit_labeled_rows(
     """
     if use_decision_maker:
         require_probabilities(classifier, "averaging over decision-makers")
+    labeled = data.decision == 1
+    if sample_weight is None and data.sample_weight is not None:
+        sample_weight = data.sample_weight[labeled]
     if sample_weight is not None and not sample_weight.any():
         raise InputError.about("sample_weight", "is zero on every labeled row.")
-    labeled = data.decision == 1
     features = design_matrix(data, use_decision_maker)[labeled]
     fit_weighted(classifier, features, data.classes[data.y[labeled]], sample_weight)
     return LabeledRowsModel(classifier, data.classes, _shares(data) if use_decision_maker else None)

@@ -6,7 +6,11 @@ import numpy as np
 from sklearn.base import clone
 
 from selective_labels.data import SelectiveLabels, class_code
-from selective_labels.estimators.baselines.inner import classifier_of, require_probabilities
+from selective_labels.estimators.baselines.inner import (
+    classifier_and_propensity,
+    classifier_of,
+    require_probabilities,
+)
 from selective_labels.estimators.baselines.labeled_rows import (
     LabeledRowsClassifier,
     LabeledRowsModel,
@@ -164,13 +168,9 @@ class ReweightingClassifier(LabeledRowsClassifier):
 
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)
-        kinds: dict[str, Any] = {"categorical": data.categorical, "random_state": random_state}
-        classifier = classifier_of(self.estimator, **kinds)
-        model = classifier_of(self.propensity, "linear", role="propensity", **kinds)
-        require_probabilities(model, "the propensity")
+        classifier, model = classifier_and_propensity(self, data.categorical, random_state)
         taken = data.decision == 1
-        self.lost_share_ = 0.0
-        weight = None if data.sample_weight is None else data.sample_weight[taken]
+        self.lost_share_, weight = 0.0, None
         if not taken.all():
             fit_weighted(model, data.features, data.decision, data.sample_weight)
             band = bands_of(model.predict_proba(data.features)[:, 1], self.n_bands)
@@ -178,7 +178,7 @@ class ReweightingClassifier(LabeledRowsClassifier):
             self.lost_share_ = float(size[accepted == 0.0].sum() / size.sum())
             ratio = np.divide(size, accepted, out=np.zeros_like(size), where=accepted > 0.0)
             weight = data.weights[taken] * ratio[band[taken]]
-        self.model_ = fit_labeled_rows(classifier, data, weight, use_decision_maker=False)
+        self.model_ = fit_labeled_rows(classifier, data, use_decision_maker=False, sample_weight=weight)
 
 
 def bands_of(values: np.ndarray, n_bands: int) -> np.ndarray:
@@ -232,11 +232,10 @@ def _augmented(baseline: Any, data: SelectiveLabels, shares_of: Any) -> LabeledR
     random_state = random_stream(baseline.random_state)
     classifier = classifier_of(baseline.estimator, categorical=data.categorical, random_state=random_state)
     taken = data.decision == 1
-    weight = None if data.sample_weight is None else data.sample_weight[taken]
     if taken.all():
-        return fit_labeled_rows(classifier, data, weight, use_decision_maker=False)
+        return fit_labeled_rows(classifier, data, use_decision_maker=False)
     require_probabilities(classifier, "reject inference")
-    first = fit_labeled_rows(clone(classifier), data, weight, use_decision_maker=False)
+    first = fit_labeled_rows(clone(classifier), data, use_decision_maker=False)
     everybody = first.predict_proba(data.features)
     shares = shares_of(everybody[~taken], everybody)
     n_classes = len(data.classes)

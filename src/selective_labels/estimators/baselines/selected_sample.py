@@ -64,5 +64,4 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
-        weight = None if data.sample_weight is None else data.sample_weight[data.decision == 1]
-        self.model_ = fit_labeled_rows(classifier, data, weight, self.use_decision_maker)
+        self.model_ = fit_labeled_rows(classifier, data, self.use_decision_maker)
