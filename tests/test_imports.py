@@ -167,7 +167,7 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.p
 STUDY = ROOT.parents[1] / "study"
 STUDY_FILES = sorted(STUDY.rglob("*.py"))
 # The study is a user of the package: it takes what users take, and these modules.
-PUBLIC = {PACKAGE, f"{PACKAGE}.assumptions", f"{PACKAGE}.datasets"}
+PUBLIC = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("assumptions", "datasets", "identification"))}
 STUDY_MAY_KNOW = {
     f"{PACKAGE}.cli.console",  # a command that fails ends with one sentence and a status
     f"{PACKAGE}.cli.interrupts",  # after Ctrl-C, a run says how to resume
@@ -187,6 +187,7 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.identification.bounds",
     f"{PACKAGE}.identification.earmarked",
     f"{PACKAGE}.identification.multipliers",
+    f"{PACKAGE}.estimators.learners.problem",  # costs from answers that were given noise, for LinearScore
     f"{PACKAGE}.support.processes",  # workers that end with the run
     f"{PACKAGE}.support.progress",  # long runs tell how far they have come
 }
