@@ -97,6 +97,15 @@ REFUSED = {
     "no repeats": lambda: sl.evaluate([1] * N, read(), n_repeats="2", **QUICK),
     "no bins": lambda: sl.calibration_bins(1, n_bins=0),
 }
+# These were refused before, in words of scikit-learn that say nothing of what is wrong.
+WORDS = {
+    "True among numbers": "y mixes True or False with numbers",
+    "Decimal labels": "y holds Decimal",
+    "400 digits as label": "whole numbers beyond 64 bits",
+    "lists as labels": "y holds cells of type list",
+    "dicts as labels": "y holds cells of type dict",
+    "no X": "X is None, and models need features",
+}
 LEVELS = {
     "evaluate": lambda level: sl.evaluate([1] * N, read(), confidence_level=level, **QUICK),
     "compare": lambda level: sl.compare([1] * N, 0, read(), confidence_level=level, **QUICK),
@@ -121,6 +130,7 @@ def test_it_is_refused_in_one_sentence(name):
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert len(sentence) < 300
+    assert WORDS.get(name, "") in sentence
 
 
 @pytest.mark.parametrize("level", [1, 0, 1.5, float("nan"), "high", None, True])

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import block_diag
+from scipy.sparse import block_diag, coo_array
 
 PRECISION = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -35,9 +35,9 @@ def minima(programs):
 def _solve(programs):
     return linprog(
         np.concatenate([program.objective for program in programs]),
-        A_eq=block_diag([program.equal[0] for program in programs], format="csr"),
+        A_eq=block_diag([coo_array(program.equal[0]) for program in programs], format="csr"),
         b_eq=np.concatenate([program.equal[1] for program in programs]),
-        A_ub=block_diag([program.at_most[0] for program in programs], format="csr"),
+        A_ub=block_diag([coo_array(program.at_most[0]) for program in programs], format="csr"),
         b_ub=np.concatenate([program.at_most[1] for program in programs]),
         bounds=(0, None),
         method="highs",

@@ -62,7 +62,10 @@ def read_data(
         data = X.compact()
     else:
         data = _of_columns(X, y, roles)
+    if need_features and data.X is None:
+        raise InputError("X is None, and models need features: give a table or an array.", "X")
     if need_features and not data.features.shape[1]:
+        # The words of scikit-learn, which its checks of estimators ask for.
         raise InputError(
             f"Found array with 0 feature(s) (shape={data.features.shape}) while a minimum of 1 is required.",
             "X",
