@@ -20,7 +20,7 @@ FARTHEST_INDEX = 4.0
 FARTHEST_POWER = 10.0
 # Directions along which the linear model moves less than this part of its largest move are rounding.
 ROUNDING = 1e-8
-# With more columns than these, their covariance, whose axes cost the cube of their number, is not written out.
+# Of more columns than these the covariance, whose axes cost the cube of their number, is not written out.
 MOST_COVARIANCE = 512
 
 
