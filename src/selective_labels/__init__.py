@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from selective_labels.planning import Plan, plan, plan_study
     from selective_labels.report import model_card
     from selective_labels.saving import load_model, save_model
-    from selective_labels.support.errors import DiagnosticWarning, InputError
+    from selective_labels.support.errors import DiagnosticWarning, InputError, LargeWorkWarning
 
 __all__ = [
     "BivariateProbitClassifier",
@@ -62,6 +62,7 @@ __all__ = [
     "HeckmanClassifier",
     "IPWClassifier",
     "InputError",
+    "LargeWorkWarning",
     "LinearScore",
     "Metric",
     "NeuralScore",
@@ -116,6 +117,7 @@ _ROOM = {
     "HeckmanClassifier": "estimators.baselines",
     "IPWClassifier": "estimators.baselines",
     "InputError": "support.errors",
+    "LargeWorkWarning": "support.errors",
     "LinearScore": "estimators.learners",
     "Metric": "evaluation",
     "NeuralScore": "estimators.learners",

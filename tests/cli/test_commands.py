@@ -293,3 +293,13 @@ def test_a_metric_without_a_value_in_one_subgroup_leaves_the_others_alone(run, c
     assert "five cases or more" in found["accuracy", "rare"]["reason"]
     text = " ".join(run(*command).stdout.split())
     assert "No value: metric 'ppv' is not defined under assumption 'none'" in text
+
+
+def test_that_work_will_take_long_is_a_line_before_the_result(run, data, monkeypatch):
+    monkeypatch.setattr("selective_labels.models.expected_time.SAID_FROM_SECONDS", 0.0)
+    command = ("evaluate", data, *ROLES, "--predictions", "guess", *QUICK)
+    result = run(*command)
+    assert result.exit_code == 0
+    lines = [line for line in result.stderr.splitlines() if "models of decision and label" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("Warning: 600 rows with ")

@@ -6,7 +6,15 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.models.indices import IndexLogistic, IndexSettings, fit_index_path
+from selective_labels.models import indices
+from selective_labels.models.indices import (
+    IndexLogistic,
+    IndexSettings,
+    covariance_root,
+    fit_index_path,
+    leading_directions,
+)
+from selective_labels.models.pooled_ridge import Coefficients
 from selective_labels.models.pooled_rows import feature_lines
 from tests.models.test_logistic import N_ARMS, sample
 
@@ -84,3 +92,16 @@ def test_a_path_of_settings_is_each_by_itself():
     for model, each in zip(path, settings, strict=True):
         alone = IndexLogistic(N_ARMS, 4, each).fit(X, arm, outcome)
         assert_allclose(model.own(X, arm), alone.own(X, arm), atol=1e-4)
+
+
+def test_directions_of_many_columns_are_those_of_their_covariance(monkeypatch):
+    """The rows are a root of the covariance as well; up to a sign the directions are the same."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(12, 12)) @ rng.normal(size=(12, 300)) + 1.0
+    linear = Coefficients(rng.normal(size=(2, 13)), None, rng.normal(size=(2, 3, 13)))
+    usual = leading_directions(linear, covariance_root(columns))
+    monkeypatch.setattr(indices, "MOST_COVARIANCE", 11)
+    root = covariance_root(columns)
+    assert root.shape == (12, 300)
+    wide = leading_directions(linear, root)
+    assert_allclose(np.abs(wide), np.abs(usual), rtol=1e-8, atol=1e-10)

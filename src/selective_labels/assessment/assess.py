@@ -33,11 +33,15 @@ from selective_labels.assessment.workbench import Settings, Workbench, spawn_see
 from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import GivenRoles, as_series, class_code, read_data
 from selective_labels.measures.periods import read_periods
+from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.support.errors import InputError
 from selective_labels.support.progress import followed
 from selective_labels.support.seeding import as_seed
 
 SCHEMA_VERSION = 2
+# What a report fits takes about as long as so many cross-fits of all rows: two, two on halves, one on halves
+# for the checks.
+WHOLE_FITS = 4
 
 
 def assess(
@@ -149,6 +153,8 @@ def assess(
     stakes = _Stakes(metric, pos_label, cost)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions, periods)
+    if sections is None or sections.get("models") is None:
+        FittingSettings(nuisance, cv).say_beforehand(bench.cases.data, WHOLE_FITS)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)

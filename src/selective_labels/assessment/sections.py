@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from selective_labels.support.errors import DiagnosticWarning, InputError
+from selective_labels.support.errors import DiagnosticWarning, InputError, LargeWorkWarning
 
 
 class SectionStore(Protocol):
@@ -66,12 +66,12 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
 def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
     """Texts of what users are warned of; other warnings are for programmers and go on their way.
 
-    What a check found is in the diagnosis already.
+    What a check found is in the diagnosis already, and how long models take was said before.
     """
     texts: dict[str, None] = {}
     for each in caught:
         if not issubclass(each.category, UserWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-        elif not issubclass(each.category, DiagnosticWarning):
+        elif not issubclass(each.category, DiagnosticWarning | LargeWorkWarning):
             texts[str(each.message)] = None
     return list(texts)

@@ -157,6 +157,7 @@ class Context:
         self.need_rejected()
         if self._given_fit is not None:
             return self._given_fit
+        self._fitting.say_beforehand(self.model_data)
         with warnings.catch_warnings():
             # What a rare class costs shows in the checks; the user did not choose these folds.
             warnings.simplefilter("ignore", UserWarning)

@@ -20,6 +20,8 @@ FARTHEST_INDEX = 4.0
 FARTHEST_POWER = 10.0
 # Directions along which the linear model moves less than this part of its largest move are rounding.
 ROUNDING = 1e-8
+# Of more columns than these the covariance, whose axes cost the cube of their number, is not written out.
+MOST_COVARIANCE = 512
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,41 @@ def fit_index_path(
     first = models[0]
     rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
     linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
-    directions = leading_directions(linear, np.atleast_2d(np.cov(rows.lines[1:], bias=True)))
+    directions = leading_directions(linear, covariance_root(rows.lines[1:]))
     start = None
     for model in models:
         start = model.fit_rows(rows, directions[:, : model.settings.n_indices], tolerance, start)
         yield start
 
 
-def leading_directions(linear: Coefficients, covariance: np.ndarray) -> np.ndarray:
+def covariance_root(columns: np.ndarray) -> np.ndarray:
+    """A root of the covariance of some columns: R R' = Σ.
+
+    The axes of Σ, each as long as its standard deviation; of many columns the centred rows over √n, which are
+    such a root themselves.
+
+    Parameters
+    ----------
+    columns : (n_columns, n_samples) array
+
+    Returns
+    -------
+    (n_columns, n_columns or n_samples) array
+
+    Examples
+    --------
+    >>> root = covariance_root(np.array([[1.0, 3.0], [2.0, 6.0]]))
+    >>> (root @ root.T).round(12)
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    if len(columns) > MOST_COVARIANCE:
+        return (columns - columns.mean(axis=1, keepdims=True)) / np.sqrt(columns.shape[1])
+    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(columns, bias=True)))
+    return axes * np.sqrt(np.maximum(variances, 0.0))
+
+
+def leading_directions(linear: Coefficients, root: np.ndarray) -> np.ndarray:
     """Directions along which the logits of a linear model move, the one that moves them most first.
 
     M = [B; (S_z - S̄) / √J for all z],   M Σ M' = U diag(s²) U',   A = M' U diag(1/s):  Var(A'x) = 1
@@ -160,8 +189,8 @@ def leading_directions(linear: Coefficients, covariance: np.ndarray) -> np.ndarr
     ----------
     linear : Coefficients
         B (base slopes) and S_z (decision-makers' slopes).
-    covariance : (n_columns, n_columns) array
-        Σ, of the columns.
+    root : (n_columns, any number) array
+        Of Σ, the covariance of the columns; see :func:`covariance_root`.
 
     Returns
     -------
@@ -179,9 +208,7 @@ def leading_directions(linear: Coefficients, covariance: np.ndarray) -> np.ndarr
     own = np.zeros((*slopes.shape[:2], common.shape[1]))
     own[:, :, : slopes.shape[2]] = slopes - slopes.mean(axis=1, keepdims=True)
     moves = np.concatenate([common, own.reshape(-1, common.shape[1]) / np.sqrt(slopes.shape[1])])
-    variances, axes = np.linalg.eigh(covariance)
-    rotated = moves @ (axes * np.sqrt(np.maximum(variances, 0.0)))
-    left, sizes, _ = np.linalg.svd(rotated, full_matrices=False)
+    left, sizes, _ = np.linalg.svd(moves @ root, full_matrices=False)
     kept = sizes > ROUNDING * max(sizes.max(initial=0.0), np.finfo(float).tiny)
     kept[:1] = True
     return moves.T @ left[:, kept] / np.maximum(sizes[kept], np.finfo(float).tiny)

@@ -25,6 +25,7 @@ from selective_labels.nuisance.bands import (
     leniency_bands,
     one_arm_each,
 )
+from selective_labels.nuisance.beforehand import say_beforehand
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.fitting import Fitter
 from selective_labels.nuisance.folds import Fold, make_folds
@@ -107,6 +108,7 @@ def cross_fit(
     arms: list[Arms] | None = None,
     n_jobs: int | None = None,
     random_state: int | None = None,
+    times: int = 1,
 ) -> CrossFit:
     """Fit one coherent model of decision and label per fold.
 
@@ -136,6 +138,9 @@ def cross_fit(
         Folds side by side: default the cores there are.
     random_state : int, optional
         The same value gives the same result for any `n_jobs`.
+    times : int
+        How often this is going to be done, for what is said beforehand of how long it takes; zero if it was
+        said already.
 
     Returns
     -------
@@ -147,6 +152,8 @@ def cross_fit(
         propensity = SHARES
     n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
+    if times:
+        say_beforehand(data, options, n_columns, cv, n_bands=n_bands, times=times)
     if options[0].family == "injected":
         return _injected(data, options[0], cv, propensity, n_jobs, seeds)
     outcome = outcome_codes(data.y)

@@ -6,9 +6,12 @@ from typing import Any, Self
 import numpy as np
 
 from selective_labels.data import SelectiveLabels
+from selective_labels.models.features import n_standardised
 from selective_labels.nuisance.assignment import AUTO, PROPENSITIES
 from selective_labels.nuisance.bands import Arms
+from selective_labels.nuisance.beforehand import say_beforehand
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.nuisance.selection import candidates
 from selective_labels.support.errors import require_choice
 from selective_labels.support.options import require_count
 from selective_labels.support.seeding import as_seed
@@ -89,4 +92,12 @@ class FittingSettings:
             arms=arms,
             n_jobs=self.n_jobs,
             random_state=seed,
+            # The first repetition speaks for all.
+            times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
         )
+
+    def say_beforehand(self, data: SelectiveLabels, times: int = 1) -> None:
+        """Warn if the models will take long: for those who catch warnings while these are fitted."""
+        n_columns = n_standardised(data.features, data.categorical)
+        options, _ = candidates(self.nuisance, n_columns, 0)
+        say_beforehand(data, options, n_columns, self.cv, times=times * self.n_repeats)

@@ -76,6 +76,19 @@ class DiagnosticWarning(UserWarning):
         return f"{self.code} {self.text}"
 
 
+class LargeWorkWarning(UserWarning):
+    """What is about to be fitted will take long; said before it starts, with about how long.
+
+    Examples
+    --------
+    >>> issubclass(LargeWorkWarning, UserWarning)  # simplefilter("ignore", LargeWorkWarning) hides it
+    True
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
 def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:
     """Refuse a value that is not one of those allowed.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_memory
 from selective_labels.data import SelectiveLabels
 from selective_labels.estimators.learners.identified import Identified, TrainingRows, identify
 from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.support.errors import LargeWorkWarning
 
 Heard = tuple[tuple[Identified, TrainingRows], list[Warning]]
 
@@ -98,7 +99,9 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
 def _identify_and_listen(
     data: SelectiveLabels, fitting: FittingSettings, n_jobs: int | None, **problem: Any
 ) -> Heard:
+    fitting.say_beforehand(data)  # with what is caught it would come when the work is done
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = identify(data, fitting=replace(fitting, n_jobs=n_jobs), **problem)
-    return found, [each.message for each in caught if isinstance(each.message, Warning)]
+    heard = (each.message for each in caught if not issubclass(each.category, LargeWorkWarning))
+    return found, [each for each in heard if isinstance(each, Warning)]
