@@ -154,7 +154,7 @@ def assess(
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
-        FittingSettings(nuisance, cv).say_beforehand(bench.cases.data, WHOLE_FITS)
+        FittingSettings(nuisance, cv=cv).say_beforehand(bench.cases.data, WHOLE_FITS)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)
