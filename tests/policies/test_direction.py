@@ -35,7 +35,7 @@ def test_area_is_scikit_learns():
 def test_people_who_test_where_risk_is_high_are_noticed():
     risk, data = drawn()
     assert people_accept_risk(risk, data)
-    with pytest.warns(UserWarning, match=r"If a yes is a test or a search, .*pos_label=0"):
+    with pytest.warns(UserWarning, match=r"If a yes is a test or a search, .* 0 \(pos_label, --event\)"):
         warn_if_reversed(risk, data, failure=1)
 
 

@@ -23,6 +23,14 @@ OF_SCORES = ("auc", "log_loss", "brier", "calibration")
 # Neither more nor less of these is better by itself.
 NEUTRAL = ("share", "acceptance", "calibration")
 EXAMPLE = "'[[0,1],[5,0]]'"
+# What other fields call the metrics.
+ALSO_CALLED = {
+    "sensitivity": "tpr",
+    "recall": "tpr",
+    "specificity": "fpr, one minus specificity",
+    "precision": "ppv",
+    "prevalence": "share",
+}
 
 
 def read_cost(text: str | None) -> np.ndarray | None:
@@ -76,7 +84,8 @@ def require_metrics(names: Sequence[str], cost: np.ndarray | None, known: Sequen
     """Refuse names of metrics that do not exist, or need what was not given."""
     for name in names:
         if name not in known:
-            raise TableError(f"--metric {shown(name)} is not one of {', '.join(map(repr, known))}.")
+            here = f" It is called {ALSO_CALLED[name.lower()]} here." if name.lower() in ALSO_CALLED else ""
+            raise TableError(f"--metric {shown(name)} is not one of {', '.join(map(repr, known))}.{here}")
         if name in OF_COST and cost is None:
             raise TableError(f"--metric {name} needs --cost, such as {EXAMPLE}.")
     repeated = sorted({name for name in names if list(names).count(name) > 1})

@@ -12,6 +12,8 @@ from selective_labels.identification.bounds import Array
 REVERSED = 4.0
 # Areas nearer to one half than this say little of what people are after, however many cases there are.
 SLIGHT = 0.05
+# What is said of it, wherever it is.
+SEARCHED = "people accepted cases with higher scores than those they refused"
 
 
 def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
@@ -34,9 +36,8 @@ def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
     elif people_accept_risk(risk, data):
         warnings.warn(
             f"Accepting a case is taken as predicting that it is not {event!r}: the lowest scores are "
-            "accepted. But people accepted cases with higher scores than those they refused. If a yes is a "
-            f"test or a search, {turned(data, failure)} (--event), and turn the sign of the score: else "
-            "costs and comparisons with people are the wrong way round.",
+            f"accepted. But {SEARCHED}. If a yes is a test or a search, {turned(data, failure)}, and turn "
+            "the sign of the score: else costs and comparisons with people are the wrong way round.",
             stacklevel=3,
         )
 
@@ -53,7 +54,7 @@ def people_accept_risk(risk: Array, data: SelectiveLabels) -> bool:
 def turned(data: SelectiveLabels, failure: int) -> str:
     """How the words are turned round where a yes means to look closer."""
     others = [each for number, each in enumerate(data.classes.tolist()) if number != failure]
-    return f"name as the event what is not looked for, pos_label={others[0]!r}"
+    return f"name as the event what is not looked for, {others[0]!r} (pos_label, --event)"
 
 
 def area_under(score: Array, positive: np.ndarray) -> tuple[float, float]:
