@@ -56,8 +56,12 @@ def test_what_is_contradicted_has_no_number_and_is_named(document):
 
 def test_other_sections_are_as_without(given, document):
     without = sl.assess(**given, **QUICK)
-    for name in ("models", "comparison", "acceptance", "sensitivity", "summary"):
+    for name in ("models", "comparison", "acceptance", "sensitivity"):
         assert document[name] == without[name]
+    # The last of the next steps asks for what is known, or says where it is used.
+    said, unsaid = (dict(each["summary"]) for each in (document, without))
+    assert said.pop("next")[:-1] == unsaid.pop("next")[:-1]
+    assert said == unsaid
     assert without["ladder"] == {"missing": ladder_module.NOTHING_ASSUMED}
 
 

@@ -150,3 +150,9 @@ def test_a_cut_meant_for_the_column_is_not_applied_to_the_model_beside_it(refuse
     message = refused(*command)
     assert "--threshold 45 gives every case one class: scores of this model are" in message
     assert "selective-labels predict" in message
+
+
+def test_names_of_other_fields_are_translated(run, data):
+    result = run("evaluate", data, *ROLES, *QUICK, "--predictions", "guess", "--metric", "sensitivity")
+    assert result.exit_code == 1
+    assert "It is called tpr here." in " ".join(result.stderr.split())

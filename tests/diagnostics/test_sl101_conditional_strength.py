@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from selective_labels.data import SelectiveLabels
 from selective_labels.datasets import make_paper_synthetic
 from selective_labels.diagnostics.conditional_strength import CHECK, directions, leave_out_strength
+from selective_labels.diagnostics.context import Context
 from tests.diagnostics import designs
-from tests.diagnostics.contexts import context_of, seed
+from tests.diagnostics.contexts import FITTING, context_of, seed
 
 
 def slow_strength(columns, codes):
@@ -45,6 +47,24 @@ def test_directions_are_orthonormal():
     basis = directions(X)
     # ddof 1 in the variances: unit up to 1 / n.
     assert_allclose(basis.T @ basis / 500, np.eye(4), atol=0.005)
+
+
+def test_directions_of_a_category_of_many_values_are_orthonormal():
+    # Of 300 values hardly one has ten rows: the indicator of all others is one nearly everywhere.
+    codes = np.random.default_rng(3).integers(300, size=1000).astype(float)
+    codes[:20] = 0.0
+    basis = directions(codes[:, None], categorical=(0,))
+    assert_allclose(basis.T @ basis / 1000, np.eye(basis.shape[1]), atol=0.005)
+
+
+def test_a_category_of_many_values_does_not_strengthen_decision_makers():
+    drawn = designs.plain(3000, 6, seed())
+    text = np.random.default_rng(4).integers(1000, size=3000)
+    X = np.column_stack([drawn.X[:, 0], text])
+    data = SelectiveLabels.from_arrays(X, drawn.y, decision_maker=drawn.decision_maker, categorical=[1])
+    strength = CHECK(Context(data, FITTING, n_permutations=99)).statistic
+    # Acceptance is yes or no, so leniency has a variance of a quarter at most.
+    assert strength < 0.25
 
 
 def test_a_repeated_feature_adds_no_direction():

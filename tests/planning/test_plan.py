@@ -155,3 +155,11 @@ def test_a_plan_needs_a_result():
         sl.plan_study(acceptance=0.5, leniency_spread=0.1)
     with pytest.raises(sl.InputError, match="needs disagreement"):
         sl.plan_study(effect=0.1, acceptance=0.5, leniency_spread=0.1)
+
+
+def test_a_lottery_that_is_not_predicted_is_not_passed_over_in_silence(data, sample):
+    rule = (sample.X[:, 0] < 0).astype(int)
+    found = sl.evaluate(rule, data, metric="tpr", nuisance="logistic", random_state=0)
+    made = sl.plan(found, lottery=20)
+    assert not any("at random" in each["way"] for each in made.rows)
+    assert "What a lottery, or other decision-makers, would bring to tpr is not predicted" in str(made)

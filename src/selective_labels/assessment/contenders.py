@@ -15,7 +15,7 @@ from selective_labels.measures.subject import ArraySubject, ClassifierSubject, r
 from selective_labels.nuisance.coding import outcome_codes
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.policies.courses import accept_lowest
-from selective_labels.policies.policy import warn_if_reversed
+from selective_labels.policies.direction import warn_if_reversed
 from selective_labels.support.errors import InputError
 
 # What predictions without a name are called.

@@ -13,6 +13,7 @@ from selective_labels.assessment.wording import (
     percent_range,
     points_range,
 )
+from selective_labels.policies.direction import SEARCHED
 
 # Half of ten points: a range wider than this to each side is worth narrowing.
 WIDE = 0.1
@@ -88,8 +89,8 @@ def next_steps(sections: Mapping[str, Any], basis: Basis, words: Mapping[str, st
         return []
     steps = [
         *_which_rule(sections["comparison"], sections["outlook"], basis),
-        *_accept_more(sections["acceptance"], sections["models"], words),
-        *_narrow(sections["answers"], basis, words),
+        *(_searched(sections["team"]) or _accept_more(sections["acceptance"], sections["models"], words)),
+        *_narrow(sections["answers"], sections["ladder"], basis, words),
     ]
     return [full_sentence(each) for each in steps]
 
@@ -132,6 +133,11 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
     return f" To tell: {best['way']}; that interval would then be {widths[1]} wide (now {widths[0]})."
 
 
+def _searched(team: Mapping[str, Any]) -> list[str]:
+    """Say first of all that a yes may mean to look closer, where the decisions look so."""
+    return [str(team["missing"])] if SEARCHED in team.get("missing", "") else []
+
+
 def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str, str]) -> list[str]:
     """About the first score that there is: the user's, if it is one."""
     if "missing" in acceptance:
@@ -155,7 +161,9 @@ def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str,
     return steps
 
 
-def _narrow(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> list[str]:
+def _narrow(
+    answers: Mapping[str, Any], ladder: Mapping[str, Any], basis: Basis, words: Mapping[str, str]
+) -> list[str]:
     if "missing" in answers:
         return []
     if basis.given is None:
@@ -166,8 +174,10 @@ def _narrow(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) 
     result = answers["event"]["result"]
     if result["ci_lower"] is None or result["ci_upper"] - result["ci_lower"] < WIDE:
         return []
+    if "missing" not in ladder:
+        return ["What you know besides (--assume) is used under “What you know” below, and not above."]
     return [
-        f"The range narrows if you know more: that cases which were {words['refused']} are worse risks than "
-        f"like ones, or about how many of everybody have “{words['event']}” (--assume; “What you know” below "
-        "shows what that buys)."
+        f"The range narrows if you know more: that among like cases those {words['refused']} have "
+        f"“{words['event']}” more often than those {words['accepted']}, or less often; or about how many of "
+        "everybody have it (--assume; “What you know” below shows what that buys)."
     ]

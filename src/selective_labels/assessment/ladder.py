@@ -18,9 +18,9 @@ from selective_labels.measures.named import named_metrics
 from selective_labels.support.errors import InputError
 
 NOTHING_ASSUMED = (
-    "Nothing was said of what is known besides who decided. If decision-makers are known to refuse worse "
-    "cases, or the share of the event among all cases is known, --assume (assumptions= in Python) shows what "
-    "that buys."
+    "Nothing was said of what is known besides who decided. If refused cases are known to have the event "
+    "more often than like accepted ones, or less often, or the share of the event among all cases is known, "
+    "--assume (assumptions= in Python) shows what that buys."
 )
 
 

@@ -1,5 +1,6 @@
 """Does the score help the people who decide? People, score, and both together, at the same rate."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from selective_labels.evaluation.compare import compare_sample, policy_contest
 from selective_labels.evaluation.estimated import judged
 from selective_labels.inference.sample import ScoredSample
 from selective_labels.policies.courses import Course
+from selective_labels.policies.direction import SEARCHED, people_accept_risk, turned
 from selective_labels.policies.ground import RowGround
 from selective_labels.policies.policy import BOTH, EITHER, Policy, read_course
 from selective_labels.policies.policy_value import PolicyValue
@@ -74,6 +76,23 @@ def team_part(
             ],
         }
     )
+
+
+def require_direction(sample: ScoredSample, rules: Sequence[Contender], event: int) -> None:
+    """Refuse a table that would be the wrong way round: people accept what a rule calls risky.
+
+    A yes to a test or a search does not say that all is well, as accepting does here.
+    """
+    data = sample.data
+    for rule in rules:
+        risk = (rule.codes == event).astype(float) if rule.scores is None else rule.scores
+        if people_accept_risk(risk, data):
+            raise InputError(
+                f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). If a "
+                "yes is a test or a search, it does not say that all is well, and costs of people would be "
+                f"the wrong way round: {turned(data, event)}.",
+                "event",
+            )
 
 
 def _way(

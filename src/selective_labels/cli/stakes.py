@@ -9,7 +9,7 @@ import numpy as np
 
 from selective_labels.cli.options import CutOptions
 from selective_labels.inference.reported import check_interval
-from selective_labels.measures.named import NAMES, named_metrics
+from selective_labels.measures.named import NAMES, called_here, named_metrics
 from selective_labels.policies.policy import TEAM_WORDS
 from selective_labels.policies.stakes import COST, FAILURE_RATE, FAILURES, OF_COST, PLAIN, WORDS, read_stakes
 from selective_labels.support.errors import InputError
@@ -76,7 +76,8 @@ def require_metrics(names: Sequence[str], cost: np.ndarray | None, known: Sequen
     """Refuse names of metrics that do not exist, or need what was not given."""
     for name in names:
         if name not in known:
-            raise TableError(f"--metric {shown(name)} is not one of {', '.join(map(repr, known))}.")
+            names = ", ".join(map(repr, known))
+            raise TableError(f"--metric {shown(name)} is not one of {names}.{called_here(name)}")
         if name in OF_COST and cost is None:
             raise TableError(f"--metric {name} needs --cost, such as {EXAMPLE}.")
     repeated = sorted({name for name in names if list(names).count(name) > 1})

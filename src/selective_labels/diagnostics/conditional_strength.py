@@ -50,12 +50,22 @@ def leave_out_strength(sums: np.ndarray) -> np.ndarray:
 def directions(X: np.ndarray, categorical: tuple[int, ...] = ()) -> np.ndarray:
     """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1).
 
-    Columns of codes (`categorical`) enter as indicators.
+    Columns of codes (`categorical`) enter as indicators. Every combination has mean zero, so that the average
+    leniency counts once, with the constant.
+
+    Examples
+    --------
+    >>> along = directions(np.repeat([[0.0], [1.0]], [10, 30], axis=0), categorical=(0,))
+    >>> (along.T @ along / 40).round(1) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
     """
     constant = np.ones((len(X), 1))
     if not X.shape[1]:
         return constant
     values = standardised(categorical).fit_transform(X)
+    # Indicators do not come centred: "all other categories" is nearly one for everybody.
+    values = values - values.mean(axis=0)
     variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     kept = np.flatnonzero(variances > 1e-8 * variances[-1])[-MOST_DIRECTIONS:]
     return np.column_stack([constant, values @ (axes[:, kept] / np.sqrt(variances[kept]))])

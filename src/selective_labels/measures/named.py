@@ -21,6 +21,27 @@ from selective_labels.measures.metrics import (
 from selective_labels.measures.subject import Subject
 from selective_labels.support.errors import InputError
 
+# What other fields call the metrics.
+ALSO_CALLED = {
+    "sensitivity": "tpr",
+    "recall": "tpr",
+    "specificity": "fpr, one minus specificity",
+    "precision": "ppv",
+    "prevalence": "share",
+}
+
+
+def called_here(name: str) -> str:
+    """The name that a metric of other fields has here, as a sentence; nothing if there is none.
+
+    Examples
+    --------
+    >>> called_here("Sensitivity"), called_here("luck")
+    (' It is called tpr here.', '')
+    """
+    here = ALSO_CALLED.get(name.lower())
+    return "" if here is None else f" It is called {here} here."
+
 
 def named_metrics(
     name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None

@@ -16,6 +16,7 @@ from selective_labels.passes.cell_keys import Judged, Within, binned, edges_of_s
 from selective_labels.passes.partition_pass import CellTable
 from selective_labels.passes.question import prepared_for
 from selective_labels.policies.courses import Course
+from selective_labels.policies.direction import warn_if_reversed
 from selective_labels.policies.policy import (
     TEAMS,
     UNDECIDED,
@@ -23,7 +24,6 @@ from selective_labels.policies.policy import (
     deferred_by,
     modes,
     risk_of,
-    warn_if_reversed,
 )
 from selective_labels.support.errors import InputError
 

@@ -143,7 +143,7 @@ def plan(
         *_other_people(result, decision_makers, leniency),
         *_lottery(result, lottery),
     ]
-    answers = [*_for_width(result, width), *_for_power(result, power)]
+    answers = [*_without_design(result), *_for_width(result, width), *_for_power(result, power)]
     return Plan(result=result, rows=rows, answers=answers, worth=getattr(result, "worth", None))
 
 
@@ -196,6 +196,17 @@ def _other_people(result: Estimated, more: float, leniency: float | None) -> lis
         _predicted(result, f"some who accept {wanted:.0%} (the most lenient now: {now:.0%})", slack=factor)
     )
     return ways
+
+
+def _without_design(result: Estimated) -> list[str]:
+    """Say why a lottery and other people are not among the ways, where they are not."""
+    if result.design is not None:
+        return []
+    return [
+        f"What a lottery, or other decision-makers, would bring to {result.title} is not predicted: there "
+        "are formulas for means over all cases only. Plan for the share of the event, or for accuracy: their "
+        "lottery is one for everything else too."
+    ]
 
 
 def _lottery(result: Estimated, number: int | None) -> list[dict[str, Any]]:

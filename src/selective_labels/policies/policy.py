@@ -1,22 +1,19 @@
 """Policies: who decides about which case, the score or the human, and what is then accepted."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from selective_labels.data import SelectiveLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.measures.subject import Subject, read_subject
 from selective_labels.policies.courses import Course
+from selective_labels.policies.direction import warn_if_reversed
 from selective_labels.support.errors import InputError
 
 BOTH, EITHER, UNDECIDED = "both", "either", "undecided"
 TEAMS = (BOTH, EITHER, UNDECIDED)
-# Standard errors below one half from which on a score is said to run the wrong way: chance does it in 3e-5.
-REVERSED = 4.0
 TEAM_WORDS = {
     None: "the score decides",
     BOTH: "a case is accepted if the human accepts it and its score is below the cut-off",
@@ -92,29 +89,6 @@ def given_course(policy: Policy, data: SelectiveLabels, failure: int, name: str 
     course = read_course(policy, data, failure, name)
     warn_if_reversed(course.risk, data, failure)
     return course
-
-
-def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
-    """Warn if, among the labeled cases, a higher score goes with fewer failures, by more than chance.
-
-    AUC = P(score of a failure > score of another),   z = (AUC - 1/2) / √((n + 1) / (12 n_failed n_others))
-
-    Credit scores and the like are high for good cases, and the lowest scores are accepted here.
-    """
-    seen = data.y >= 0
-    failed, ranks = data.y[seen] == failure, rankdata(risk[seen])
-    n_failed = int(failed.sum())
-    n_others = len(failed) - n_failed
-    if not n_failed or not n_others:
-        return
-    area = (ranks[failed].sum() - n_failed * (n_failed + 1) / 2) / n_failed / n_others
-    if (area - 0.5) / np.sqrt((len(failed) + 1) / (12.0 * n_failed * n_others)) < -REVERSED:
-        warnings.warn(
-            "The score is taken as risk: cases with low scores are accepted. But among the labeled cases a "
-            f"higher score goes with fewer of {data.classes.tolist()[failure]!r} (AUC {area:.2f}): if a high "
-            "score means a good case, turn its sign.",
-            stacklevel=3,
-        )
 
 
 def risk_of(subject: Subject, failure: int) -> Array:

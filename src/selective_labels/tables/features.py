@@ -1,5 +1,6 @@
 """Which columns are features: chosen by names and patterns; ids are left out, leaks refused."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -76,7 +77,7 @@ def without_ids(
     """
     keep = set(keep)
     left_out = [
-        LeftOut(name, "looks like an id: (nearly) every value is different")
+        LeftOut(name, "looks like an id: (nearly) every value is different" + _date_hint(frame[name]))
         for name, kind in kinds.items()
         if name not in keep and _looks_like_id(frame[name], kind)
     ]
@@ -87,6 +88,19 @@ def without_ids(
             f"No feature is left: {several(sorted(dropped))} look like ids; name one in --features."
         )
     return names, left_out
+
+
+def _date_hint(column: pd.Series) -> str:
+    """What to do about days and months in an order that only people know.
+
+    Examples
+    --------
+    >>> _date_hint(pd.Series(["31.12.2024 16:08", None])), _date_hint(pd.Series(["V100"]))
+    ('; if these are dates, write them as 2024-12-31', '')
+    """
+    first = str(next(iter(column.dropna()), ""))
+    written = re.match(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b", first)
+    return "; if these are dates, write them as 2024-12-31" if written else ""
 
 
 def refuse_leaks(
