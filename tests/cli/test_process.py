@@ -45,6 +45,8 @@ def start(tmp_path):
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # Tests that were started by nohup ignore it, and so would all that they start.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         started.append(process)
         return process

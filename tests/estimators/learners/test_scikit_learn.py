@@ -42,21 +42,24 @@ def test_scikit_learn_checks(estimator, check):
 
 def expected_failures_of_a_learner(estimator):
     reason = "predict_proba holds the projected class probabilities; the learner has scores of its own"
-    return {
-        **expected_failures(estimator),
-        "check_classifiers_train": reason,
-        "check_decision_proba_consistency": reason,
-    }
+    return {**expected_failures(estimator), "check_classifiers_train": reason}
 
 
 @parametrize_with_checks(
     [UCLClassifier("point", "linear", nuisance="logistic", cv=2)],
     expected_failed_checks=expected_failures_of_a_learner,
-    # Whether the two rankings differ on the check's forty rows hangs on the last digits of the solver.
-    xfail_strict=False,
 )
 def test_scikit_learn_checks_with_a_learner_in_point_mode(estimator, check):
-    check(estimator)
+    # This one has forty rows: whether rankings differ there hangs on the last digits. The next test has more.
+    if check.func.__name__ != "check_decision_proba_consistency":
+        check(estimator)
+
+
+def test_a_learner_in_point_mode_ranks_by_scores_of_its_own():
+    sample = make_sample(300, n_classes=2)
+    model = fit(quick("point", "linear"), sample)
+    share, score = model.predict_proba(sample.X)[:, 1], model.decision_function(sample.X)
+    assert (share.argsort() != score.argsort()).mean() > 0.5
 
 
 def labeled_accuracy(estimator, X, y):
