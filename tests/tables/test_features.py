@@ -141,6 +141,11 @@ def test_what_is_no_class_is_no_label(values, words):
         label_values(pd.Series(values, name="y"))
 
 
+def test_whole_numbers_that_no_float_can_hold_are_classes():
+    long = pd.Series([10**400, 10**400 + 1], name="y", dtype=object)
+    assert label_values(long).tolist() == long.tolist()
+
+
 def test_labels_behind_a_decision_against_are_not_looked_at():
     labels = label_values(pd.Series([0.0, 1.0, 0.5]), pd.Series([1, 1, 0]))
     assert labels[:2].tolist() == [0.0, 1.0]

@@ -232,18 +232,28 @@ def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Ser
         raise TableError(
             f"{name} holds {values.nunique():,} different values; a label is a class, say 0 and 1."
         )
-    if _numbers(values) and not _whole(pd.to_numeric(values, errors="coerce").astype(float)):
+    if _decimals(values):
         raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
     if not pd.api.types.is_float_dtype(column):
         return column
     return column.astype("Int64") if _whole(column) else column
 
 
-def _numbers(values: pd.Series) -> bool:
-    """Whether all are numbers, also those that stay text because two of them are written differently."""
+def _decimals(values: pd.Series) -> bool:
+    """Whether all are numbers and some not whole, also where they stay text because of how they are written.
+
+    Whole numbers that are kept as objects are too long for any float.
+
+    Examples
+    --------
+    >>> _decimals(pd.Series(["1.5", "2"])), _decimals(pd.Series(["1.5", "b"])), _decimals(pd.Series([10**400]))
+    (True, False, False)
+    """
     if pd.api.types.is_bool_dtype(values):
         return False
-    return bool(pd.to_numeric(pd.Series(values.unique()), errors="coerce").notna().all())
+    cells = [each for each in values.unique() if not isinstance(each, int)]
+    numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").astype(float)
+    return bool(numbers.notna().all()) and not _whole(numbers)
 
 
 def _whole(column: pd.Series) -> bool:

@@ -72,6 +72,13 @@ def test_a_class_whose_cases_weigh_nothing_is_a_class(baseline):
     assert_array_equal(fitted.predict(X), "yes")
 
 
+def test_weights_of_extreme_sizes_stay_finite():
+    X, y = np.arange(8.0)[:, None], ["no", "no", "yes", "yes", None, None, None, None]
+    weights = [1e-310, 1e-310, 1e-310, 1e-310, 1.0, 1.0, 1.0, 1.0]
+    fitted = sl.ReweightingClassifier("linear", n_bands=1).fit(X, y, sample_weight=weights)
+    assert_array_equal(fitted.predict(X[:4]), y[:4])
+
+
 def test_fuzzy_weights_are_the_first_model():
     generator = np.random.default_rng(0)
     X, y = generator.standard_normal((200, 2)), generator.integers(0, 2, 200)

@@ -176,8 +176,9 @@ class ReweightingClassifier(LabeledRowsClassifier):
             band = bands_of(model.predict_proba(data.features)[:, 1], self.n_bands)
             size, accepted = np.bincount(band, data.weights), np.bincount(band, data.weights * taken)
             self.lost_share_ = float(size[accepted == 0.0].sum() / size.sum())
-            ratio = np.divide(size, accepted, out=np.zeros_like(size), where=accepted > 0.0)
-            weight = data.weights[taken] * ratio[band[taken]]
+            # A share of the accepted, times all: the ratio of the two alone can be infinite.
+            own = data.weights[taken] / np.maximum(accepted, np.finfo(float).tiny)[band[taken]]
+            weight = own * size[band[taken]]
         self.model_ = fit_labeled_rows(classifier, data, use_decision_maker=False, sample_weight=weight)
 
 
