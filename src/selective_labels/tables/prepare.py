@@ -246,8 +246,8 @@ def _decimals(values: pd.Series) -> bool:
 
     Examples
     --------
-    >>> _decimals(pd.Series(["1.5", "2"])), _decimals(pd.Series(["1.5", "b"])), _decimals(pd.Series([10**400]))
-    (True, False, False)
+    >>> [_decimals(pd.Series(values)) for values in (["1.5", "2"], ["1.5", "b"], [10**400])]
+    [True, False, False]
     """
     if pd.api.types.is_bool_dtype(values):
         return False
