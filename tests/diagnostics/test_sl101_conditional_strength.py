@@ -67,6 +67,14 @@ def test_a_category_of_many_values_does_not_strengthen_decision_makers():
     assert strength < 0.25
 
 
+def test_what_tells_cells_apart_is_no_direction_within_them():
+    cell = np.repeat([0, 1, 2], 40)
+    X = np.column_stack([cell.astype(float), np.random.default_rng(5).standard_normal(120) + cell])
+    basis = directions(X, categorical=(0,), cell=cell)
+    assert basis.shape == (120, 2)
+    assert_allclose([basis[cell == each, 1].mean() for each in range(3)], 0.0, atol=1e-12)
+
+
 def test_a_repeated_feature_adds_no_direction():
     X = np.random.default_rng(2).standard_normal((500, 1))
     assert directions(np.hstack([X, X])).shape == (500, 2)

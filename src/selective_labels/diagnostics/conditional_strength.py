@@ -47,11 +47,14 @@ def leave_out_strength(sums: np.ndarray) -> np.ndarray:
     return np.array([parts.sum() / max(rows[several].sum(), 1.0)])
 
 
-def directions(X: np.ndarray, categorical: tuple[int, ...] = ()) -> np.ndarray:
+def directions(
+    X: np.ndarray, categorical: tuple[int, ...] = (), cell: np.ndarray | None = None
+) -> np.ndarray:
     """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1).
 
-    Columns of codes (`categorical`) enter as indicators. Every combination has mean zero, so that the average
-    leniency counts once, with the constant.
+    Columns of codes (`categorical`) enter as indicators. Every combination has mean zero, within each cell if
+    these are given, so that the average leniency counts once, with the constant: who works in one cell only
+    would else be counted along what tells the cells apart, too.
 
     Examples
     --------
@@ -65,7 +68,7 @@ def directions(X: np.ndarray, categorical: tuple[int, ...] = ()) -> np.ndarray:
         return constant
     values = standardised(categorical).fit_transform(X)
     # Indicators do not come centred: "all other categories" is nearly one for everybody.
-    values = values - values.mean(axis=0)
+    values = centred(values, np.zeros(len(X), dtype=int) if cell is None else cell)
     variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     kept = np.flatnonzero(variances > 1e-8 * variances[-1])[-MOST_DIRECTIONS:]
     return np.column_stack([constant, values @ (axes[:, kept] / np.sqrt(variances[kept]))])
@@ -80,7 +83,7 @@ def _find(context: Context) -> Finding:
     context.need_rejected()
     need(len(rows) > context.n_decision_makers, "hardly any decision-maker has two cases.")
     residual = context.data.decision[rows] - context.case_model.decision
-    along = directions(context.data.features[rows], context.data.categorical)
+    along = directions(context.data.features[rows], context.data.categorical, context.cell[rows])
     columns = centred(residual[:, None] * along, context.cell[rows])
     totals = units.total(columns)
     with_sizes = np.column_stack([totals, np.sum(totals**2, axis=1), units.size, units.size**2])
