@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import SelectiveLabels
+from selective_labels.support.errors import InputError
 
 X = np.arange(12.0).reshape(6, 2)
 MAKERS = ["a", "a", "b", "b", "a", "b"]
@@ -132,16 +133,57 @@ def test_decisions_of_any_type(decision):
 @pytest.mark.parametrize(
     "decision",
     [
-        [2, 0, 1, 1, 1, 0],
-        ["1", "0", "1", "1", "1", "0"],
         [None, 0, 1, 1, 1, 0],
         pd.Series([None, 0, 1, 1, 1, 0], dtype="Int64"),
     ],
-    ids=["two", "text", "None", "NA"],
+    ids=["None", "NA"],
 )
 def test_other_decisions_are_refused(decision):
     with pytest.raises(ValueError, match=r"decision is neither 0 nor 1 in \d rows \(0"):
         read(CODES, decision=decision)
+
+
+def test_other_decisions_are_refused_by_what_they_are():
+    with pytest.raises(InputError, match=r"neither 0 nor 1 but '2', 'No' in 2 rows \(0, 3\)"):
+        read(CODES, decision=[2, 0, 1, "No", 1, 0])
+
+
+ORDERED = ["Yes", "No", "Yes", "Yes", "Yes", "No"]
+
+
+@pytest.mark.parametrize("holes", [-1, None], ids=["-1", "None"])
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_decisions_in_words_are_refused_with_what_to_write(holes, kind):
+    frame = pd.DataFrame({"x": range(6), "doctor": list("aabbcc"), "ordered": pd.Series(ORDERED, dtype=kind)})
+    frame["ill"] = [1, holes, 0, 1, 0, holes]
+    roles = {"label": "ill", "decision": "ordered", "decision_maker": "doctor"}
+    with pytest.raises(InputError) as refused:
+        SelectiveLabels.from_frame(frame, **roles)
+    told = str(refused.value)
+    assert "holds text, 'Yes', 'No': make it 1 where the label is revealed, else 0" in told
+    scope = {"frame": frame}
+    exec(told.partition("such as ")[2].removesuffix("."), scope)
+    data = SelectiveLabels.from_frame(scope["frame"], **roles)
+    assert data.decision.tolist() == [1, 0, 1, 1, 1, 0]
+
+
+def test_what_to_write_for_a_list_of_words_works_and_is_no_guess():
+    with pytest.raises(InputError, match="holds text, 'Yes', 'No'") as refused:
+        read([1, -1, 0, 1, 0, -1], decision=ORDERED)
+    scope = {"decision": ORDERED}
+    exec(str(refused.value).partition("such as ")[2].removesuffix("."), scope)
+    assert scope["decision"] == [True, False, True, True, True, False]
+    with pytest.raises(InputError) as refused:  # a label everywhere: which word is a yes cannot be told
+        read([1, 1, 0, 1, 0, 1], decision=ORDERED)
+    assert str(refused.value).endswith("else 0.")
+
+
+def test_values_in_place_of_a_columns_name_are_refused():
+    frame = pd.DataFrame({"x": range(6), "doctor": list("aabbcc"), "ordered": ORDERED, "ill": [1] * 6})
+    with pytest.raises(InputError, match="decision is the values of a column; put them into the frame"):
+        SelectiveLabels.from_frame(
+            frame, label="ill", decision=frame["ordered"] == "Yes", decision_maker="doctor"
+        )
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from selective_labels.planning import Plan, plan, plan_study
     from selective_labels.report import model_card
     from selective_labels.saving import load_model, save_model
-    from selective_labels.support.errors import DiagnosticWarning, InputError, LargeWorkWarning
+    from selective_labels.support.errors import DiagnosticWarning, InputError, LargeWorkWarning, RuleNote
 
 __all__ = [
     "BivariateProbitClassifier",
@@ -71,6 +71,7 @@ __all__ = [
     "Policy",
     "PolicyCurve",
     "ReweightingClassifier",
+    "RuleNote",
     "SelectedSampleClassifier",
     "SelectiveLabels",
     "TableDescription",
@@ -124,6 +125,7 @@ _ROOM = {
     "Plan": "planning",
     "Policy": "evaluation",
     "PolicyCurve": "curves",
+    "RuleNote": "support.errors",
     "SelectedSampleClassifier": "estimators.baselines",
     "SelectiveLabels": "data",
     "TableDescription": "assessment",

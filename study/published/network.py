@@ -80,7 +80,5 @@ def _import_torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise InputError(
-            "--protocol published needs PyTorch; install it with: pip install 'selective-labels[neural]'"
-        ) from None
+        raise InputError("--protocol published needs PyTorch: pip install torch") from None
     return torch

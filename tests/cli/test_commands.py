@@ -63,6 +63,14 @@ def test_fit_says_what_was_learned(run, data, tmp_path):
     assert (tmp_path / "m.skops").exists()
 
 
+def test_fit_notes_that_costs_make_the_rule_constant(run, data):
+    command = ("fit", data, *ROLES, *QUICK, *NO_PREDICTIONS, "--estimator", "plug-in", "--model", "m.skops")
+    result = run(*command, "--cost", "[[0,1],[1000000,0]]")
+    assert "Note: the rule predicts 'yes' for everybody: with these costs" in result.stderr
+    assert "Warning: the rule" not in result.stderr
+    assert "the rule predicts" not in run(*command, "--cost", "[[0,1],[1,0]]").stderr
+
+
 def test_fit_in_point_mode_gives_probabilities(run, data):
     command = ("fit", data, *ROLES, *QUICK, *NO_PREDICTIONS, "--estimator", "plug-in", "--mode", "point")
     as_json(run(*command, "--model", "m.skops", "--format", "json"), "fit")

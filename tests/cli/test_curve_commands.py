@@ -47,6 +47,19 @@ def test_policy_prints_every_rate_and_the_human(run, command, refused):
     assert "a matrix of numbers in JSON" in refused(*command("policy", *SCORED, "--cost", "5:1"))
 
 
+@pytest.mark.parametrize("rule", ["score", "both", "either"])
+def test_policy_prints_intervals_below_the_bounds_on_a_page_of_100_columns(run, command, rule):
+    asked = command("policy", *SCORED, "--rates", "0.3,0.6", "--cost", "[[0,100],[500,0]]", "--rule", rule)
+    policies = document(run(*asked, "--format", "json"), "policy")["policies"]
+    printed = run(*asked).stdout
+    measures = {name.removesuffix("_ci_lower") for name in policies[0] if name.endswith("_ci_lower")}
+    for row in policies:
+        for name in measures - ({"acceptance"} if rule == "score" else set()):
+            assert f"({row[f'{name}_ci_lower']:.3f} to {row[f'{name}_ci_upper']:.3f})" in printed, name
+    assert "In brackets below the bounds stands the 95% interval" in " ".join(printed.split())
+    assert max(len(line.rstrip()) for line in printed.splitlines() if line[:1] in "│┃┏└┡") <= 100
+
+
 @pytest.mark.parametrize(
     ("given", "basis"),
     [((), "diagnosis"), (JUDGED, "evaluation"), ((*JUDGED, "--against", "yes"), "comparison")],

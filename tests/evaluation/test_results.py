@@ -1,6 +1,7 @@
 """Results say what they are: in a terminal, in a notebook, in a frame, in JSON, in a plot."""
 
 import json
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -51,6 +52,23 @@ def test_text_states_assumption_sample_and_what_is_covered(one, sample):
     assert f"1,000 cases, {np.sum(sample.decision):,} of them" in text
     assert "8 decision-makers" in text
     assert "covers the whole identified interval" in repr(one.with_interval("set"))
+
+
+def test_text_says_what_it_means_that_few_rows_carry_the_error(sample, options):
+    first = rule(sample.X)
+    second = first.copy()
+    second[:6] = (first[:6] + 1) % 3  # six rows in a thousand are all that tells them apart
+    compared = compare(first, second, sample.X, sample.y, **options)
+    text, number = repr(compared), compared.sample.n_effective
+    assert number < 10
+    assert f"The interval rests on about {number:.0f} of 1,000 rows: these have large weights" in text
+    assert "rough: a few other rows could move it" in text
+
+
+def test_text_names_clusters_where_they_carry_the_error(one):
+    few = replace(one, sample=replace(one.sample, n_effective=5.0, cluster="groups", n_clusters=300))
+    assert "The interval rests on about 5 of 300 clusters: these have large weights" in repr(few)
+    assert "The interval rests" not in repr(one)
 
 
 def test_text_of_many_states_the_same(many):

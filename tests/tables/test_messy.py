@@ -1,5 +1,7 @@
 """Tables as people have them: words for decisions, codes, amounts, named holes, other models' scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,6 +90,27 @@ def test_a_messy_table_is_read_and_said_so(frame):
     assert [(each.name, each.reason.split(";")[0]) for each in table.left_out] == [
         ("risk_score", "is named like a model's output")
     ]
+
+
+def test_text_of_very_many_values_is_said_to_be_one_category(frame):
+    rng = np.random.default_rng(1)
+    pressure = [f"{high}/{low}" for high, low in rng.integers([90, 70], [110, 85], (N, 2))]
+    patient = [f"{number:06d}" for number in rng.integers(0, 150, N)]
+    frame = frame.assign(pressure=pressure, patient=patient, ward=pd.Series(patient).str[-2:])
+    counts = frame.nunique()
+    assert counts["pressure"] > 100 > counts["ward"]
+    said = " ".join(prepare_table(frame, ROLES).readings)
+    for name in ("pressure", "patient"):
+        assert f"'{name}' is a category of {counts[name]} different values" in said
+        assert f"--exclude '{name}'" in said
+        assert f"--groups '{name}'" in said
+    assert "'patient' holds codes with leading zeros" in said, "the other sentence stays"
+    assert "'ward' is a category" not in said
+    chosen = FeatureRules(category=["pressure,patient"])
+    assert "different values" not in " ".join(prepare_table(frame, ROLES, chosen).readings)
+    assert "is a category" not in " ".join(
+        prepare_table(frame, replace(ROLES, strata="patient"), FeatureRules(exclude=["pressure"])).readings
+    )
 
 
 def test_what_is_left_out_can_be_asked_for(frame):

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from selective_labels.cli.interrupts import say_interrupted, status
-from selective_labels.support.errors import InputError, WorkerError
+from selective_labels.support.errors import InputError, RuleNote, WorkerError
 
 WRONG = 1
 LONGEST = 2000
@@ -92,7 +92,7 @@ def warnings_as_lines() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in told and not str(message).startswith(OF_THREADS):
             told.append(str(message))
-            say("Warning", message)
+            say("Note" if isinstance(message, RuleNote) else "Warning", message)
 
     token = _told.set(told)
     try:

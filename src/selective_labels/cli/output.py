@@ -1,9 +1,6 @@
 """Results on standard output: a table for people, JSON or CSV for programs."""
 
-import csv
-import io
 import json
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +12,11 @@ from rich.text import Text
 
 from selective_labels.cli.console import warnings_told
 from selective_labels.cli.options import Format
+from selective_labels.saving.spreadsheets import csv_text
 
 # Wide enough for a line of results where there is no terminal to ask.
 PLAIN_WIDTH = 120
 LONGEST_CELL = 60
-# A spreadsheet takes a cell that begins so for a formula, unless it is a number.
-FORMULA = re.compile(r"[=+\-@\t\r]")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,29 +89,6 @@ def table(
     for row in rows:
         made.add_row(*(clean(cell, limit) for cell in row))
     return made
-
-
-def safe_cell(value: Any) -> Any:
-    """A cell of CSV that no spreadsheet takes for a formula: text that begins like one gets a leading '.
-
-    Examples
-    --------
-    >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell(-5), safe_cell("a=b")
-    ("'=1+1", '-5', -5, 'a=b')
-    """
-    if isinstance(value, str) and FORMULA.match(value) and not NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value
-
-
-def csv_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as CSV with a header; missing values are empty cells."""
-    text = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(safe_cell, names))
-    writer.writerows([safe_cell(row.get(name)) for name in names] for row in rows)
-    return text.getvalue()
 
 
 def number(value: float | None, digits: int = 3) -> str:

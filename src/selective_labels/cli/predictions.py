@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from selective_labels.cli.output import safe_cell
 from selective_labels.identification.rules import decided
 from selective_labels.saving import SavedModel
 from selective_labels.saving.atomic import write_whole
+from selective_labels.saving.spreadsheets import safe_cell
 from selective_labels.support.words import shown
 from selective_labels.tables import TableError
 from selective_labels.tables.roles import require_column

@@ -263,13 +263,15 @@ def curve_view(
 ) -> View:
     """A curve or a plan as it prints itself, and its numbers."""
     document = _document(command, data=_data(loaded), **content)
-    frame = found.printed_frame()
-    cells = [
-        [number(each) if isinstance(each, float) else each for each in row]
-        for row in frame.to_numpy().tolist()
-    ]
-    shown_table = table([str(name) for name in frame.columns], cells, title=found.title, limit=200)
-    return View(document, rows, [*_data_parts(loaded), shown_table, *found.sentences()])
+    tables: list[Any] = []
+    for frame in found.printed_parts():
+        cells = [
+            [number(each) if isinstance(each, float) else each for each in row]
+            for row in frame.to_numpy().tolist()
+        ]
+        title = "" if tables else found.title
+        tables.append(table([str(name) for name in frame.columns], cells, title=title, limit=200))
+    return View(document, rows, [*_data_parts(loaded), *tables, *found.sentences()])
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str], said: Sequence[str] = ()) -> View:

@@ -24,6 +24,8 @@ SCORE = "score"
 # "Accept 10 % more": the step that the printed text answers.
 STEP = 0.1
 KNOWN_RULE = {SCORE: None}
+# Bounds and intervals of so many measures fit a page of 100 columns.
+MEASURES_SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +61,8 @@ class PolicyCurve(Described):
     (True, True)
     """
 
+    lines_each = 2
+
     rule: str
     pos_label: Any
     rates: np.ndarray
@@ -93,12 +97,23 @@ class PolicyCurve(Described):
         return frame_along("rate", self.rates, self.evaluations)
 
     def printed_frame(self) -> pd.DataFrame:
-        """Bounds of every measure at every rate, as text; intervals stand in the frame."""
-        columns: dict[str, Any] = {"rate": [f"{rate:.3g}" for rate in self.rates]}
+        """Bounds of every measure at every rate as text, in brackets below them the interval."""
+        columns = {"rate": [text for rate in self.rates for text in (f"{rate:.3g}", "")]}
         for name, results in self.evaluations.items():
             if name != ACCEPTANCE or self.rule != SCORE:
-                columns[name] = [_bounds_text(result) for result in results]
+                columns[name] = [
+                    text for each in results for text in (_bounds_text(each), _interval_text(each))
+                ]
         return pd.DataFrame(columns)
+
+    def printed_parts(self) -> list[pd.DataFrame]:
+        """A few measures in each table."""
+        frame = self.printed_frame()
+        names = [str(name) for name in frame.columns[1:]]
+        return [
+            frame[["rate", *names[start : start + MEASURES_SIDE_BY_SIDE]]]
+            for start in range(0, len(names), MEASURES_SIDE_BY_SIDE)
+        ]
 
     def difference(self, start: float | str, stop: float, measure: str = FAILURES) -> Evaluation:
         """Bound how much more of a measure one rate has than another, or than the human.
@@ -155,8 +170,8 @@ class PolicyCurve(Described):
             *([] if self.cut_offs is None else self.cut_offs.sentences()),
             assumption_text(self.assumption, human.sample.sentence),
             "What the human accepted, and how often it failed, needs no assumption.",
-            f"Sample: {sample_text(human.sample)} Each {self.confidence_level:.0%} interval covers the value "
-            "at one rate.",
+            f"Sample: {sample_text(human.sample)} In brackets below the bounds stands the "
+            f"{self.confidence_level:.0%} interval, which covers the value at one rate.",
         ]
 
     def plot(self, measure: str = FAILURES, ax: Any = None) -> Any:
@@ -221,6 +236,14 @@ def _bounds_text(result: Evaluation) -> str:
         return "none"
     low, high = f"{result.lower:.3f}", f"{result.upper:.3f}"
     return low if low == high else f"{low} to {high}"
+
+
+def _interval_text(result: Evaluation) -> str:
+    if not result.defined:
+        return ""
+    if np.isnan([result.ci_lower, result.ci_upper]).any():
+        return "(no interval)"
+    return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
 
 
 def _rate(value: float | str) -> str:

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from selective_labels.data.roles import HOLE
 from selective_labels.support.errors import InputError
+from selective_labels.support.words import several
 
 
 class Labels(NamedTuple):
@@ -110,7 +111,7 @@ def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.nd
     missing = labels.isna().to_numpy()
     if decision is None:
         return labels, ~(missing | _is_minus_one(labels)), np.zeros(n_samples, dtype=bool)
-    seen = _read_decisions(decision, n_samples)
+    seen = _read_decisions(decision, missing | _is_minus_one(labels))
     refuse_rows(seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0")
     return labels, seen, ~seen & ~missing
 
@@ -208,14 +209,34 @@ def _is_minus_one(labels: pd.Series) -> np.ndarray:
     return np.array(numbers, dtype=bool)
 
 
-def _read_decisions(decision: Any, n_samples: int) -> np.ndarray:
-    series = as_series(decision, "decision", n_samples)
-    valid = (
-        series.isin([0, 1]).to_numpy(dtype=bool) if not _is_text(series) else np.zeros(n_samples, dtype=bool)
-    )
+def _read_decisions(decision: Any, missing: np.ndarray) -> np.ndarray:
+    series = as_series(decision, "decision", len(missing))
+    if _is_text(series):
+        _refuse_words(series, missing)
+    valid = series.isin([0, 1]).to_numpy(dtype=bool)
+    found = "" if series[~valid].isna().all() else f" but {_few(series[~valid].dropna())}"
     remedy = "code it as 1 where the label is revealed, else 0"
-    refuse_rows(~valid, "decision", "is neither 0 nor 1", remedy)
+    refuse_rows(~valid, "decision", f"is neither 0 nor 1{found}", remedy)
     return series.astype(float).to_numpy() == 1
+
+
+def _refuse_words(decisions: pd.Series, missing: np.ndarray) -> None:
+    """Which word is a yes is not for us to say, but labels tell what to suggest: they are where a yes is."""
+    labeled = (~pd.Series(missing)).groupby(decisions.to_numpy()).mean()
+    leading = labeled.index[labeled == labeled.max()]
+    such_as = ""
+    if len(leading) == 1 and len(labeled) > 1:
+        column, word = f"frame[{decisions.name!r}]", repr(leading[0])
+        listed = f"decision = [each == {word} for each in decision]"
+        such_as = f", such as {listed if decisions.name is None else f'{column} = {column} == {word}'}"
+    raise InputError.about(
+        "decision",
+        f"holds text, {_few(decisions.dropna())}: make it 1 where the label is revealed, else 0{such_as}.",
+    )
+
+
+def _few(values: pd.Series) -> str:
+    return several(values.map(str).value_counts().index.to_list())
 
 
 def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

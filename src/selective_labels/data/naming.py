@@ -32,6 +32,13 @@ def take_apart(
     >>> list(parts.features.columns), list(parts.values)
     (['age'], ['label', 'decision_maker'])
     """
+    for role, column in named.items():
+        if isinstance(column, list) or hasattr(column, "__array__"):
+            raise InputError(
+                f"{role} is the values of a column; put them into the frame and give the column's name, or "
+                "use from_arrays.",
+                role,
+            )
     refuse_odd_names(frame, [*named.values(), *(features or ())])
     for role in ("label", "decision_maker"):
         if role in named and named[role] is None:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,8 @@ class Described(ABC):
     """A table with the sentences that must stand beside it: it prints, in a terminal and in a notebook."""
 
     title: str
+    # Lines of the printed table that belong together.
+    lines_each: ClassVar[int] = 1
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -36,19 +38,32 @@ class Described(ABC):
         """Columns that are printed: all, unless they would not fit on a page."""
         return self.to_frame()
 
+    def printed_parts(self) -> list[pd.DataFrame]:
+        """Tables that are printed one below the other: one, unless it would be too wide."""
+        return [self.printed_frame()]
+
     def to_json(self) -> str:
         """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
         table = json.loads(self.to_frame().to_json(orient="records", double_precision=15))
         return json.dumps({"title": self.title, "sentences": self.sentences(), "table": table})
 
     def __str__(self) -> str:
-        table = _thinned(self.printed_frame()).to_string(index=False, float_format="{:.4g}".format)
-        return "\n".join([self.title, "", table, "", *self.sentences()])
+        tables = [
+            text
+            for part in self._shown_parts()
+            for text in (part.to_string(index=False, float_format="{:.4g}".format), "")
+        ]
+        return "\n".join([self.title, "", *tables, *self.sentences()])
 
     def _repr_html_(self) -> str:
-        table = _thinned(self.printed_frame()).to_html(index=False, border=0, float_format="{:.4g}".format)
+        tables = "".join(
+            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self._shown_parts()
+        )
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
-        return f"<h4>{escape(self.title)}</h4>{table}{sentences}"
+        return f"<h4>{escape(self.title)}</h4>{tables}{sentences}"
+
+    def _shown_parts(self) -> list[pd.DataFrame]:
+        return [_thinned(part, self.lines_each) for part in self.printed_parts()]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -216,7 +231,8 @@ def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
-def _thinned(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows spread evenly over a long table, the first and the last among them."""
-    rows = np.unique(np.linspace(0, len(frame) - 1, min(len(frame), PRINTED_ROWS)).round().astype(int))
-    return frame.iloc[rows]
+def _thinned(frame: pd.DataFrame, lines_each: int) -> pd.DataFrame:
+    """Rows (of as many lines) spread evenly over a long table, the first and the last among them."""
+    count = len(frame) // lines_each
+    rows = np.unique(np.linspace(0, count - 1, min(count, PRINTED_ROWS)).round().astype(int))
+    return frame.iloc[(rows[:, None] * lines_each + np.arange(lines_each)).ravel()]

@@ -121,6 +121,27 @@ def units_text(cluster: str | None, n_clusters: int) -> str:
     return f"standard errors by {n_clusters:,} clusters ({cluster}{why})"
 
 
+def few_units_text(number: float, cluster: str | None, n_units: int) -> str:
+    """Say that few of the units carry the standard error, and what that means.
+
+    Examples
+    --------
+    >>> few_units_text(5.2, "groups", 3120)
+    'The interval rests on about 5 of 3,120 clusters: these have large weights or rare outcomes and make up
+    most of the standard error. It is wider for that, and rough: a few other clusters could move it.'
+    >>> few_units_text(8.0, None, 8)
+    'The interval rests on about 8 of 8 rows. It is wider for that, and rough: a few other rows could move
+    it.'
+    """
+    units = "rows" if cluster is None else "clusters"
+    few_of_many = number < n_units / 2
+    why = ": these have large weights or rare outcomes and make up most of the standard error"
+    return (
+        f"The interval rests on about {number:.0f} of {n_units:,} {units}{why if few_of_many else ''}. It is "
+        f"wider for that, and rough: a few other {units} could move it."
+    )
+
+
 def bounded_text(share: float) -> str:
     """Say how many rows have bounds in place of a value.
 
@@ -180,7 +201,7 @@ def notes_of(result: "Estimated") -> list[str]:
         )
     number = result.sample.n_effective
     if not result.exact and number < FEW_UNITS:
-        notes.append(f"Few rows or clusters carry the error (about {number:.0f}): a rough interval.")
+        notes.append(few_units_text(number, result.sample.cluster, result.sample.n_clusters))
     if result.sample.bounded_share > 0.0:
         notes.append(bounded_text(result.sample.bounded_share))
     if result.sample.sharpness_lost > LARGE_LOSS:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels.support.errors import InputError
-from selective_labels.support.words import several
+from selective_labels.support.words import needs, several
 
 # So many rows are held at once, whatever the size of a part.
 ROWS_AT_ONCE = 100_000
@@ -220,9 +220,7 @@ def _file(path: str) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise InputError(
-            "reading Parquet needs pyarrow: pip install 'selective-labels[parquet]'.", "path"
-        ) from None
+        raise InputError(f"reading Parquet {needs('pyarrow')}.", "path") from None
     try:
         with pq.ParquetFile(path) as file:
             return _Footer(file.metadata, file.schema_arrow)

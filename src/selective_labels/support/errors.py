@@ -76,6 +76,19 @@ class DiagnosticWarning(UserWarning):
         return f"{self.code} {self.text}"
 
 
+class RuleNote(UserWarning):
+    """Something about a learned rule that is worth knowing and may well be right.
+
+    Examples
+    --------
+    >>> issubclass(RuleNote, UserWarning)  # simplefilter("ignore", RuleNote) hides it
+    True
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
 class LargeWorkWarning(UserWarning):
     """What is about to be fitted will take long; said before it starts, with about how long.
 

@@ -6,6 +6,20 @@ ROUTING = (
     "the like hand it over (params={'decision_maker': ids}, or fit(X, y, decision_maker=ids))"
 )
 
+# What packages are called that something needs and that are not installed with this one.
+CALLED = {"torch": "PyTorch", "sqlalchemy": "SQLAlchemy"}
+
+
+def needs(package: str) -> str:
+    """Say that a package is missing, by the name that installs it wherever this one came from.
+
+    Examples
+    --------
+    >>> needs("torch")
+    'needs PyTorch: pip install torch'
+    """
+    return f"needs {CALLED.get(package, package)}: pip install {package}"
+
 
 def shown(value: object, limit: int = 60) -> str:
     r"""A value for a message: quoted, cut if long, without control characters.

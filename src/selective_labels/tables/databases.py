@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from selective_labels.support.words import several, shown
+from selective_labels.support.words import needs, several, shown
 from selective_labels.tables.errors import TableError
 
 SQLITE, DUCKDB = b"SQLite format 3\x00", b"DUCK"
@@ -97,7 +97,7 @@ def _from_duckdb(source: str, sql: str | None, name: str) -> pd.DataFrame:
     try:
         import duckdb
     except ImportError:
-        raise TableError(f"{name} is a DuckDB file, which needs duckdb: pip install duckdb.") from None
+        raise TableError(f"{name} is a DuckDB file, which {needs('duckdb')}.") from None
     with closing(duckdb.connect(source, read_only=True)) as connection:
 
         def query(text: str) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def _from_address(source: str, sql: str | None, name: str) -> pd.DataFrame:
     try:
         import sqlalchemy
     except ImportError:
-        raise TableError(f"{name} is a database, which needs SQLAlchemy: pip install sqlalchemy.") from None
+        raise TableError(f"{name} is a database, which {needs('sqlalchemy')}.") from None
     engine = sqlalchemy.create_engine(source)
     try:
         with engine.connect() as connection:

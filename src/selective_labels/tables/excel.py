@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from selective_labels.support.expansion import MIB, largest_expansion
-from selective_labels.support.words import several, shown
+from selective_labels.support.words import needs, several, shown
 from selective_labels.tables.errors import TableError
 
 ZIP = b"PK\x03\x04"
@@ -40,7 +40,7 @@ def parse_excel(content: bytes, name: str, sheet: str | None, missing: tuple[str
     """
     _refuse_large(content, name)
     if find_spec("openpyxl") is None:
-        raise TableError(f"{name} is an Excel file, which needs openpyxl: pip install openpyxl.")
+        raise TableError(f"{name} is an Excel file, which {needs('openpyxl')}.")
     try:
         # As cells are typed in the file: a parser would make 2139 of the text "02139".
         settings: dict[str, Any] = {"na_values": list(missing), "dtype": object, "engine": "openpyxl"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from selective_labels.support.words import several, shown
+from selective_labels.support.words import needs, several, shown
 from selective_labels.tables.errors import TableError
 
 PARQUET = b"PAR1"
@@ -25,7 +25,7 @@ def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise TableError(f"{name} is Parquet, which needs pyarrow: pip install pyarrow.") from None
+        raise TableError(f"{name} is Parquet, which {needs('pyarrow')}.") from None
     try:
         table = parquet.read_table(io.BytesIO(content), page_checksum_verification=True)
         table.validate(full=True)  # text that is not UTF-8, lengths that are not there

@@ -142,7 +142,8 @@ def prepare_table(
         else f"the decision {shown(roles.decision)}"
     )
     refuse_leaks(X, data.y, data.row_decision, (f"the label {shown(roles.label)}", seen), rules.allow_leak)
-    found = (reading_of(frame[name], kinds[name]) for name in kept)
+    meant = _meant_as_they_are(list(frame.columns), roles, rules)
+    found = (reading_of(frame[name], kinds[name], name in meant) for name in kept)
     readings = tuple(each for each in (said, *found) if each)
     kinds = {name: kinds[name] for name in kept}
     return PreparedTable(X, kinds, data, columns, roles, (*left_out, *outputs), readings)
@@ -161,6 +162,12 @@ def feature_kinds(
     for name in sorted(both & set(chosen_columns(every, rules.number)[0] if both else ())):
         raise TableError(f"Column {shown(name)} is given both as --category and as --number.")
     return {name: rules.kinds.get(name) or asked.get(name) or kind_by_content(frame[name]) for name in names}
+
+
+def _meant_as_they_are(every: list[str], roles: Roles, rules: FeatureRules) -> set[str]:
+    """Columns of which someone, or a model, has said that they are categories."""
+    asked = chosen_columns(every, rules.category)[0] if rules.category else []
+    return {*asked, *rules.kinds, *([] if roles.strata is None else [roles.strata])}
 
 
 def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[list[str], set[str]]:

@@ -10,6 +10,7 @@ from selective_labels.estimators.learners.problem import CostSensitiveProblem
 from selective_labels.estimators.learners.surrogates import MARGIN_LOSSES
 from selective_labels.models.features import standardised
 from selective_labels.support.errors import InputError
+from selective_labels.support.words import needs
 
 BATCH_ROWS = 1024
 # Training ends when the loss has not fallen by this part of itself for so many epochs.
@@ -127,9 +128,7 @@ def _import_torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise ImportError(
-            "estimator='neural' needs PyTorch; install it with: pip install 'selective-labels[neural]'"
-        ) from None
+        raise ImportError(f"estimator='neural' {needs('torch')}") from None
     return torch
 
 

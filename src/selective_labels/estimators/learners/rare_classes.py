@@ -1,10 +1,12 @@
 """Rare or rarely seen classes: weights that balance them, and a word when a learner gives them up."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 
 from selective_labels.data import HOLE, SelectiveLabels
+from selective_labels.support.errors import RuleNote
 
 BALANCED = "balanced"
 # A rule that predicts one class for so many rows has given the others up ...
@@ -39,10 +41,13 @@ def seen_shares(data: SelectiveLabels) -> np.ndarray:
     return np.maximum(counts / counts.sum(), 1e-6)
 
 
-def warn_if_collapsed(
-    data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, stacklevel: int = 2
+def tell_if_constant(
+    data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, costly: bool, stacklevel: int = 2
 ) -> np.ndarray:
-    """Shares of the predicted classes, with a warning if nearly all predictions are one class.
+    """Shares of the predicted classes, with a word if nearly all predictions are one class.
+
+    With all mistakes alike, the worst case has given the other classes up: a warning. With costs of one's own
+    one class may well be the right answer: a note.
 
     Parameters
     ----------
@@ -50,8 +55,9 @@ def warn_if_collapsed(
     chosen : (n_samples,) int array
         Codes of the predicted classes of the same rows.
     worst_case : bool
-        Whether the rule guards against the worst case with all mistakes alike. With costs of one's own, one
-        class may well be the right answer.
+        Whether the rule guards against the worst case of the unseen labels.
+    costly : bool
+        Whether a cost matrix says what mistakes cost.
     stacklevel : int
 
     Returns
@@ -60,10 +66,14 @@ def warn_if_collapsed(
     """
     predicted = np.bincount(chosen, data.weights, len(data.classes)) / data.weights.sum()
     top = int(predicted.argmax())
-    others = 1.0 - seen_shares(data)[top]
-    given_up = predicted[top] >= NEARLY_ALL and others >= WORTH_A_WORD
-    if given_up and worst_case and (data.y == HOLE).any():
-        label = data.classes.tolist()[top]
+    if predicted[top] < NEARLY_ALL:
+        return predicted
+    label, others = data.classes.tolist()[top], 1.0 - seen_shares(data)[top]
+    open_labels = worst_case and bool((data.y == HOLE).any())
+    if costly:
+        note = _constant_by_cost(data.classes.tolist(), top, predicted[top], open_labels)
+        warnings.warn(note, RuleNote, stacklevel=stacklevel + 1)
+    elif others >= WORTH_A_WORD and open_labels:
         warnings.warn(
             f"the rule predicts {label!r} for {predicted[top]:.1%} of the rows, while {others:.1%} of the "
             "labels seen are of other classes: lower bounds of rarely seen classes are small, and the "
@@ -73,3 +83,14 @@ def warn_if_collapsed(
             stacklevel=stacklevel + 1,
         )
     return predicted
+
+
+def _constant_by_cost(classes: list[Any], top: int, share: float, open_labels: bool) -> str:
+    who = "everybody" if share == 1.0 else f"{share:.1%} of the rows"
+    guard = ", guarding against the worst case of the unseen labels" if open_labels else ""
+    order = ", ".join(repr(each) for each in classes)
+    return (
+        f"the rule predicts {classes[top]!r} for {who}: with these costs no other prediction pays there"
+        f"{guard}. That can be right; look whether cost[i][j] is what predicting class j costs where class i "
+        f"is true, classes in the order {order}."
+    )

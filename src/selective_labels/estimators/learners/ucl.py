@@ -26,7 +26,7 @@ from selective_labels.estimators.learners.rare_classes import (
     BALANCED,
     balanced_weights,
     seen_shares,
-    warn_if_collapsed,
+    tell_if_constant,
 )
 from selective_labels.estimators.learners.remembered import identify_once
 from selective_labels.estimators.learners.weighted import ClassifierScore
@@ -210,8 +210,9 @@ class UCLClassifier(SelectiveClassifier):
         regrets = self._identified.worst_regrets(rows.bounds)[np.arange(len(chosen)), chosen]
         self.worst_case_regret_ = float(np.average(regrets, weights=weight))
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
-        worst_case = self.mode == "partial" and self.cost is None
-        self.predicted_shares_ = warn_if_collapsed(data, chosen, worst_case, stacklevel=4)
+        worst_case = self.mode == "partial" and not balanced
+        costly = self.cost_ is not None
+        self.predicted_shares_ = tell_if_constant(data, chosen, worst_case, costly, stacklevel=4)
         self._scores_by_instrument = None
         if assumed is not None:
             costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
