@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(
-    not (ROOT / "constraints-oldest.txt").exists(), reason="elsewhere: the wheel is tried without the repository"
+    not (ROOT / "constraints-oldest.txt").exists(),
+    reason="elsewhere: not in a clone",
 )
 # Extras that `make test-oldest` installs.
 TRIED = ("parquet", "polars")
