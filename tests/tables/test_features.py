@@ -146,6 +146,10 @@ def test_whole_numbers_that_no_float_can_hold_are_classes():
     assert label_values(long).tolist() == long.tolist()
 
 
+def test_numbers_beyond_what_floats_count_stay_as_they_are():
+    assert label_values(pd.Series([0.0, 1e300])).tolist() == [0.0, 1e300]
+
+
 def test_labels_behind_a_decision_against_are_not_looked_at():
     labels = label_values(pd.Series([0.0, 1.0, 0.5]), pd.Series([1, 1, 0]))
     assert labels[:2].tolist() == [0.0, 1.0]

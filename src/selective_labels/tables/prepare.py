@@ -243,7 +243,8 @@ def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Ser
         raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
     if not pd.api.types.is_float_dtype(column):
         return column
-    return column.astype("Int64") if _whole(column) else column
+    # Larger numbers are whole only because floats have no decimals there.
+    return column.astype("Int64") if _whole(column) and (column.dropna().abs() <= 2**53).all() else column
 
 
 def _decimals(values: pd.Series) -> bool:
