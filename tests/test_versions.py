@@ -7,10 +7,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "constraints-oldest.txt").exists(),
-    reason="elsewhere: the wheel is tried without the repository",
-)
 # Extras that `make test-oldest` installs.
 TRIED = ("parquet", "polars")
 
