@@ -1,8 +1,9 @@
 """Designs that the tests of diagnostics share: samples whose truth about each assumption is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, softmax
 
 from selective_labels.datasets import make_decision_makers
@@ -12,7 +13,7 @@ from selective_labels.datasets import make_decision_makers
 class Drawn:
     """What `diagnose` takes."""
 
-    X: np.ndarray
+    X: np.ndarray | pd.DataFrame
     y: np.ndarray
     decision_maker: np.ndarray
     strata: np.ndarray | None = None
@@ -51,6 +52,15 @@ def plain(n_samples, n_decision_makers, seed, **options):
         n_samples, n_decision_makers=n_decision_makers, random_state=seed, **options
     )
     return Drawn(sample.X, sample.y, sample.decision_maker)
+
+
+def beside_text_of_many_values(n_samples, n_decision_makers, seed, **options):
+    """The same, with a column of text, as a blood pressure written "120/80", that tells nothing."""
+    drawn = plain(n_samples, n_decision_makers, seed, **options)
+    pressures = np.random.default_rng(seed.spawn(1)[0]).normal([120, 80], [15, 10], (n_samples, 2))
+    X = pd.DataFrame(drawn.X).add_prefix("x")
+    X["pressure"] = [f"{high:.0f}/{low:.0f}" for high, low in pressures]
+    return replace(drawn, X=X)
 
 
 def without_features(n_samples, n_decision_makers, seed, *, with_strata=False):

@@ -81,6 +81,15 @@ def size_cells():
             one_sided=("SL101",),
             options=equal,
         )
+    # Later cells come last: the number of a cell is the seed of its draws.
+    for n_decision_makers in (8, 40):
+        yield Cell(
+            "equal, text of many values",
+            designs.beside_text_of_many_values,
+            n_decision_makers,
+            one_sided=("SL101",),
+            options=equal,
+        )
 
 
 POWER_CELLS = (
@@ -95,6 +104,13 @@ POWER_CELLS = (
     Cell("decision-maker makes label", designs.label_depends_on_decision_maker, 6, ("SL401", "SL402")),
     Cell("half sort the other way", designs.opposite_skill, 8, ("SL501",), n_samples=20_000),
     Cell("logit, no features", designs.nucem_violated, 8, ("SL601",), n_samples=40_000),
+    Cell(
+        "a_z on [-.4, .4], text",
+        designs.beside_text_of_many_values,
+        8,
+        ("SL101",),
+        options={"leniency_spread": 0.2},
+    ),
 )
 
 
