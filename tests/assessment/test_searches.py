@@ -19,6 +19,7 @@ def as_usual():
 
 
 def test_no_table_says_that_testing_predicts_a_negative(as_usual):
+    assert as_usual["team"]["reversed"]
     assert SEARCHED in as_usual["team"]["missing"]
     assert "0 (pos_label, --event)" in as_usual["team"]["missing"]
 

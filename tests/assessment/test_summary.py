@@ -55,6 +55,8 @@ def sections(verdict="undecided", difference=(-0.05, 0.04), disagreement=0.2, **
             ],
         },
         "acceptance": {"models": [{"key": "yours", "cut_off": None, "step": None}]},
+        "team": {"missing": "Only predicted classes are known; a team needs a score."},
+        "ladder": {"missing": "Nothing was assumed besides."},
     }
 
 

@@ -28,7 +28,7 @@ from selective_labels.assessment.sensitivity import sensitivity_part
 from selective_labels.assessment.subgroups import subgroups_part
 from selective_labels.assessment.summary import summarise
 from selective_labels.assessment.table import table_section
-from selective_labels.assessment.team import require_direction, team_part
+from selective_labels.assessment.team import reversed_part, team_part
 from selective_labels.assessment.workbench import Settings, Workbench, spawn_seeds
 from selective_labels.curves.ladder import rungs_of
 from selective_labels.data import GivenRoles, as_series, class_code, read_data
@@ -302,9 +302,10 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
 
     def team() -> Part:
-        require_direction(bench.sample, bench.contenders, bench.event)
-        decided = bench.ours.decided
-        return team_part(bench.sample, bench.teammate, decided, bench.event, bench.assumption, bench.cost)
+        how = bench.ours.decided, bench.event, bench.assumption, bench.cost
+        return reversed_part(bench.sample, bench.contenders, bench.event) or team_part(
+            bench.sample, bench.teammate, *how
+        )
 
     return {
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),

@@ -13,7 +13,6 @@ from selective_labels.assessment.wording import (
     percent_range,
     points_range,
 )
-from selective_labels.policies.direction import SEARCHED
 
 # Half of ten points: a range wider than this to each side is worth narrowing.
 WIDE = 0.1
@@ -135,7 +134,7 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
 
 def _searched(team: Mapping[str, Any]) -> list[str]:
     """Say first of all that a yes may mean to look closer, where the decisions look so."""
-    return [str(team["missing"])] if SEARCHED in team.get("missing", "") else []
+    return [str(team["missing"])] if team.get("reversed") else []
 
 
 def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str, str]) -> list[str]:

@@ -78,8 +78,8 @@ def team_part(
     )
 
 
-def require_direction(sample: ScoredSample, rules: Sequence[Contender], event: int) -> None:
-    """Refuse a table that would be the wrong way round: people accept what a rule calls risky.
+def reversed_part(sample: ScoredSample, rules: Sequence[Contender], event: int) -> Part | None:
+    """In place of a table that would be the wrong way round: people accept what a rule calls risky.
 
     A yes to a test or a search does not say that all is well, as accepting does here.
     """
@@ -87,12 +87,13 @@ def require_direction(sample: ScoredSample, rules: Sequence[Contender], event: i
     for rule in rules:
         risk = (rule.codes == event).astype(float) if rule.scores is None else rule.scores
         if people_accept_risk(risk, data):
-            raise InputError(
+            sentence = (
                 f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). If a "
                 "yes is a test or a search, it does not say that all is well, and costs of people would be "
-                f"the wrong way round: {turned(data, event)}.",
-                "event",
+                f"the wrong way round: {turned(data, event)}."
             )
+            return Part({"missing": sentence, "reversed": True})
+    return None
 
 
 def _way(
