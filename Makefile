@@ -34,7 +34,7 @@ fuzz: .venv/installed
 
 # The fast core with the oldest versions that pyproject.toml declares, in an environment of its own. Figures
 # that are stored to the last digit are those of newer versions, and left out.
-OLDEST := tests/test_gate.py tests/test_data.py tests/test_corridor.py \
+OLDEST := tests/test_gate.py tests/data/test_selective_labels.py tests/test_corridor.py \
 	$(addprefix tests/,assumptions features fuzz inference literature models nuisance planning policies saving support \
 	tables tilting evaluation) tests/cli/test_mistakes.py tests/cli/test_commands.py \
 	--ignore tests/evaluation/test_four_names.py

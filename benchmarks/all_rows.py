@@ -16,9 +16,9 @@ from sklearn.metrics import log_loss
 
 import selective_labels as sl
 from benchmarks.partition_data import FEATURES
+from selective_labels.data.partition_sources import parquet_files
 from selective_labels.nuisance.cross_fit import held_out_losses
 from selective_labels.nuisance.scores import selector_bands
-from selective_labels.partitions.sources import parquet_files
 
 SIZES = (25_000, 50_000, 100_000, 200_000, 400_000)
 TESTED = 40_000

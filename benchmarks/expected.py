@@ -12,10 +12,10 @@ import warnings
 
 import selective_labels as sl
 from benchmarks.floor import make_table, some_probabilities
-from selective_labels.models.expected_time import Work, expected_seconds
+from selective_labels import LargeWorkWarning
 from selective_labels.nuisance.bands import N_BANDS
-from selective_labels.nuisance.selection import candidates
-from selective_labels.support.errors import LargeWorkWarning
+from selective_labels.nuisance.model_selection import candidates
+from selective_labels.nuisance.runtime_warning import Work, expected_seconds
 
 # Rows, columns, classes, decision-makers.
 SHAPES = (

@@ -11,10 +11,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from benchmarks.ratios import timed
 from selective_labels.datasets import make_decision_makers
-from selective_labels.models.indices import IndexLogistic
-from selective_labels.models.logistic import PooledLogistic
-from selective_labels.models.pooled_rows import feature_lines
 from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.models.logistic import IndexLogistic, PooledLogistic
+from selective_labels.nuisance.models.ridge import feature_lines
 
 
 def make_table(

@@ -90,7 +90,7 @@ def main() -> None:
     if given.truth is None:
         write(given.folder, given.rows, given.decision_makers, seed=given.seed)
         return
-    from selective_labels.saving import load_model
+    from selective_labels import load_model
 
     model = load_model(str(given.truth)).model
     n_files = max(1, given.rows // ROWS_PER_FILE)

@@ -9,7 +9,7 @@ import numpy as np
 import selective_labels as sl
 from benchmarks.floor import make_table
 from benchmarks.ratios import Ratio, median_ratio, timed
-from selective_labels.estimators.learners.linear import LinearScore
+from selective_labels import LinearScore
 
 N_SAMPLES = 1_000_000
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from selective_labels.estimators.learners.remembered import forget
+from selective_labels.estimators.identified import forget
 
 STORED = Path(__file__).with_name("stored.json")
 # A ratio that grew by this factor is a regression and not a busy moment.

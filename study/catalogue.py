@@ -20,7 +20,7 @@ def find_experiment(name: str, protocol: str) -> Experiment:
     {'all': 20}
     >>> find_experiment("rate", "published")
     Traceback (most recent call last):
-    selective_labels.support.errors.InputError: There is no published protocol of rate; there is honest.
+    selective_labels._errors.InputError: There is no published protocol of rate; there is honest.
     """
     if name not in NAMES:
         raise InputError(f"{name} is not an experiment; there are {', '.join(NAMES)}.")

@@ -12,7 +12,7 @@ import typer
 
 from selective_labels import InputError
 from selective_labels.cli.console import guarded, working
-from selective_labels.cli.interrupts import advise
+from selective_labels.cli.main import advise
 
 SECONDS_BETWEEN_LINES = 60.0
 Names = list[str] | None
@@ -267,7 +267,7 @@ def _told() -> Iterator[None]:
         with working():
             yield
         return
-    from selective_labels.support.progress import listening
+    from selective_labels._parallel import listening
 
     start, last = {}, {}
 

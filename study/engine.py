@@ -15,9 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from selective_labels import InputError
-from selective_labels.saving.atomic import whole_file
-from selective_labels.support.processes import in_processes
-from selective_labels.support.progress import followed, listening
+from selective_labels._parallel import followed, in_processes, listening
+from selective_labels.io.files import whole_file
 from study.table import TaskTable
 from study.tasks import TUNING, Setup, Task
 

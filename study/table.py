@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels import InputError
-from selective_labels.saving.atomic import whole_file
+from selective_labels.io.files import whole_file
 from study.tasks import Task
 
 TASK_COLUMNS = tuple(field.name for field in fields(Task))

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from selective_labels.estimators.learners import remembered
+from selective_labels.estimators import identified
 
 # A test that needs something optional skips with a reason that starts with this word.
 OPTIONAL = "optional"
@@ -46,4 +46,4 @@ def _required(report: Report) -> Report:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered() -> None:
     """What one test identified is not at hand in another."""
-    remembered.forget()
+    identified.forget()

@@ -1,6 +1,7 @@
 """Imports go one way (design, section 2), and the package pulls in nothing heavy."""
 
 import ast
+import functools
 import importlib
 import subprocess
 import sys
@@ -11,185 +12,63 @@ import pytest
 PACKAGE = "selective_labels"
 ROOT = Path(__file__).parents[1] / "src" / PACKAGE
 
-# The rooms that each room knows: the edges that exist, and no other.
-KNOWS = {
-    "support": set(),
-    "identification": {"support"},
-    "features": {"support"},
-    "datasets": {"support"},
-    # Parts of a table in files or in a cluster, hashes of rows: frames in and out, no roles.
-    "partitions": {"support"},
-    "data": {"features", "partitions", "support"},
-    "models": {"support"},
-    "nuisance": {"data", "identification", "models", "support"},
-    "tilting": {"data", "identification", "models", "nuisance"},
-    # An assumption is a floor under a probability, or a share among the rows of a sample.
-    "assumptions": {"identification", "nuisance", "support"},
-    # Statistics of the checks: arrays in, p-values out.
-    "hypotheses": set(),
-    "diagnostics": {"assumptions", "data", "hypotheses", "identification", "models", "nuisance", "support"},
-    # An estimate under NUCEM warns with the code of a check: diagnostics come before inference.
-    "inference": {
-        "assumptions",
-        "data",
-        "diagnostics",
-        "identification",
-        "nuisance",
-        "support",
-        "tilting",
-    },
-    # Rows that are alike, summed: the same questions as of rows.
-    "cells": {"assumptions", "identification", "inference", "support"},
-    # What is asked of a table: classifiers seen through its classes, and metrics of them.
-    "measures": {"assumptions", "data", "identification", "inference", "nuisance", "support"},
-    # What a policy is worth on scored rows: evaluation reads policies and prints what is found.
-    "policies": {"data", "identification", "inference", "measures", "support"},
-    # A table in partitions: a sample that fits the models, and one pass that scores and sums all rows.
-    "passes": {
-        "assumptions",
-        "cells",
-        "data",
-        "diagnostics",
-        "identification",
-        "inference",
-        "measures",
-        "nuisance",
-        "partitions",
-        "policies",
-        "support",
-    },
-    "estimators": {
-        "assumptions",
-        "data",
-        "diagnostics",
-        "features",
-        "identification",
-        "models",
-        "nuisance",
-        "passes",
-        "support",
-        "tilting",
-    },
-    "evaluation": {
-        "assumptions",
-        "cells",
-        "data",
-        "identification",
-        "inference",
-        "measures",
-        "nuisance",
-        "passes",
-        "policies",
-        "support",
-    },
-    "curves": {
-        "assumptions",
-        "data",
-        "evaluation",
-        "identification",
-        "inference",
-        "measures",
-        "nuisance",
-        "policies",
-        "support",
-    },
-    "literature": {
-        "assumptions",
-        "data",
-        "evaluation",
-        "identification",
-        "inference",
-        "measures",
-        "nuisance",
-        "support",
-    },
-    # A plan starts from a result or a diagnosis, and computes its intervals as they were computed.
-    "planning": {"diagnostics", "evaluation", "inference", "support"},
-    "tables": {"data", "features", "partitions", "support"},
-    "saving": {"features", "support", "tables"},
-    "assessment": {
-        "assumptions",
-        "curves",
-        "data",
-        "diagnostics",
-        "estimators",
-        "evaluation",
-        "features",
-        "inference",
-        "literature",
-        "measures",
-        "nuisance",
-        "planning",
-        "policies",
-        "support",
-    },
-    "report": {"assumptions", "support"},
-    "demo": {
-        "assessment",
-        "assumptions",
-        "curves",
-        "data",
-        "datasets",
-        "estimators",
-        "evaluation",
-        "planning",
-        "report",
-        "saving",
-        "support",
-    },
+# Small private modules at the top, which every room may use and which use only each other.
+PRIVATE = {"_display", "_errors", "_parallel", "_validation"}
+# The rooms that each room uses: the edges that exist, and no other. A room uses only rooms above it.
+KNOWS: dict[str, set[str]] = {
+    "data": set(),
+    "datasets": set(),
+    "identification": set(),
+    "nuisance": {"data", "identification"},
+    "assumptions": {"identification", "nuisance"},
+    "inference": {"data", "identification", "nuisance"},
+    "diagnostics": {"assumptions", "data", "identification", "nuisance"},
+    "estimators": {"assumptions", "data", "diagnostics", "identification", "nuisance"},
+    "evaluation": {"assumptions", "data", "diagnostics", "identification", "inference", "nuisance"},
+    "report": {"assumptions", "data", "diagnostics", "estimators", "evaluation", "nuisance"},
+    "io": {"data"},
+    "demo": {"assumptions", "data", "datasets", "estimators", "evaluation", "io", "report"},
     "cli": {
-        "assessment",
         "assumptions",
-        "curves",
         "data",
         "demo",
         "diagnostics",
         "estimators",
         "evaluation",
-        "features",
         "identification",
         "inference",
-        "literature",
-        "measures",
+        "io",
         "nuisance",
-        "partitions",
-        "passes",
-        "planning",
-        "policies",
         "report",
-        "saving",
-        "support",
-        "tables",
     },
     "__main__": {"cli"},
 }
+MOST_ROOMS, MOST_EDGES, LONGEST_CHAIN = 12, 50, 25
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 STUDY = ROOT.parents[1] / "study"
 STUDY_FILES = sorted(STUDY.rglob("*.py"))
 # The study is a user of the package: it takes what users take, and these modules.
-PUBLIC = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("assumptions", "datasets", "identification"))}
+PUBLIC = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("assumptions", "datasets"))}
 STUDY_MAY_KNOW = {
     f"{PACKAGE}.cli.console",  # a command that fails ends with one sentence and a status
-    f"{PACKAGE}.cli.interrupts",  # after Ctrl-C, a run says how to resume
-    f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds
-    f"{PACKAGE}.saving.atomic",  # results and page appear whole or not at all
+    f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds, and says how to resume
+    f"{PACKAGE}.io.files",  # results and page appear whole or not at all
+    f"{PACKAGE}._parallel",  # workers that end with the run, long runs that tell how far they have come
     # In the coverage study, one scored sample serves every call of a draw: a fifth of the cost.
     f"{PACKAGE}.evaluation.compare",
     f"{PACKAGE}.evaluation.evaluate",
+    f"{PACKAGE}.evaluation.metrics",
+    f"{PACKAGE}.evaluation.predictions",
+    f"{PACKAGE}.evaluation.scored_rows",
     f"{PACKAGE}.evaluation.thresholds",
-    f"{PACKAGE}.inference.sample",
-    f"{PACKAGE}.measures.named",
-    f"{PACKAGE}.measures.subject",
     f"{PACKAGE}.nuisance.settings",
     # What combinations of assumptions leave possible in a population that is known.
     f"{PACKAGE}.datasets.decision_makers",
-    f"{PACKAGE}.identification.atoms",
     f"{PACKAGE}.identification.bounds",
-    f"{PACKAGE}.identification.earmarked",
-    f"{PACKAGE}.identification.multipliers",
-    f"{PACKAGE}.estimators.learners.problem",  # costs from answers that were given noise, for LinearScore
-    f"{PACKAGE}.support.processes",  # workers that end with the run
-    f"{PACKAGE}.support.progress",  # long runs tell how far they have come
+    f"{PACKAGE}.identification.costs",
+    f"{PACKAGE}.identification.event_bounds",
+    f"{PACKAGE}.identification.prevalence",
+    f"{PACKAGE}.estimators.surrogates",  # costs from answers that were given noise, for LinearScore
 }
 
 
@@ -216,42 +95,70 @@ def known_parts(path):
     return {part if (ROOT / part).is_dir() or (ROOT / f"{part}.py").exists() else "" for part in parts}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_one_way(path):
-    room = part_of(path)
-    assert room in KNOWS, f"{room} has no place in the order of imports: add it to the design"
-    assert known_parts(path) <= KNOWS[room] | {room}
+def test_imports_go_one_way():
+    for path in FILES:
+        room = part_of(path)
+        allowed = PRIVATE if room in PRIVATE else KNOWS[room] | {room} | PRIVATE
+        assert known_parts(path) - {""} <= allowed, path
 
 
 def test_no_edge_is_allowed_that_nobody_uses():
     found = {room: set() for room in KNOWS}
     for path in FILES:
-        found[part_of(path)] |= known_parts(path) - {part_of(path)}
+        if part_of(path) not in PRIVATE:
+            found[part_of(path)] |= known_parts(path) - {part_of(path), ""} - PRIVATE
     assert found == KNOWS
 
 
-def test_no_two_rooms_know_each_other():
-    """Rooms in the order of the table know only rooms above them."""
+def test_a_room_uses_only_rooms_above_it():
     order = list(KNOWS)
     assert all(order.index(known) < order.index(room) for room in order for known in KNOWS[room])
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if part_of(path) == "identification"], ids=lambda path: path.name
-)
-def test_identification_imports_numpy_and_scipy_only(path):
-    tops = {name.split(".")[0] for name in imported_modules(path)}
-    assert tops <= {"numpy", "scipy", PACKAGE} | sys.stdlib_module_names
+def test_rooms_and_edges_are_few():
+    rooms = {room for room in KNOWS if (ROOT / room).is_dir()}
+    assert len(rooms) <= MOST_ROOMS
+    assert sum(len(KNOWS[room] & rooms) for room in rooms) <= MOST_EDGES
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if part_of(path) in ("identification", "support")],
-    ids=lambda path: f"{path.parent.name}/{path.name}",
-)
-def test_the_lowest_rooms_know_of_others_only_how_to_refuse(path):
-    own = (f"{PACKAGE}.{part_of(path)}", f"{PACKAGE}.support.errors.")
-    assert all(name.startswith(own) for name in imported_modules(path) if name.split(".")[0] == PACKAGE)
+def module_of(path):
+    return ".".join([PACKAGE, *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def test_the_longest_chain_of_imports_is_short():
+    """Files that a reader may have to open one after the other; imports inside functions do not count."""
+    files = {module_of(path): path for path in FILES}
+    uses = {}
+    for module, path in files.items():
+        names = [
+            f"{node.module}.{alias.name}"
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+        ]
+        uses[module] = {name if name in files else name.rpartition(".")[0] for name in names} & set(files)
+
+    @functools.cache
+    def chain(module):
+        return (*max((chain(each) for each in uses[module] - {module}), key=len, default=()), module)
+
+    longest = max(map(chain, files), key=len)
+    assert len(longest) <= LONGEST_CHAIN, " < ".join(longest)
+
+
+def test_identification_imports_numpy_and_scipy_only():
+    for path in FILES:
+        if part_of(path) == "identification":
+            tops = {name.split(".")[0] for name in imported_modules(path)}
+            assert tops <= {"numpy", "scipy", PACKAGE} | sys.stdlib_module_names, path
+
+
+def test_identification_knows_of_other_rooms_only_how_to_refuse():
+    own = (f"{PACKAGE}.identification", f"{PACKAGE}._errors.")
+    for path in FILES:
+        if part_of(path) == "identification":
+            names = [name for name in imported_modules(path) if name.split(".")[0] == PACKAGE]
+            assert all(name.startswith(own) for name in names), path
 
 
 def taken_from(path, alias, module):
@@ -288,7 +195,7 @@ def test_the_package_does_not_know_the_study():
 def test_assumptions_know_the_formulas_and_no_model(path):
     """So that who needs the names alone does not load the models."""
     modules = [name for name in imported_modules(path) if name.startswith(f"{PACKAGE}.nuisance")]
-    names = ("score_formulas", "bound_scores", "label_range")
+    names = ("score_formulas", "envelope")
     formulas = tuple(f"{PACKAGE}.nuisance.{name}." for name in names)
     assert all(name.startswith(formulas) for name in modules)
 

@@ -1,6 +1,6 @@
 """What must not matter does not: order and names of rows, units of features, weights as repeated rows.
 
-Order and number of partitions: tests/partitions/test_agreement.py.
+Order and number of partitions: tests/evaluation/partitioned/test_agreement.py.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import selective_labels as sl
 from selective_labels.datasets import make_decision_makers
-from tests.partitions.tables import make_table
+from tests.evaluation.partitioned.tables import make_table
 
 N, FOLDS = 240, 3
 METRICS = ["accuracy", "share", "tpr", "f1"]

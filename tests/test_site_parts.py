@@ -7,7 +7,7 @@ import pytest
 
 from docs.site_parts import internal_links, links
 from docs.site_parts.docstrings import as_literals
-from selective_labels.diagnostics.run import CHECKS
+from selective_labels.diagnostics.diagnose import CHECKS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import selective_labels as sl
 from selective_labels.assumptions import names
-from selective_labels.measures.named import NAMES
+from selective_labels.evaluation.metrics import NAMES
 
 N_SAMPLES = 240
 EXACT = {"rtol": 1e-8, "atol": 1e-8}

@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from selective_labels import assumptions
-from selective_labels.diagnostics.run import CHECKS
+from selective_labels.diagnostics.diagnose import CHECKS
 
 TABLE = Path(__file__).parents[1] / "diagnostics.md"
 ROW = re.compile(r"^\| (SL\d+) \| (.+?) \| (.+?) \| (.+) \|$", flags=re.MULTILINE)

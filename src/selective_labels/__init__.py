@@ -6,47 +6,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
-    from selective_labels.assessment import TableDescription, assess
-    from selective_labels.curves import PolicyCurve, drift, ladder, policy_curve
-    from selective_labels.data import SelectiveLabels
-    from selective_labels.diagnostics import Diagnosis, diagnose
-    from selective_labels.estimators.baselines import (
-        BivariateProbitClassifier,
-        DoublyRobustClassifier,
-        ExpertConsistencyClassifier,
+    from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning, RuleNote
+    from selective_labels.data.selective_labels import SelectiveLabels
+    from selective_labels.diagnostics.diagnose import diagnose
+    from selective_labels.diagnostics.results import Diagnosis
+    from selective_labels.estimators.doubly_robust import DoublyRobustClassifier
+    from selective_labels.estimators.expert_consistency import ExpertConsistencyClassifier
+    from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
+    from selective_labels.estimators.ipw import IPWClassifier, SelectedSampleClassifier
+    from selective_labels.estimators.learners import LinearScore
+    from selective_labels.estimators.neural import NeuralScore
+    from selective_labels.estimators.reject_inference import (
         FuzzyAugmentationClassifier,
-        HeckmanClassifier,
-        IPWClassifier,
         ParcellingClassifier,
         ReweightingClassifier,
-        SelectedSampleClassifier,
     )
-    from selective_labels.estimators.learners import LinearScore, NeuralScore, UCLClassifier
-    from selective_labels.evaluation import (
-        Comparison,
-        Evaluation,
-        Evaluations,
-        Metric,
-        Policy,
-        calibration_bins,
-        compare,
-        conditional_rate,
-        evaluate,
-        lower_bound_scorer,
-        policy_value,
-        threshold_curve,
-    )
-    from selective_labels.identification import Bounds
-    from selective_labels.literature import (
-        contraction,
-        extrapolate,
-        quintile_contraction,
-        sensitivity_curve,
-    )
-    from selective_labels.planning import Plan, plan, plan_study
-    from selective_labels.report import model_card
-    from selective_labels.saving import load_model, save_model
-    from selective_labels.support.errors import DiagnosticWarning, InputError, LargeWorkWarning, RuleNote
+    from selective_labels.estimators.ucl import UCLClassifier
+    from selective_labels.evaluation.compare import compare
+    from selective_labels.evaluation.contraction import contraction, quintile_contraction
+    from selective_labels.evaluation.drift import drift
+    from selective_labels.evaluation.evaluate import evaluate
+    from selective_labels.evaluation.extrapolation import extrapolate
+    from selective_labels.evaluation.ladder import ladder
+    from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
+    from selective_labels.evaluation.plan import Plan, plan, plan_study
+    from selective_labels.evaluation.policy import Policy
+    from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve
+    from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
+    from selective_labels.evaluation.scorer import lower_bound_scorer
+    from selective_labels.evaluation.sensitivity import sensitivity_curve
+    from selective_labels.evaluation.thresholds import threshold_curve
+    from selective_labels.identification.bounds import Bounds
+    from selective_labels.io.model_file import load_model, save_model
+    from selective_labels.report.assess import assess
+    from selective_labels.report.document import TableDescription
+    from selective_labels.report.model_card import model_card
 
 __all__ = [
     "BivariateProbitClassifier",
@@ -100,66 +94,66 @@ __all__ = [
     "sensitivity_curve",
     "threshold_curve",
 ]
-# Which room has which name. A room is imported when one of its names is asked for: the first use loads what
-# it needs and no more.
-_ROOM = {
-    "Bounds": "identification",
-    "Comparison": "evaluation",
-    "Diagnosis": "diagnostics",
-    "DiagnosticWarning": "support.errors",
-    "DoublyRobustClassifier": "estimators.baselines",
-    "Evaluation": "evaluation",
-    "Evaluations": "evaluation",
-    "ExpertConsistencyClassifier": "estimators.baselines",
-    "FuzzyAugmentationClassifier": "estimators.baselines",
-    "ParcellingClassifier": "estimators.baselines",
-    "ReweightingClassifier": "estimators.baselines",
-    "BivariateProbitClassifier": "estimators.baselines",
-    "HeckmanClassifier": "estimators.baselines",
-    "IPWClassifier": "estimators.baselines",
-    "InputError": "support.errors",
-    "LargeWorkWarning": "support.errors",
+# The module of each public name. A module is imported when one of its names is first used, so that
+# `import selective_labels` stays cheap.
+_MODULE = {
+    "BivariateProbitClassifier": "estimators.heckman",
+    "Bounds": "identification.bounds",
+    "Comparison": "evaluation.results",
+    "Diagnosis": "diagnostics.results",
+    "DiagnosticWarning": "_errors",
+    "DoublyRobustClassifier": "estimators.doubly_robust",
+    "Evaluation": "evaluation.results",
+    "Evaluations": "evaluation.results",
+    "ExpertConsistencyClassifier": "estimators.expert_consistency",
+    "FuzzyAugmentationClassifier": "estimators.reject_inference",
+    "HeckmanClassifier": "estimators.heckman",
+    "IPWClassifier": "estimators.ipw",
+    "InputError": "_errors",
+    "LargeWorkWarning": "_errors",
     "LinearScore": "estimators.learners",
-    "Metric": "evaluation",
-    "NeuralScore": "estimators.learners",
-    "Plan": "planning",
-    "Policy": "evaluation",
-    "PolicyCurve": "curves",
-    "RuleNote": "support.errors",
-    "SelectedSampleClassifier": "estimators.baselines",
-    "SelectiveLabels": "data",
-    "TableDescription": "assessment",
-    "UCLClassifier": "estimators.learners",
-    "assess": "assessment",
-    "calibration_bins": "evaluation",
-    "compare": "evaluation",
-    "conditional_rate": "evaluation",
-    "contraction": "literature",
-    "diagnose": "diagnostics",
-    "evaluate": "evaluation",
-    "extrapolate": "literature",
-    "drift": "curves",
-    "ladder": "curves",
-    "load_model": "saving",
-    "lower_bound_scorer": "evaluation",
-    "model_card": "report",
-    "plan": "planning",
-    "plan_study": "planning",
-    "policy_curve": "curves",
-    "policy_value": "evaluation",
-    "quintile_contraction": "literature",
-    "save_model": "saving",
-    "sensitivity_curve": "literature",
-    "threshold_curve": "evaluation",
+    "Metric": "evaluation.metrics",
+    "NeuralScore": "estimators.neural",
+    "ParcellingClassifier": "estimators.reject_inference",
+    "Plan": "evaluation.plan",
+    "Policy": "evaluation.policy",
+    "PolicyCurve": "evaluation.policy_curve",
+    "ReweightingClassifier": "estimators.reject_inference",
+    "RuleNote": "_errors",
+    "SelectedSampleClassifier": "estimators.ipw",
+    "SelectiveLabels": "data.selective_labels",
+    "TableDescription": "report.document",
+    "UCLClassifier": "estimators.ucl",
+    "assess": "report.assess",
+    "calibration_bins": "evaluation.metrics",
+    "compare": "evaluation.compare",
+    "conditional_rate": "evaluation.metrics",
+    "contraction": "evaluation.contraction",
+    "diagnose": "diagnostics.diagnose",
+    "drift": "evaluation.drift",
+    "evaluate": "evaluation.evaluate",
+    "extrapolate": "evaluation.extrapolation",
+    "ladder": "evaluation.ladder",
+    "load_model": "io.model_file",
+    "lower_bound_scorer": "evaluation.scorer",
+    "model_card": "report.model_card",
+    "plan": "evaluation.plan",
+    "plan_study": "evaluation.plan",
+    "policy_curve": "evaluation.policy_curve",
+    "policy_value": "evaluation.metrics",
+    "quintile_contraction": "evaluation.contraction",
+    "save_model": "io.model_file",
+    "sensitivity_curve": "evaluation.sensitivity",
+    "threshold_curve": "evaluation.thresholds",
 }
-_ROOMS = ("assumptions", "datasets", "estimators", *sorted({room.split(".")[0] for room in _ROOM.values()}))
+_ROOMS = ("assumptions", "datasets")
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version("selective-labels")
-    if name in _ROOM:
-        found = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)
+    if name in _MODULE:
+        found = getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
         globals()[name] = found
         return found
     if name in _ROOMS:

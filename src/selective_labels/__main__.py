@@ -1,6 +1,6 @@
 """``python -m selective_labels`` is ``selective-labels``."""
 
-from selective_labels.cli import main
+from selective_labels.cli.main import main
 
 if __name__ == "__main__":
     main()

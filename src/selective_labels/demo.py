@@ -10,18 +10,24 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from selective_labels.assessment import TableDescription, assess
-from selective_labels.assumptions import Informed, Instrument, Prevalence
-from selective_labels.curves import Ladder, ladder
-from selective_labels.data import SelectiveLabels
+from selective_labels._parallel import one_thread
+from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.refused import Informed, Prevalence
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.datasets.loans import FEATURES, N_OFFICERS, Loans, make_loans
-from selective_labels.estimators.baselines import ParcellingClassifier, SelectedSampleClassifier
-from selective_labels.estimators.learners import UCLClassifier
-from selective_labels.evaluation import Comparison, Evaluation, Evaluations, compare, evaluate
-from selective_labels.planning import Plan, plan
-from selective_labels.report import render
-from selective_labels.saving.atomic import write_whole
-from selective_labels.support.jobs import one_thread
+from selective_labels.estimators.ipw import SelectedSampleClassifier
+from selective_labels.estimators.reject_inference import ParcellingClassifier
+from selective_labels.estimators.ucl import UCLClassifier
+from selective_labels.evaluation.compare import compare
+from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.ladder import ladder
+from selective_labels.evaluation.ladder_results import Ladder
+from selective_labels.evaluation.plan import Plan, plan
+from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
+from selective_labels.io.files import write_whole
+from selective_labels.report.assess import assess
+from selective_labels.report.document import TableDescription
+from selective_labels.report.render import render
 
 # Comparing two rules to three points takes this many applications; models learn from the first of them.
 N_APPLICATIONS, N_TRAIN, N_PAGE = 45_000, 12_000, 6_000

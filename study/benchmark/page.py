@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.saving.atomic import write_whole
+from selective_labels.io.files import write_whole
 from study.benchmark import numbers
 from study.benchmark.contestants import FULL, NAIVE, PLAIN
 from study.benchmark.experiment import COLUMNS

@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels import SelectiveLabels
+from selective_labels import Bounds, SelectiveLabels
 from selective_labels.assumptions import Assumption, Combination, Informed, Instrument, Prevalence, Refused
 from selective_labels.datasets import make_decision_makers
 from selective_labels.datasets.decision_makers import population
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.identification.atoms import best_floor
-from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.earmarked import identified_set
-from selective_labels.identification.multipliers import Share, shared_ratio_extremes
-from selective_labels.inference.sample import score_sample
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import read_subject
+from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.scored_rows import score_sample
+from selective_labels.identification.event_bounds import best_floor, identified_set
+from selective_labels.identification.prevalence import Share, shared_ratio_extremes
 from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import classifier
 

@@ -94,7 +94,7 @@ def classifier(X: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def of_decision_makers(n: int, rng: np.random.Generator, **law: Any) -> Cases:
-    """Cases of :func:`selective_labels.datasets.make_decision_makers`."""
+    """Cases of :func:`selective_labels.datasets.decision_makers.make_decision_makers`."""
     sample = make_decision_makers(n, random_state=rng, **law)
     return Cases(sample.X, sample.y_true, sample.decision.astype(bool), sample.decision_maker)
 

@@ -10,10 +10,10 @@ import numpy as np
 import selective_labels as sl
 from selective_labels.evaluation.compare import compare_sample, human_contest, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
-from selective_labels.inference.sample import score_sample
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import read_subject
 from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import DESIGNS, Cases, Design
 

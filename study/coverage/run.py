@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels.support.processes import in_processes
+from selective_labels._parallel import in_processes
 from study.coverage.designs import DESIGNS
 from study.coverage.replication import replicate
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from selective_labels.saving.atomic import whole_file
+from selective_labels.io.files import whole_file
 from study.engine import RUN_FILE
 from study.page.document import to_html, to_markdown
 from study.page.prose import TITLE

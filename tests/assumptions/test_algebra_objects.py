@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import selective_labels as sl
+from selective_labels import InputError
 from selective_labels.assumptions import (
     Informed,
     Instrument,
@@ -24,7 +25,6 @@ from selective_labels.assumptions import (
     combined,
     named,
 )
-from selective_labels.support.errors import InputError
 from tests.assumptions.dummy import HalfAsBad
 
 PARTS = (

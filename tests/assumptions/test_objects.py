@@ -6,8 +6,9 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from selective_labels.assumptions import NAMED, Findings, Instrument, NoAssumption, Nucem, Unconfounded
-from selective_labels.nuisance.bound_scores import slope_or_bound_scores
+from selective_labels.assumptions import Findings, Instrument, NoAssumption, Nucem, Unconfounded
+from selective_labels.assumptions.parse import NAMED
+from selective_labels.nuisance.envelope import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     Rows,

@@ -8,7 +8,7 @@ import pytest
 
 import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, LabelRange, Prevalence, Refused
-from selective_labels.assumptions.written import FORMS, Assumed, read_part
+from selective_labels.assumptions.parse import FORMS, Assumed, read_part
 
 from .conftest import NO_PREDICTIONS, QUICK, ROLES, schema
 

@@ -5,10 +5,9 @@ import time
 import pytest
 import typer
 
-# Imported before anything is replaced: a room keeps what it found when it was first opened.
-import selective_labels.assessment
-import selective_labels.cli.along
+import selective_labels.cli.run_evaluation
 import selective_labels.demo
+import selective_labels.report.assess
 from selective_labels.cli.app import app
 
 from .conftest import ROLES
@@ -148,7 +147,7 @@ def test_a_bad_value_gets_its_sentence_before_any_fit(run, data, model, monkeypa
         raise AssertionError("something was fitted")
 
     monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", fitted)
-    monkeypatch.setattr("selective_labels.diagnostics.diagnose", fitted)
+    monkeypatch.setattr("selective_labels.diagnostics.diagnose.diagnose", fitted)
     monkeypatch.setattr(selective_labels.demo, "run", fitted)
     (data.parent / "empty.csv").touch()
     before = time.process_time()

@@ -211,7 +211,7 @@ def test_reports_on_a_model(run, cases, model, tmp_path):
 
 
 def test_an_interrupted_report_goes_on_where_it_stopped(run, data, tmp_path, monkeypatch):
-    from selective_labels.cli import reporting
+    from selective_labels.cli import run_report
 
     def interrupted(document):
         raise KeyboardInterrupt
@@ -229,7 +229,7 @@ def test_an_interrupted_report_goes_on_where_it_stopped(run, data, tmp_path, mon
         "r.html",
     )
     with monkeypatch.context() as patch:
-        patch.setattr(reporting, "render", interrupted)
+        patch.setattr(run_report, "render", interrupted)
         assert run(*command).exit_code == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == [".r.html.partial.json", "cases.csv"]
     other = run(*command[:-1], "other.html")
@@ -304,7 +304,7 @@ def test_a_metric_without_a_value_in_one_subgroup_leaves_the_others_alone(run, c
 
 
 def test_that_work_will_take_long_is_a_line_before_the_result(run, data, monkeypatch):
-    monkeypatch.setattr("selective_labels.models.expected_time.SAID_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("selective_labels.nuisance.runtime_warning.SAID_FROM_SECONDS", 0.0)
     command = ("evaluate", data, *ROLES, "--predictions", "guess", *QUICK)
     result = run(*command)
     assert result.exit_code == 0

@@ -1,6 +1,6 @@
 """Other forms of a report, and a model card beside a model."""
 
-from selective_labels.report import pdf as pdf_module
+from selective_labels.report import render as pdf_module
 from tests.cli.conftest import NO_PREDICTIONS, QUICK, ROLES
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from selective_labels import load_model
-from tests.partitions.tables import FEATURES, make_table, write
+from tests.evaluation.partitioned.tables import FEATURES, make_table, write
 
 from .conftest import NO_PREDICTIONS, QUICK, ROLES, make_cases
 from .processes import environment, wait_until_alone
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="op
 COMMAND = (sys.executable, "-m", "selective_labels")
 # However few the rows, workers do the passes.
 IN_PARTS = """
-import selective_labels.partitions.engine as engine
+import selective_labels.data.partition_sources as engine
 engine.FEW_ROWS = 0
 from selective_labels.cli import main
 main()
@@ -122,7 +122,7 @@ def test_a_command_may_be_killed_at_any_moment(name, n_kills, folder):
 def test_two_processes_that_write_one_file_leave_one_of_both(folder):
     """Each file is whole at every moment, whoever was last."""
     code = (
-        "import sys\nfrom selective_labels.saving.atomic import write_whole\n"
+        "import sys\nfrom selective_labels.io.files import write_whole\n"
         "for _ in range(150): write_whole('out', sys.argv[1] * 200_000)"
     )
     writers = [

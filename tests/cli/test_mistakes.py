@@ -195,7 +195,7 @@ def test_an_unexpected_error_asks_for_a_report(refused, data, monkeypatch, kind)
     def broken(*_, **__):
         raise kind("a bug")
 
-    monkeypatch.setattr("selective_labels.diagnostics.diagnose", broken)
+    monkeypatch.setattr("selective_labels.diagnostics.diagnose.diagnose", broken)
     message = refused("check", data, *ROLES, *FEATURES)
     assert f"Something unexpected happened ({kind.__name__}: a bug)" in message
     assert "--debug" in message

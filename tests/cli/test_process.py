@@ -114,8 +114,8 @@ from pathlib import Path
 import joblib, typer
 from selective_labels.cli import main
 from selective_labels.cli.console import guarded
-from selective_labels.saving.atomic import drafts_of_workers, whole_file
-from selective_labels.support.processes import in_processes
+from selective_labels.io.files import drafts_of_workers, whole_file
+from selective_labels._parallel import in_processes
 
 app = typer.Typer()
 
@@ -198,7 +198,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
     """As nohup and background jobs of shells wish."""
     code = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from selective_labels.cli.interrupts import watch; watch()\n"
+        "from selective_labels.cli.main import watch; watch()\n"
         "assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from selective_labels.assessment import columns
-from selective_labels.data import SelectiveLabels
-from selective_labels.features import coding, kinds
-from selective_labels.tables import prepare
+from selective_labels import SelectiveLabels
+from selective_labels.data import coding, features
+from selective_labels.io import prepare
+from selective_labels.report import cases
 from tests.cli.conftest import NO_PREDICTIONS, QUICK, ROLES, make_cases
 
 N_CASES = 800
@@ -31,9 +31,9 @@ def traced(monkeypatch):
         return decide_and_count
 
     monkeypatch.setattr(SelectiveLabels, "from_arrays", classmethod(counted_build))
-    monkeypatch.setattr(prepare, "kind_by_content", counted(kinds.kind_by_content))
-    for module in (coding, columns, kinds):
-        monkeypatch.setattr(module, "kind_by_type", counted(kinds.kind_by_type))
+    monkeypatch.setattr(prepare, "kind_by_content", counted(features.kind_by_content))
+    for module in (coding, cases, features):
+        monkeypatch.setattr(module, "kind_by_type", counted(features.kind_by_type))
     return counts
 
 

@@ -5,8 +5,8 @@ from scipy.integrate import quad
 from scipy.special import expit, softmax
 from scipy.stats import chi2_contingency, chisquare, f_oneway, kstest, norm
 
+from selective_labels import InputError
 from selective_labels.datasets import make_decision_makers
-from selective_labels.support.errors import InputError
 from tests.datasets.frequencies import (
     N_DRAWS,
     STANDARD_ERRORS,

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from scipy.stats import chi2_contingency, chisquare, f_oneway, kstest
 
-from selective_labels.datasets import make_paper_synthetic, paper_oracle
+from selective_labels.datasets import make_paper_synthetic, paper
 from tests.datasets.frequencies import (
     N_DRAWS,
     STANDARD_ERRORS,
@@ -53,8 +53,8 @@ def test_limits_have_converged(monkeypatch, selection):
         return [oracle.bayes_accuracy, oracle.minimax_accuracy, oracle.selected_accuracy]
 
     usual = limits()
-    monkeypatch.setattr(paper_oracle, "_INNER_STEP", 0.02)
-    monkeypatch.setattr(paper_oracle, "_OUTER_STEP", 0.05)
+    monkeypatch.setattr(paper, "_INNER_STEP", 0.02)
+    monkeypatch.setattr(paper, "_OUTER_STEP", 0.05)
     assert_allclose(usual, limits(), atol=3e-5)  # four times the nodes change nothing that is reported
 
 

@@ -5,8 +5,8 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from selective_labels.datasets.paper_oracle import smoothed_expit
-from selective_labels.datasets.quadrature import Axis, Table, integrate_choice, normal_rule
+from selective_labels.datasets.oracle import Axis, Table, integrate_choice, normal_rule
+from selective_labels.datasets.paper import smoothed_expit
 
 
 @pytest.mark.parametrize("slope", [0.5, 2.0, 20.0])

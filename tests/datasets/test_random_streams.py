@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from selective_labels.datasets import make_decision_makers, make_paper_synthetic, make_selective
-from selective_labels.datasets.random_streams import draw_classes, seed_sequence, spawn_streams
+from selective_labels.datasets.oracle import draw_classes, seed_sequence, spawn_streams
 
 COLUMNS = ("X", "y", "decision", "decision_maker", "y_true")
 N = 400

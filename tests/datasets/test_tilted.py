@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from selective_labels import InputError
 from selective_labels.datasets import make_tilted
-from selective_labels.identification.tilt import everybody, relative_odds
-from selective_labels.support.errors import InputError
+from selective_labels.identification.odds_ratio import everybody, relative_odds
 from tests.datasets.frequencies import (
     N_DRAWS,
     STANDARD_ERRORS,

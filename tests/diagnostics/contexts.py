@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.nuisance.settings import FittingSettings
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from selective_labels.assumptions import NAMED, Instrument
-from selective_labels.assumptions.findings import FAMILIES, STATUSES, worst
-from selective_labels.data import SelectiveLabels
+from selective_labels import DiagnosticWarning, SelectiveLabels, diagnose
+from selective_labels.assumptions import Instrument
+from selective_labels.assumptions.base import FAMILIES, STATUSES, worst
+from selective_labels.assumptions.parse import NAMED
 from selective_labels.datasets import make_decision_makers
-from selective_labels.diagnostics import CheckResult, diagnose, warn_if_not_allowed
-from selective_labels.diagnostics.run import CHECKS
+from selective_labels.diagnostics.diagnose import CHECKS, warn_if_not_allowed
+from selective_labels.diagnostics.results import CheckResult
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.support.errors import DiagnosticWarning
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import seed
 

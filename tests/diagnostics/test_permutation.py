@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from selective_labels.diagnostics.run import CHECKS
-from selective_labels.hypotheses.permutation import assignment_units
+from selective_labels.diagnostics.diagnose import CHECKS
+from selective_labels.diagnostics.hypothesis_tests import assignment_units
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of
 

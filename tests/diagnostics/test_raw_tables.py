@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from selective_labels import SelectiveLabels, diagnose
+from selective_labels._parallel import listening
 from selective_labels.diagnostics.context import Context
-from selective_labels.support.progress import listening
 from tests.raw_tables import make_raw_sample, renamed
 
 QUICK = {"random_state": 0, "cv": 2, "n_permutations": 99}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_paper_synthetic
-from selective_labels.diagnostics.conditional_strength import CHECK, directions, leave_out_strength
-from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.context import Context, directions
+from selective_labels.diagnostics.relevance import CONDITIONAL_STRENGTH_CHECK, leave_out_strength
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import FITTING, context_of, seed
 
@@ -62,7 +62,7 @@ def test_a_category_of_many_values_does_not_strengthen_decision_makers():
     text = np.random.default_rng(4).integers(1000, size=3000)
     X = np.column_stack([drawn.X[:, 0], text])
     data = SelectiveLabels.from_arrays(X, drawn.y, decision_maker=drawn.decision_maker, categorical=[1])
-    strength = CHECK(Context(data, FITTING, n_permutations=99)).statistic
+    strength = CONDITIONAL_STRENGTH_CHECK(Context(data, FITTING, n_permutations=99)).statistic
     # Acceptance is yes or no, so leniency has a variance of a quarter at most.
     assert strength < 0.25
 
@@ -82,7 +82,7 @@ def test_a_repeated_feature_adds_no_direction():
 
 def test_strength_is_that_of_the_design():
     drawn = designs.plain(8000, 8, seed())
-    result = CHECK(context_of(drawn))
+    result = CONDITIONAL_STRENGTH_CHECK(context_of(drawn))
     assert result.status == "ok"
     # V = .225² E_x[Var_z tanh(a_z + .8 x)] by Monte Carlo over x; .003 is 4.5 standard errors.
     x = np.random.default_rng(0).standard_normal((20_000, 1))
@@ -91,14 +91,14 @@ def test_strength_is_that_of_the_design():
 
 
 def test_equal_decision_makers_are_not_told_apart():
-    result = CHECK(context_of(designs.plain(4000, 8, seed(), leniency_spread=0.0)))
+    result = CONDITIONAL_STRENGTH_CHECK(context_of(designs.plain(4000, 8, seed(), leniency_spread=0.0)))
     assert result.status == "warning"
     assert result.p_value > 0.05
 
 
 def test_hardly_different_decision_makers_warn_however_many_cases():
     # a_z on [-.3, .3]: a standard deviation of under three points, found with 12,000 cases, yet too little.
-    result = CHECK(context_of(designs.plain(12_000, 8, seed(), leniency_spread=0.15)))
+    result = CONDITIONAL_STRENGTH_CHECK(context_of(designs.plain(12_000, 8, seed(), leniency_spread=0.15)))
     assert result.p_value < 0.05
     assert result.status == "warning"
 
@@ -108,4 +108,4 @@ def test_paper_designs(selection, status):
     # Marginal leniencies are equal in both; given features only "uc" has decision-makers that differ.
     sample = make_paper_synthetic(5000, selection=selection, random_state=3)
     drawn = designs.Drawn(sample.X, sample.y, sample.decision_maker)
-    assert CHECK(context_of(drawn)).status == status
+    assert CONDITIONAL_STRENGTH_CHECK(context_of(drawn)).status == status

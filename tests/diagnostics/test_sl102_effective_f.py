@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.effective_f import CHECK, adjusted_leniency
+from selective_labels.diagnostics.relevance import EFFECTIVE_F_CHECK, adjusted_leniency
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -23,7 +23,7 @@ def test_formula_is_the_projection():
     drawn = designs.plain(300, 5, seed())
     context = context_of(drawn)
     expected = slow_f((drawn.y >= 0).astype(float), drawn.decision_maker)
-    assert_allclose(CHECK(context).statistic, expected, rtol=1e-6)
+    assert_allclose(EFFECTIVE_F_CHECK(context).statistic, expected, rtol=1e-6)
 
 
 def test_leniency_without_strata_is_the_acceptance_rate():
@@ -36,6 +36,6 @@ def test_weak_average_does_not_outvote_conditional_strength():
     from selective_labels.datasets import make_paper_synthetic
 
     sample = make_paper_synthetic(5000, selection="uc", random_state=3)
-    result = CHECK(context_of(designs.Drawn(sample.X, sample.y, sample.decision_maker)))
+    result = EFFECTIVE_F_CHECK(context_of(designs.Drawn(sample.X, sample.y, sample.decision_maker)))
     assert result.statistic < 10
     assert result.status == "ok"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.balance import CHECK, between
-from selective_labels.hypotheses.permutation import assignment_units, shuffles
+from selective_labels.diagnostics.balance import BALANCE_CHECK, between
+from selective_labels.diagnostics.hypothesis_tests import assignment_units, shuffles
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -38,23 +38,23 @@ def test_groups_that_went_as_a_whole_are_one_unit():
 
 @pytest.mark.parametrize("draw", [designs.plain, designs.random_within_strata])
 def test_random_assignment_is_left_alone(draw):
-    assert CHECK(context_of(draw(4000, 8, seed()))).status == "ok"
+    assert BALANCE_CHECK(context_of(draw(4000, 8, seed()))).status == "ok"
 
 
 def test_assignment_by_a_feature_is_found():
-    assert CHECK(context_of(designs.assigned_by_a_feature(4000, 8, seed()))).status == "violated"
+    assert BALANCE_CHECK(context_of(designs.assigned_by_a_feature(4000, 8, seed()))).status == "violated"
 
 
 def test_strata_that_explain_assignment_clear_it():
     drawn = designs.random_within_strata(4000, 8, seed())
     pooled = designs.Drawn(drawn.X, drawn.y, drawn.decision_maker)
-    assert CHECK(context_of(pooled)).status == "violated"
-    assert CHECK(context_of(drawn)).status == "ok"
+    assert BALANCE_CHECK(context_of(pooled)).status == "violated"
+    assert BALANCE_CHECK(context_of(drawn)).status == "ok"
 
 
 def test_constant_features_leave_nothing_to_compare():
     drawn = designs.plain(400, 4, seed())
     constant = designs.Drawn(np.ones((400, 2)), drawn.y, drawn.decision_maker)
-    result = CHECK(context_of(constant))
+    result = BALANCE_CHECK(context_of(constant))
     assert result.status == "not applicable"
     assert "no feature" in result.message

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.data import SelectiveLabels
-from selective_labels.diagnostics import diagnose
-from selective_labels.diagnostics.assignment_forest import Dealt, block_score
-from selective_labels.diagnostics.flexible import CHECK, quick_assignment
+from selective_labels import SelectiveLabels, diagnose
+from selective_labels.diagnostics.assignment_model import Dealt, block_score
+from selective_labels.diagnostics.balance import FLEXIBLE_CHECK, quick_assignment
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -23,14 +22,14 @@ def data_of(drawn):
 @pytest.mark.parametrize("n_decision_makers", [8, 60])
 def test_random_assignment_is_left_alone(draw, n_decision_makers):
     drawn = draw(2000, n_decision_makers, seed(1))
-    assert CHECK(context_of(drawn)).status == "ok"
+    assert FLEXIBLE_CHECK(context_of(drawn)).status == "ok"
     assert quick_assignment(data_of(drawn), 0).status == "ok"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_products_and_steps_are_found(shape):
     drawn = designs.assigned_by_shape(2000, 8, seed(), shape=shape)
-    result = CHECK(context_of(drawn))
+    result = FLEXIBLE_CHECK(context_of(drawn))
     assert result.p_value < 1e-6
     assert "points more than the share" in result.message
     quick = quick_assignment(data_of(drawn), 0)
@@ -51,7 +50,7 @@ def test_what_strata_explain_is_not_held_against_assignment():
     drawn = designs.assigned_by_shape(2000, 8, seed(), shape="steps")
     steps = np.where(np.sin(2.5 * drawn.X[:, 0]) > 0, 1, -1) * np.where(drawn.X[:, 1] > 0, 1, -1)
     within = designs.Drawn(drawn.X, drawn.y, drawn.decision_maker, steps)
-    assert CHECK(context_of(within)).status == "ok"
+    assert FLEXIBLE_CHECK(context_of(within)).status == "ok"
 
 
 def test_weights_undo_what_sampling_did():
@@ -90,5 +89,5 @@ def test_score_is_standard_normal_when_arms_are_dealt_by_lot():
 
 
 def test_too_few_cases():
-    assert CHECK(context_of(designs.plain(30, 2, seed()))).status == "not applicable"
-    assert "no feature" in CHECK(context_of(designs.without_features(300, 4, seed()))).message
+    assert FLEXIBLE_CHECK(context_of(designs.plain(30, 2, seed()))).status == "not applicable"
+    assert "no feature" in FLEXIBLE_CHECK(context_of(designs.without_features(300, 4, seed()))).message

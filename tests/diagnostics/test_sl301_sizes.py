@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.sizes import CHECK
+from selective_labels.diagnostics.overlap import SIZES_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
 
 def test_large_decision_makers_are_fine():
-    result = CHECK(context_of(designs.plain(1000, 4, seed())))
+    result = SIZES_CHECK(context_of(designs.plain(1000, 4, seed())))
     assert result.status == "ok"
     assert result.advice == ""
 
@@ -18,11 +18,11 @@ def test_small_decision_makers_are_named():
     makers = np.where(
         np.arange(1000) < 100, "small " + (np.arange(1000) // 10).astype(str).astype(object), "x"
     )
-    result = CHECK(context_of(designs.Drawn(drawn.X, drawn.y, makers)))
+    result = SIZES_CHECK(context_of(designs.Drawn(drawn.X, drawn.y, makers)))
     assert result.status == "warning"
     assert "small 0" in result.advice
 
 
 def test_one_decision_maker():
     drawn = designs.plain(100, 4, seed())
-    assert CHECK(context_of(designs.Drawn(drawn.X, drawn.y, np.zeros(100)))).status == "not applicable"
+    assert SIZES_CHECK(context_of(designs.Drawn(drawn.X, drawn.y, np.zeros(100)))).status == "not applicable"

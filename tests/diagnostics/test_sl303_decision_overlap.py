@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from selective_labels.diagnostics.decision_overlap import CHECK
+from selective_labels.diagnostics.overlap import DECISION_OVERLAP_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -16,17 +16,17 @@ def by_one_feature(strength):
 
 
 def test_cases_that_are_hardly_ever_accepted_are_counted():
-    result = CHECK(context_of(by_one_feature(5.0)))
+    result = DECISION_OVERLAP_CHECK(context_of(by_one_feature(5.0)))
     assert result.status == "warning"
     assert 0.2 < result.statistic < 0.4  # P(5 x < logit .05) is about .28
     assert "labels stand for" in result.message
 
 
 def test_overlap_is_left_alone():
-    assert CHECK(context_of(by_one_feature(0.5))).status == "ok"
+    assert DECISION_OVERLAP_CHECK(context_of(by_one_feature(0.5))).status == "ok"
 
 
 def test_every_label_seen():
     drawn = by_one_feature(0.5)
     whole = designs.Drawn(drawn.X, np.abs(drawn.y), drawn.decision_maker)
-    assert CHECK(context_of(whole)).status == "not applicable"
+    assert DECISION_OVERLAP_CHECK(context_of(whole)).status == "not applicable"

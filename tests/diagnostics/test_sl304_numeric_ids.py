@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selective_labels.diagnostics.numeric_ids import CHECK
+from selective_labels.diagnostics.overlap import NUMERIC_IDS_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -22,6 +22,6 @@ from tests.diagnostics.contexts import context_of, seed
 def test_many_different_numbers_are_no_names(ids, status):
     drawn = designs.plain(400, 4, seed())
     given = designs.Drawn(drawn.X, drawn.y, ids(400, np.random.default_rng(0)))
-    result = CHECK(context_of(given))
+    result = NUMERIC_IDS_CHECK(context_of(given))
     assert result.status == status
     assert ("instrument='numeric'" in result.advice) == (status == "warning")

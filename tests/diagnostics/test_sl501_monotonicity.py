@@ -4,9 +4,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from selective_labels.diagnostics.monotonicity import CHECK
-from selective_labels.hypotheses.cell_pairs import CellPairs
-from selective_labels.hypotheses.marginal_curve import Shares, marginal_curve, slope_p_value
+from selective_labels.diagnostics.exclusion import MONOTONICITY_CHECK
+from selective_labels.diagnostics.hypothesis_tests import CellPairs
+from selective_labels.diagnostics.marginal_curve import Shares, marginal_curve, slope_p_value
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -36,15 +36,15 @@ def test_slope_at_its_limit_has_a_uniform_p_value():
 
 def test_valid_designs_are_left_alone():
     for draw in (designs.plain, designs.random_within_strata, designs.on_the_boundary):
-        assert CHECK(context_of(draw(4000, 8, seed()))).status == "ok"
+        assert MONOTONICITY_CHECK(context_of(draw(4000, 8, seed()))).status == "ok"
 
 
 def test_decision_makers_who_sort_the_other_way_are_found():
-    assert CHECK(context_of(designs.opposite_skill(40_000, 8, seed()))).status == "violated"
+    assert MONOTONICITY_CHECK(context_of(designs.opposite_skill(40_000, 8, seed()))).status == "violated"
 
 
 def test_few_decision_makers():
-    assert CHECK(context_of(designs.plain(1000, 4, seed()))).status == "not applicable"
+    assert MONOTONICITY_CHECK(context_of(designs.plain(1000, 4, seed()))).status == "not applicable"
 
 
 def test_placebo_labels_within_strata_are_left_alone():
@@ -52,7 +52,7 @@ def test_placebo_labels_within_strata_are_left_alone():
     rejected = 0
     for number in range(30):
         drawn = designs.placebo_labels(12_000, 20, np.random.SeedSequence([501, number]))
-        rejected += CHECK(context_of(drawn)).status == "violated"
+        rejected += MONOTONICITY_CHECK(context_of(drawn)).status == "violated"
     assert rejected <= binom.isf(1e-6, 30, 0.07)
 
 

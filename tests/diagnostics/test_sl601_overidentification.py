@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.overidentification import CHECK
-from selective_labels.hypotheses.linearity import cell_linearity, implied_variance
+from selective_labels.diagnostics.marginal_curve import cell_linearity, implied_variance
+from selective_labels.diagnostics.nucem import OVERIDENTIFICATION_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -39,34 +39,39 @@ def test_statistic_ignores_which_class_is_last():
 @pytest.mark.parametrize("with_strata", [False, True])
 def test_valid_without_features(with_strata):
     drawn = designs.without_features(4000, 8, seed(), with_strata=with_strata)
-    assert CHECK(context_of(drawn)).status == "ok"
+    assert OVERIDENTIFICATION_CHECK(context_of(drawn)).status == "ok"
 
 
 def test_valid_with_features():
-    result = CHECK(context_of(designs.plain(4000, 8, seed())))
+    result = OVERIDENTIFICATION_CHECK(context_of(designs.plain(4000, 8, seed())))
     assert result.status == "ok"
     assert "first-stage F" in result.message  # the power proxy stands beside the finding
 
 
 def test_violation_without_features_is_found():
     # Power is .9 at n = 40,000; at 200,000 a miss would be a mistake.
-    assert CHECK(context_of(designs.nucem_violated(200_000, 8, seed()))).status == "violated"
+    assert (
+        OVERIDENTIFICATION_CHECK(context_of(designs.nucem_violated(200_000, 8, seed()))).status == "violated"
+    )
 
 
 def test_violation_with_features_is_found():
-    assert CHECK(context_of(designs.plain(30_000, 8, seed(), additive=False))).status == "violated"
+    assert (
+        OVERIDENTIFICATION_CHECK(context_of(designs.plain(30_000, 8, seed(), additive=False))).status
+        == "violated"
+    )
 
 
 def test_weak_instrument_is_not_tested_given_features():
-    result = CHECK(context_of(designs.plain(2000, 8, seed(), leniency_spread=0.0)))
+    result = OVERIDENTIFICATION_CHECK(context_of(designs.plain(2000, 8, seed(), leniency_spread=0.0)))
     assert result.status == "not applicable"
 
 
 def test_weak_instrument_without_features_is_no_pass():
     drawn = designs.without_features(2000, 8, seed())
     shuffled = np.random.default_rng(0).permutation(drawn.decision_maker)
-    assert CHECK(context_of(designs.Drawn(drawn.X, drawn.y, shuffled))).status == "warning"
+    assert OVERIDENTIFICATION_CHECK(context_of(designs.Drawn(drawn.X, drawn.y, shuffled))).status == "warning"
 
 
 def test_two_decision_makers():
-    assert CHECK(context_of(designs.plain(500, 2, seed()))).status == "not applicable"
+    assert OVERIDENTIFICATION_CHECK(context_of(designs.plain(500, 2, seed()))).status == "not applicable"

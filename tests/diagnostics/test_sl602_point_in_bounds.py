@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.point_in_bounds import CHECK, shortfalls
+from selective_labels.diagnostics.nucem import POINT_IN_BOUNDS_CHECK, shortfalls
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -16,10 +16,10 @@ def test_shortfall_is_one_sided():
 
 
 def test_valid_design_is_left_alone():
-    assert CHECK(context_of(designs.plain(4000, 8, seed()))).status == "ok"
+    assert POINT_IN_BOUNDS_CHECK(context_of(designs.plain(4000, 8, seed()))).status == "ok"
 
 
 def test_weak_instrument_has_no_point_estimate():
-    result = CHECK(context_of(designs.plain(2000, 8, seed(), leniency_spread=0.0)))
+    result = POINT_IN_BOUNDS_CHECK(context_of(designs.plain(2000, 8, seed(), leniency_spread=0.0)))
     assert result.status == "not applicable"
     assert "SL101" in result.message

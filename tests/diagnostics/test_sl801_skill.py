@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
-from selective_labels.diagnostics.skill import CHECK, biserial, slope_test
+from selective_labels.diagnostics.nucem import SKILL_CHECK, biserial, slope_test
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of
 
@@ -40,10 +40,13 @@ def threshold_rules(n_samples, generator, care_rises):
 
 
 def test_skill_that_goes_with_leniency_is_found():
-    result = CHECK(context_of(threshold_rules(6000, np.random.default_rng(2), care_rises=True)))
+    result = SKILL_CHECK(context_of(threshold_rules(6000, np.random.default_rng(2), care_rises=True)))
     assert result.status == "warning"
     assert result.message.startswith("Lenient")
 
 
 def test_equal_skill_is_left_alone():
-    assert CHECK(context_of(threshold_rules(6000, np.random.default_rng(2), care_rises=False))).status == "ok"
+    assert (
+        SKILL_CHECK(context_of(threshold_rules(6000, np.random.default_rng(2), care_rises=False))).status
+        == "ok"
+    )

@@ -5,7 +5,7 @@ from dataclasses import astuple
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.unconfounded import CHECK, added_variable_test
+from selective_labels.diagnostics.nucem import UNCONFOUNDED_CHECK, added_variable_test
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 
@@ -49,8 +49,8 @@ def unconfounded(n_samples, generator):
 
 
 def test_decisions_by_features_alone_are_left_alone():
-    assert CHECK(context_of(unconfounded(5000, np.random.default_rng(3)))).status == "ok"
+    assert UNCONFOUNDED_CHECK(context_of(unconfounded(5000, np.random.default_rng(3)))).status == "ok"
 
 
 def test_hidden_reason_is_found():
-    assert CHECK(context_of(designs.plain(8000, 8, seed()))).status == "violated"
+    assert UNCONFOUNDED_CHECK(context_of(designs.plain(8000, 8, seed()))).status == "violated"

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from selective_labels.identification.bounds import Bounds
+from selective_labels import Bounds
 
 # |estimate - limit| / standard error exceeds this with probability 7e-6.
 LIMIT = 4.5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.evaluation import compare, evaluate
+from selective_labels import compare, evaluate
 from tests.evaluation.samples import fully_labeled
 from tests.reference.clusters import clustered_mean
 

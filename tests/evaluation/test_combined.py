@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import selective_labels as sl
+from selective_labels import InputError
 from selective_labels.assumptions import (
     Informed,
     Instrument,
@@ -16,13 +17,11 @@ from selective_labels.assumptions import (
     SameRanking,
     SimilarBias,
 )
-from selective_labels.identification.atoms import best_floor
+from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.earmarked import identified_set
-from selective_labels.identification.multipliers import Share, shared_ratio_extremes
-from selective_labels.inference.sample import score_sample
+from selective_labels.identification.event_bounds import best_floor, identified_set
+from selective_labels.identification.prevalence import Share, shared_ratio_extremes
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
 
 INSTRUMENT = Instrument()
 pytestmark = pytest.mark.filterwarnings("ignore:two ways to use", "ignore:.*delayed:UserWarning")

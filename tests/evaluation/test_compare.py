@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from selective_labels import compare, evaluate
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import compare, evaluate
+from selective_labels.evaluation.policy import accept_lowest
 from selective_labels.identification.functionals import mean_extremes
-from selective_labels.policies.courses import accept_lowest
 from tests.evaluation.samples import LIMIT, lottery, other_rule, population, rule
 
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 import selective_labels as sl
-from selective_labels.measures.periods import read_periods
-from selective_labels.support.errors import InputError
+from selective_labels import InputError
+from selective_labels.evaluation.periods import read_periods
 
 DAYS = pd.date_range("2024-01-01", periods=1200, freq="6h")
 

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
+from selective_labels import DiagnosticWarning, evaluate
 from selective_labels.assumptions import Instrument, named, names
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import evaluate
+from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.predictions import ArraySubject
 from selective_labels.inference.evidence import Evidence
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import ArraySubject
-from selective_labels.support.errors import DiagnosticWarning
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 
 ALL = ["accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "log_loss", "brier", "regret"]

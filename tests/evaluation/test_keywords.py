@@ -6,7 +6,7 @@ from inspect import signature
 import pytest
 
 import selective_labels as sl
-from selective_labels.data import ROLES
+from selective_labels.data.roles import ROLES
 from selective_labels.nuisance.settings import FittingSettings
 
 SAMPLE = sl.datasets.make_decision_makers(60, n_classes=2, n_decision_makers=3, random_state=0)

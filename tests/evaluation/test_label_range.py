@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from selective_labels import compare, evaluate, sensitivity_curve, threshold_curve
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import compare, evaluate, threshold_curve
 from selective_labels.identification.bounds import raw_bounds, repair
-from selective_labels.literature import sensitivity_curve
 from tests.evaluation.samples import LIMIT
 
 RANGE = (0.1, 0.9)

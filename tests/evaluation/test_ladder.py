@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import selective_labels as sl
+from selective_labels import InputError
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, SimilarBias
-from selective_labels.curves.ladder import rungs_of
-from selective_labels.curves.rungs import build
-from selective_labels.support.errors import InputError
+from selective_labels.evaluation.ladder import rungs_of
+from selective_labels.evaluation.ladder_results import build
 
 from .test_combined import INSTRUMENT, QUICK, Cells, population_ends, small
 

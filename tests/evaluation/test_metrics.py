@@ -5,15 +5,8 @@ import pytest
 from sklearn import metrics as reference
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.evaluation import (
-    Metric,
-    calibration_bins,
-    compare,
-    conditional_rate,
-    evaluate,
-    policy_value,
-)
-from selective_labels.measures.named import NAMES, named_metrics
+from selective_labels import Metric, calibration_bins, compare, conditional_rate, evaluate, policy_value
+from selective_labels.evaluation.metrics import NAMES, named_metrics
 from tests.evaluation.samples import fully_labeled, lottery
 
 X, Y, WEIGHT = fully_labeled(n_classes=2)

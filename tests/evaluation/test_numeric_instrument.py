@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import selective_labels as sl
-from selective_labels.data import SelectiveLabels, with_instrument
-from selective_labels.support.errors import DiagnosticWarning, InputError
+from selective_labels import DiagnosticWarning, InputError, SelectiveLabels
+from selective_labels.data.reading import with_instrument
 from tests import numeric_designs as designs
 
 QUICK = {"nuisance": "logistic", "random_state": 0}

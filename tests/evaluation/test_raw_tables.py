@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 import selective_labels as sl
-from selective_labels.support.progress import listening
+from selective_labels._parallel import listening
 from tests.raw_tables import make_raw_sample
 
 SAMPLE = sl.datasets.make_decision_makers(900, n_classes=2, n_decision_makers=4, random_state=0)

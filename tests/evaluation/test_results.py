@@ -7,10 +7,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from selective_labels.assumptions import NAMED, NoAssumption, named
+from selective_labels import Evaluation, compare, evaluate
+from selective_labels.assumptions import NoAssumption, named
+from selective_labels.assumptions.parse import NAMED
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import compare, evaluate
-from selective_labels.evaluation.results import Evaluation, Sample
+from selective_labels.evaluation.results import Sample
 from tests.evaluation.samples import lottery, other_rule, rule
 
 mpl.use("agg")

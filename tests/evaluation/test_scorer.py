@@ -6,11 +6,14 @@ import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import (
+    SelectedSampleClassifier,
+    SelectiveLabels,
+    UCLClassifier,
+    evaluate,
+    lower_bound_scorer,
+)
 from selective_labels.datasets import make_decision_makers
-from selective_labels.estimators.baselines import SelectedSampleClassifier
-from selective_labels.estimators.learners import UCLClassifier
-from selective_labels.evaluation import evaluate, lower_bound_scorer
 
 
 @pytest.fixture(scope="module")

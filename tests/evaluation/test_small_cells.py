@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from selective_labels import SelectiveLabels
+from selective_labels import SelectiveLabels, compare, evaluate, threshold_curve
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import compare, evaluate, threshold_curve
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import named_metrics
+from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.sample import ScoredSample
-from selective_labels.measures.named import named_metrics
-from selective_labels.measures.subject import ArraySubject
 from tests.evaluation.samples import lottery
 
 N_REPLICATIONS = 400

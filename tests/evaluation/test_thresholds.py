@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from selective_labels import evaluate, threshold_curve
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import evaluate, threshold_curve
-from selective_labels.evaluation.curves import ENDS
-from selective_labels.measures.thresholds import default_thresholds
+from selective_labels.evaluation.display import ENDS
+from selective_labels.evaluation.metrics import default_thresholds
 from tests.evaluation.samples import fully_labeled
 
 QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import selective_labels as sl
-from selective_labels.measures.metrics import Metric, calibration_bins
-from selective_labels.measures.named import named_metrics
-from selective_labels.measures.subject import ArraySubject
-from selective_labels.models.trees import ClassifierJoint
-from selective_labels.policies.courses import accept_lowest
+from selective_labels import Metric, calibration_bins
+from selective_labels.evaluation.metrics import named_metrics
+from selective_labels.evaluation.policy import accept_lowest
+from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.nuisance.models.boosting import ClassifierJoint
 
 CLASSES = np.array([0, 1])
 QUICK = {"nuisance": "logistic", "cv": 2}

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 import selective_labels as sl
-from selective_labels.tables.prepare import FeatureRules, prepare_table
-from selective_labels.tables.read import read_table
-from selective_labels.tables.roles import Roles
+from selective_labels.io.prepare import FeatureRules, prepare_table
+from selective_labels.io.read import read_table
+from selective_labels.io.table_roles import Roles
 
 
 @cache

@@ -3,27 +3,28 @@
 import numpy as np
 import pytest
 
-from selective_labels.identification.atoms import (
+from selective_labels import InputError
+from selective_labels.identification.costs import best_case_costs, linear_extremes, worst_case_costs
+from selective_labels.identification.event_bounds import (
     Chord,
+    Earmarked,
     Floor,
     best_floor,
     complement,
     constant,
+    identified_set,
     mirrored,
     odds,
     ratio,
 )
-from selective_labels.identification.costs import best_case_costs, linear_extremes, worst_case_costs
-from selective_labels.identification.earmarked import Earmarked, identified_set
 from selective_labels.identification.functionals import event_range
-from selective_labels.identification.multipliers import Share, shared_ratio_extremes
-from selective_labels.identification.ranking import (
+from selective_labels.identification.prevalence import Share, shared_ratio_extremes
+from selective_labels.identification.rates import (
     auc_extremes,
     balanced_accuracy_extremes,
     f1_extremes,
     rate_extremes,
 )
-from selective_labels.support.errors import InputError
 from tests.reference.assumption_programs import Population
 
 DRAWS = 200

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selective_labels.identification.bounds import Bounds
+from selective_labels import Bounds
 from selective_labels.identification.costs import linear_extremes, worst_case_costs
-from selective_labels.identification.earmarked import identified_set
-from selective_labels.identification.multipliers import (
+from selective_labels.identification.event_bounds import identified_set
+from selective_labels.identification.prevalence import (
     Share,
     minimax_multiplier,
     shared_ratio_extremes,

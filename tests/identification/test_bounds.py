@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.identification import Bounds, as_label_range, raw_bounds, realizable, repair
+from selective_labels import Bounds
+from selective_labels.identification.bounds import as_label_range, raw_bounds, realizable, repair
 from tests.reference.latent_models import random_label_range
 
 X = np.zeros((4, 2))

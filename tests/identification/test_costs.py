@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.identification import (
-    Bounds,
+from selective_labels import Bounds
+from selective_labels.identification.bounds import raw_bounds
+from selective_labels.identification.costs import (
     best_case_costs,
     contrast_extremes,
     gains,
     linear_extremes,
     partial_constant,
     point_costs,
-    raw_bounds,
     signed_partial_weight,
     signed_point_weight,
     worst_case_costs,

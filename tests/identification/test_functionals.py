@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.metrics import accuracy_score, log_loss
 
-from selective_labels.identification.bounds import Bounds
+from selective_labels import Bounds
 from selective_labels.identification.costs import best_case_costs, worst_case_costs
 from selective_labels.identification.functionals import (
     accuracy_coefficients,

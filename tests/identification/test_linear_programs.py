@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.identification import (
-    Bounds,
+from selective_labels import Bounds
+from selective_labels.identification.bounds import raw_bounds, realizable
+from selective_labels.identification.costs import (
     best_case_costs,
     decided,
     linear_extremes,
     minimax_class,
     possible_classes,
     randomised_minimax,
-    raw_bounds,
-    realizable,
     worst_case_costs,
 )
 from tests.reference.latent_models import random_label_range, random_model

@@ -3,14 +3,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from selective_labels.identification import (
-    Bounds,
+from selective_labels import Bounds
+from selective_labels.identification.bounds import raw_bounds
+from selective_labels.identification.point import (
     Moments,
     SlopeMoments,
     numeric_moments,
     project_to_bounds,
     project_to_simplex,
-    raw_bounds,
     slope,
     two_fold_moments,
 )

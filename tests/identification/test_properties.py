@@ -6,19 +6,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.identification import (
+from selective_labels.identification.bounds import raw_bounds, realizable, repair
+from selective_labels.identification.costs import (
     best_case_costs,
     linear_extremes,
     possible_classes,
-    project_to_simplex,
     randomised_minimax,
-    raw_bounds,
-    realizable,
-    repair,
-    slope,
-    two_fold_moments,
     worst_case_costs,
 )
+from selective_labels.identification.point import project_to_simplex, slope, two_fold_moments
 
 thorough = settings(deadline=None, max_examples=100, derandomize=True)
 ROWS = 3

@@ -1,14 +1,14 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.identification import (
-    Bounds,
+from selective_labels import Bounds
+from selective_labels.identification.bounds import raw_bounds
+from selective_labels.identification.costs import (
     contrast_extremes,
     decided,
     minimax_class,
     possible_classes,
     randomised_minimax,
-    raw_bounds,
 )
 from tests.reference.linear_programs import LabelRangeSet, smallest_regrets
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
+from selective_labels.identification.bounds import jackknife_noise, shrink_across_decision_makers
 
 
 @pytest.fixture

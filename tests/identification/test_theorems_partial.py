@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.identification import (
-    Bounds,
+from selective_labels import Bounds
+from selective_labels.identification.bounds import raw_bounds, realizable
+from selective_labels.identification.costs import (
     best_case_costs,
     partial_constant,
-    raw_bounds,
-    realizable,
     signed_partial_weight,
     worst_case_costs,
 )

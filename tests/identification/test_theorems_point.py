@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.identification import (
-    numeric_moments,
-    point_costs,
-    raw_bounds,
-    signed_point_weight,
-    slope,
-    two_fold_moments,
-)
+from selective_labels.identification.bounds import raw_bounds
+from selective_labels.identification.costs import point_costs, signed_point_weight
+from selective_labels.identification.point import numeric_moments, slope, two_fold_moments
 from tests.reference.latent_models import LatentModel, additive_model, random_model
 
 EXACT = {"rtol": 0, "atol": 1e-12}

@@ -13,12 +13,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.earmarked import Earmarked
-from selective_labels.identification.earmarks import Earmarks
-from selective_labels.identification.multipliers import Share
-from selective_labels.inference.ends import KnownRatioDifference, RankSeparation, Ratio, Separation
+from selective_labels.identification.event_bounds import Earmarked, Earmarks
+from selective_labels.identification.prevalence import Share
+from selective_labels.inference.bound_estimators import (
+    KnownRatioDifference,
+    RankSeparation,
+    Ratio,
+    Regret,
+    Separation,
+)
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.regret import Regret
 from tests.identification.test_algebra import CASES, TOLERANCE, closed_set, populations
 
 N_CELLS = 4

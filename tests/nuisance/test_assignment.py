@@ -5,11 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import InputError, SelectiveLabels
 from selective_labels.nuisance.assignment import AssignmentReport
-from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.propensity import arm_propensity, new_propensity
-from selective_labels.support.errors import InputError
+from selective_labels.nuisance.cross_fit import arm_propensity, cross_fit, new_propensity
 
 N_SAMPLES = 1500
 EVERYBODY = np.arange(N_SAMPLES)

@@ -14,15 +14,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from selective_labels import SelectiveLabels
+from selective_labels._parallel import listening
 from selective_labels.datasets import make_decision_makers
-from selective_labels.identification.shrinkage import jackknife_noise, shrink_across_decision_makers
-from selective_labels.models.outcomes import spread_columns
-from selective_labels.nuisance.coding import outcome_codes
+from selective_labels.identification.bounds import jackknife_noise, shrink_across_decision_makers
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.per_row import identified_bounds
-from selective_labels.nuisance.selection import log_losses
+from selective_labels.nuisance.folds import outcome_codes
+from selective_labels.nuisance.model_selection import log_losses
+from selective_labels.nuisance.models.logistic import spread_columns
+from selective_labels.nuisance.row_bounds import identified_bounds
 from selective_labels.nuisance.slopes import slope_moments
-from selective_labels.support.progress import listening
 
 FAMILIES = [
     "logistic",

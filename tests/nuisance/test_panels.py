@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 from selective_labels import SelectiveLabels
 from selective_labels.data.panels import Panels
+from selective_labels.nuisance.bands import panel_bands, panel_columns
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.panels import panel_bands, panel_columns
 from selective_labels.nuisance.scores import selector_bands
 from tests.panel_designs import make_panels
 

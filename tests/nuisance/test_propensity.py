@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from selective_labels import SelectiveLabels
 from selective_labels.assumptions import named
-from selective_labels.data import SelectiveLabels
 from selective_labels.nuisance.assignment import BY_LOT
-from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
-from selective_labels.nuisance.propensity import arm_propensity
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_propensity, cross_fit
+from selective_labels.nuisance.model_selection import NuisanceReport
 from selective_labels.nuisance.scores import cross_fit_scores
-from selective_labels.nuisance.selection import NuisanceReport
 
 N_SAMPLES = 60
 # Decision-makers 0 and 2 make up the first arm.

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.nuisance.bound_scores import slope_or_bound_scores
+from selective_labels.nuisance.envelope import slope_or_bound_scores
 from selective_labels.nuisance.score_formulas import (
     WEAKEST_STRENGTH,
     Rows,

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from selective_labels.assumptions import NAMED, Instrument, Unconfounded, named, names
-from selective_labels.data import SelectiveLabels
+from selective_labels import InputError, SelectiveLabels
+from selective_labels.assumptions import Instrument, Unconfounded, named, names
+from selective_labels.assumptions.parse import NAMED
 from selective_labels.datasets import make_decision_makers
-from selective_labels.models.constant import InjectedJoint
-from selective_labels.nuisance.bound_scores import pooled_envelope_scores
-from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, cross_fit
-from selective_labels.nuisance.pools import class_pools, class_surplus
-from selective_labels.nuisance.propensity import arm_propensity
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_propensity, cross_fit
+from selective_labels.nuisance.envelope import pooled_envelope_scores
+from selective_labels.nuisance.model_selection import NuisanceReport
+from selective_labels.nuisance.models.logistic import InjectedJoint
 from selective_labels.nuisance.score_formulas import Scores, envelope_scores, required_lead
-from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
-from selective_labels.nuisance.selection import NuisanceReport
-from selective_labels.support.errors import InputError
+from selective_labels.nuisance.scores import class_pools, class_surplus, cross_fit_scores, selector_bands
 
 # |mean| / standard error of an unbiased score exceeds this with probability 7e-6 (per class).
 LIMIT = 4.5

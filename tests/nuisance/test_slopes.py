@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.point import Moments, numeric_moments, two_fold_moments
 from selective_labels.nuisance.cross_fit import cross_fit

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from selective_labels.report import render
+from selective_labels.report.render import render
 from tests.report.documents import document
 from tests.report.page import parse
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from selective_labels import demo
-from selective_labels.report import render
+from selective_labels.report.render import render
 from tests.report.documents import document
 from tests.report.test_render import HOSTILE
 

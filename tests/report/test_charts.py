@@ -5,13 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from selective_labels.report.acceptance_chart import acceptance_chart
-from selective_labels.report.bar_chart import bar_chart
-from selective_labels.report.interval_chart import Row, interval_chart
-from selective_labels.report.leniency_charts import caterpillar, scatter
-from selective_labels.report.plot_area import bands
-from selective_labels.report.sensitivity_chart import sensitivity_chart
-from selective_labels.report.svg import Scale, round_scale
+from selective_labels.report.charts import Row, Scale, bands, bar_chart, interval_chart, round_scale
+from selective_labels.report.figures import acceptance_chart, caterpillar, scatter, sensitivity_chart
 from tests.report.documents import acceptance, document, leniency, sensitivity
 
 

@@ -5,11 +5,11 @@ import re
 import pytest
 
 import selective_labels as sl
-from selective_labels.report import model_card, render, render_markdown, render_pdf, require_browser
-from selective_labels.report import pdf as pdf_module
-from selective_labels.report.markdown import escaped
-from selective_labels.report.numbers import number, span
-from selective_labels.support.errors import InputError
+from selective_labels import InputError, model_card
+from selective_labels.report import render as pdf_module
+from selective_labels.report.markdown import escaped, render_markdown
+from selective_labels.report.render import render, render_pdf, require_browser
+from selective_labels.report.wording import number, span
 from tests.report.documents import document
 from tests.report.test_render import HOSTILE
 

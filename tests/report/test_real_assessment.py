@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from selective_labels.assessment import assess
+from selective_labels import assess
 from selective_labels.assumptions import Informed
 from selective_labels.datasets import make_decision_makers
-from selective_labels.report import render
+from selective_labels.report.render import render
 from tests.report.page import parse
 
 

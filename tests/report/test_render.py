@@ -8,10 +8,10 @@ from hashlib import sha256
 
 import pytest
 
-from selective_labels.report import render
-from tests.assessment.samples import SECTIONS
+from selective_labels.report.render import render
 from tests.report.documents import document
 from tests.report.page import parse
+from tests.report.samples import SECTIONS
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, Refused, RisingRisk, SameRanking
-from selective_labels.diagnostics.algebra import algebra_results
+from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
 from selective_labels.nuisance.settings import FittingSettings
 

@@ -9,18 +9,15 @@ from joblib import Parallel, delayed
 from scipy.special import ndtri
 from scipy.stats import binom, qmc
 
-from selective_labels import SelectiveLabels
+from selective_labels import Bounds, Metric, SelectiveLabels, evaluate
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import evaluate
 from selective_labels.evaluation.compare import compare_sample, paired_contest
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.identification.bounds import Bounds
+from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.functionals import accuracy_coefficients, mean_extremes
-from selective_labels.identification.ranking import rate_extremes
-from selective_labels.inference.sample import score_sample
-from selective_labels.measures.metrics import Metric
-from selective_labels.measures.named import read_metrics
-from selective_labels.measures.subject import read_subject
+from selective_labels.identification.rates import rate_extremes
 from selective_labels.nuisance.settings import FittingSettings
 
 pytestmark = pytest.mark.statistical

@@ -8,9 +8,9 @@ import pytest
 from joblib import Parallel, delayed
 from scipy.stats import binom
 
-from selective_labels.data import SelectiveLabels
+from selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.run import CHECKS
+from selective_labels.diagnostics.diagnose import CHECKS
 from selective_labels.nuisance.settings import FittingSettings
 from tests.diagnostics import designs
 

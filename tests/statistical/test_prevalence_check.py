@@ -8,7 +8,7 @@ from scipy.stats import binom
 import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, Prevalence
 from selective_labels.datasets.decision_makers import population
-from selective_labels.diagnostics.algebra import algebra_results
+from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
 from selective_labels.nuisance.settings import FittingSettings
 

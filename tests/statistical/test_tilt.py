@@ -6,12 +6,10 @@ from scipy.special import expit, softmax
 from scipy.stats import binom, chi2
 
 import selective_labels as sl
-from selective_labels.data import SelectiveLabels
+from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_tilted
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.tilting.first_stage import first_stage
-from selective_labels.tilting.held_out import HeldOutRows
-from selective_labels.tilting.tilts import fit_tilt, tilt_statistics
+from selective_labels.nuisance.first_stage import HeldOutRows, first_stage, fit_tilt, tilt_statistics
 
 pytestmark = pytest.mark.statistical
 

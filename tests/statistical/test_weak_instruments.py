@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from selective_labels import DiagnosticWarning, evaluate
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import evaluate
-from selective_labels.support.errors import DiagnosticWarning
 from tests.evaluation.samples import population, rule
 
 pytestmark = pytest.mark.statistical

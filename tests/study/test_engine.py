@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from selective_labels.support.progress import listening
+from selective_labels._parallel import listening
 from study.catalogue import find_experiment
 from study.engine import RESULT_COLUMNS, TIME_COLUMNS, Experiment, Workers, reproduce
 from study.honest.designs import draw_strong

@@ -4,20 +4,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from selective_labels.assumptions.assumption import Assumption
-from selective_labels.assumptions.atom import event_codes
-from selective_labels.assumptions.findings import ALGEBRA, VIOLATED, Findings
-from selective_labels.assumptions.floor_scores import combined_scores
-from selective_labels.assumptions.instrument import Instrument
-from selective_labels.assumptions.no_assumption import NoAssumption
-from selective_labels.assumptions.permission import REFUTED, UNCHECKED, Permission, decided, said
-from selective_labels.assumptions.prevalence import LabelRange, Population, Prevalence
-from selective_labels.assumptions.refused import Informed
-from selective_labels.identification.atoms import AnyFloor, Floor
-from selective_labels.identification.earmarked import boxed, crossing, laminar
-from selective_labels.identification.multipliers import Share
+from selective_labels._errors import InputError
+from selective_labels.assumptions.base import (
+    ALGEBRA,
+    REFUTED,
+    UNCHECKED,
+    VIOLATED,
+    Assumption,
+    Findings,
+    Permission,
+    decided,
+    event_codes,
+    said,
+)
+from selective_labels.assumptions.event_scores import combined_scores
+from selective_labels.assumptions.instrument import Instrument, NoAssumption
+from selective_labels.assumptions.refused import Informed, LabelRange, Population, Prevalence
+from selective_labels.identification.event_bounds import AnyFloor, Floor, boxed, crossing, laminar
+from selective_labels.identification.prevalence import Share
 from selective_labels.nuisance.score_formulas import Rows, Scores
-from selective_labels.support.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -146,13 +151,13 @@ def combined(*assumptions: Assumption) -> Assumption:
 
     Examples
     --------
-    >>> from selective_labels.assumptions.nucem import Nucem
+    >>> from selective_labels.assumptions.instrument import Nucem
     >>> combined().name
     'none'
     >>> combined(Nucem(), Informed("failed"))
     Traceback (most recent call last):
     ...
-    selective_labels.support.errors.InputError: 'nucem' leaves one value, so nothing can be combined with it;
+    selective_labels._errors.InputError: 'nucem' leaves one value, so nothing can be combined with it;
     leave it or the others out.
     """
     parts = [
@@ -179,7 +184,7 @@ def combined(*assumptions: Assumption) -> Assumption:
 
 def whole(assumption: Assumption) -> Assumption:
     """What is assumed, as a whole that can be evaluated; refused where a part is missing."""
-    from selective_labels.assumptions.atom import Part
+    from selective_labels.assumptions.base import Part
 
     if not isinstance(assumption, Part | Combination):
         return assumption

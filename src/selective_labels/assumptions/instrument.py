@@ -2,20 +2,39 @@
 
 from dataclasses import dataclass
 
-from selective_labels.assumptions.assumption import Assumption
-from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, Findings
-from selective_labels.assumptions.permission import (
+import numpy as np
+
+from selective_labels._errors import InputError
+from selective_labels.assumptions.base import (
+    NOT_APPLICABLE,
     NOT_REFUTED,
+    OK,
     REFUTED,
     UNCHECKED,
+    VIOLATED,
+    Assumption,
+    Findings,
     Permission,
     Sentence,
     decided,
     said,
 )
-from selective_labels.nuisance.bound_scores import bound_scores
-from selective_labels.nuisance.label_range import ranged_envelope_scores
-from selective_labels.nuisance.score_formulas import Rows, Scores
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.event_bounds import Earmarks
+from selective_labels.identification.point import two_fold_moments
+from selective_labels.nuisance.envelope import (
+    bound_scores,
+    ranged_envelope_scores,
+    ranged_manski_scores,
+    slope_or_bound_scores,
+)
+from selective_labels.nuisance.score_formulas import (
+    Rows,
+    Scores,
+    aipw_scores,
+    average_over_arms,
+    manski_scores,
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.bound_scores.bound_scores`; a label range is used."""
+        """See :func:`selective_labels.nuisance.envelope.bound_scores`; a label range is used."""
         if rows.label_range is not None:
             return ranged_envelope_scores(rows, rows.label_range, overlap)
         return bound_scores(rows, overlap)
@@ -123,3 +142,310 @@ def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
         codes = findings.codes(status, "assignment")
         return NOT_REFUTED, said("nothing contradicts it, but mind the warning about assignment{}.", codes)
     return NOT_REFUTED, "cases look dealt out at random, and the lower bounds do not contradict each other."
+
+
+@dataclass(frozen=True)
+class NoAssumption(Assumption):
+    """Nothing is assumed: each case without a label could have turned out either way.
+
+    Examples
+    --------
+    >>> NoAssumption().name, NoAssumption().needs_decision_makers
+    ('none', False)
+    """
+
+    name = "none"
+    sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
+    title = "Nothing assumed"
+    meaning = "Nothing is assumed about cases without a label: each could have turned out either way."
+    formula = "η_k >= P(Y=k, D=1 | x)"
+    refuted_by = "nothing."
+    needs_decision_makers = False
+    identifies_value = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """See :func:`selective_labels.nuisance.score_formulas.manski_scores`; a label range is used."""
+        if rows.label_range is not None:
+            return ranged_manski_scores(rows, rows.label_range)
+        return manski_scores(rows.y, rows.labeled)
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Allow it whatever was found."""
+        return Permission(True, "it assumes nothing.")
+
+
+@dataclass(frozen=True)
+class Unconfounded(Assumption):
+    """Among cases with equal features, the decision has nothing to do with the label.
+
+    Examples
+    --------
+    >>> Unconfounded().name, Unconfounded().needs_decision_makers
+    ('unconfounded', False)
+    """
+
+    name = "unconfounded"
+    sentence = "among cases with equal features, the decision has nothing to do with the label."
+    title = "No hidden reasons"
+    meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
+    formula = "η_k = P(Y=k | D=1, x)"
+    refuted_by = "labels of like cases that depend on who decided (SL901)."
+    spoken_to_by = ("unconfounded",)
+    needs_decision_makers = False
+    identifies_value = True
+    questions = (("features", "unconfounded"),)
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """See :func:`selective_labels.nuisance.score_formulas.aipw_scores`."""
+        return aipw_scores(rows.labeled, rows.y, overlap)
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Never allow it: a check that does not reject is not permission."""
+        status = findings.status("unconfounded")
+        if status == VIOLATED:
+            codes = findings.codes(VIOLATED, "unconfounded")
+            return decided(REFUTED, False, said("labels of like cases depend on who decided{}.", codes))
+        if status == NOT_APPLICABLE:
+            return decided(
+                UNCHECKED,
+                False,
+                said("whether labels depend on who decided could not be tested{}.", "SL901"),
+            )
+        return decided(
+            NOT_REFUTED,
+            False,
+            said(
+                "labels of like cases are not seen to depend on who decided{}. That is no evidence that "
+                "decisions know no more than the features: confounding that is alike for all decision-makers "
+                "shows nowhere.",
+                "SL901",
+            ),
+            power=findings.power("unconfounded"),
+        )
+
+
+@dataclass(frozen=True)
+class Nucem(Assumption):
+    """An instrument, and nothing unmeasured that moves the label changes how decision-makers differ.
+
+    Examples
+    --------
+    >>> Nucem().name, Nucem().identifies_value, Nucem().needs_halves
+    ('nucem', True, True)
+    """
+
+    name = "nucem"
+    sentence = (
+        "as for an instrument, and nothing unmeasured both moves the label and changes how "
+        "decision-makers differ (NUCEM)."
+    )
+    title = "One common strictness"
+    meaning = (
+        "As if by lot; besides, nothing unrecorded both moves the outcome and changes how decision-makers "
+        "differ (called NUCEM)."
+    )
+    formula = "p_kz = κ_k + η_k λ_z for every z"
+    refuted_by = "decision-makers who do not lie on one line (SL601, SL602)."
+    spoken_to_by = ("nucem",)
+    needs_decision_makers = True
+    identifies_value = True
+    needs_halves = True
+    questions = (("features", "nucem"),)
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """See :func:`selective_labels.nuisance.envelope.slope_or_bound_scores`."""
+        return slope_or_bound_scores(rows, overlap)
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
+        codes = findings.codes(VIOLATED, "nucem")
+        broken = [contradicted(findings), said("the data contradict NUCEM{}.", codes) if codes else ""]
+        if any(broken):
+            disagreement = findings.disagreement("nucem")
+            return decided(REFUTED, False, *broken, disagreement, _monotonicity(findings))
+        instrument = Instrument().permission(findings, "features")
+        if not instrument:
+            return instrument
+        also = _monotonicity(findings)
+        if findings.status("relevance") != OK:
+            little = said("decision-makers differ too little for a point estimate{}.", "SL101")
+            return decided(UNCHECKED, False, little, also)
+        # SL602 alone sees gross violations only: it does not stand in for the test that could not be made.
+        if findings.status("SL601") != OK:
+            return decided(
+                UNCHECKED,
+                False,
+                said(
+                    "NUCEM could not be tested, or not with any power{}, and is not to be taken on trust.",
+                    "SL601",
+                ),
+                also,
+            )
+        codes = findings.codes(OK, "nucem")
+        return decided(
+            NOT_REFUTED,
+            True,
+            said("decision-makers differ enough{}, and nothing contradicts NUCEM{}.", "SL101", codes),
+            also,
+            power=findings.power("nucem"),
+        )
+
+
+def _monotonicity(findings: Findings) -> Sentence | str:
+    """NUCEM does not need one threshold, but its check may also see that who decides makes the label."""
+    if findings.status("monotonicity") != VIOLATED:
+        return ""
+    return said(
+        "One check rejects{}: decision-makers differ by more than a threshold, which NUCEM does not forbid, "
+        "or who decides changes the label, which it does.",
+        "SL501",
+    )
+
+
+# |Cov(P(Y=k | u), P(D=1 | u))| of two numbers in [0, 1] is never larger: a bound of this size is none.
+LARGEST = 0.25
+
+
+@dataclass(frozen=True)
+class NearNucem(Assumption):
+    """What decision-makers know of the label biases them alike, up to ρ around a common bias.
+
+    p_kz = κ_kz + η_k λ_z,   abs(κ_kz - κ_k) <= ρ for some κ_k and all z   =>   abs(η_k - slope_k) <= ρ h(x),
+    slope_k = Σ_z w_z p_kz,   w_z = e_z (λ_z - λ̄) / V,   h = Σ_z abs(w_z)
+
+    since Σ_z w_z = 0 and Σ_z w_z λ_z = 1; within the instrument's bounds. It says what ``SimilarBias(rho)``
+    says. That one has the sharp bounds, by pairs of decision-makers; this is the interval around the estimate
+    of :class:`Nucem`, which it is at ρ = 0, and so less noisy where pairs show little. h is a function of x
+    that no row at hand has entered, and the inequality holds for whatever weights: it needs no correction.
+    Rows whose decision-makers differ too little for a slope keep the bounds of the instrument for every ρ;
+    where the models say that nothing is left, the instrument is set aside.
+
+    Parameters
+    ----------
+    rho : float
+        From 0 (NUCEM) to 1/4 (always true).
+
+    Examples
+    --------
+    >>> NearNucem(0.02).name
+    'near nucem(0.02)'
+    """
+
+    rho: float
+
+    formula = "|p_kz - κ_k - η_k λ_z| <= ρ for every z"
+    refuted_by = "decision-makers further from one line than ρ (SL601)."
+    needs_decision_makers = True
+    identifies_value = False
+    needs_halves = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.rho <= LARGEST:
+            raise InputError(
+                f"rho={self.rho} must lie between 0 (NUCEM) and {LARGEST} (no assumption).", "assumption"
+            )
+
+    @property
+    def name(self) -> str:
+        """With ρ."""
+        return f"near nucem({self.rho:g})"
+
+    @property
+    def sentence(self) -> str:
+        """For a head of credit risk."""
+        return (
+            "as for an instrument, and what decision-makers see besides the features moves all of them "
+            f"alike, up to a difference of {self.rho:g} in the covariance of their decisions with a class."
+        )
+
+    @property
+    def title(self) -> str:
+        """Heading on the report page."""
+        return f"Near NUCEM ({self.rho:g})"
+
+    @property
+    def meaning(self) -> str:
+        """The sentence, as it stands on the page."""
+        return self.sentence[:1].upper() + self.sentence[1:]
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Slopes and their reach, within the instrument's bounds."""
+        slopes, instrument = slope_or_bound_scores(rows, overlap), Instrument().score(rows, overlap)
+        bounded = slopes.by_bounds
+        reach = np.where(bounded, 0.0, self.rho * slope_leverage(rows))[:, None]
+        free = np.broadcast_to(bounded[:, None], slopes.values.shape)
+        ceiling, ceiling_model = (
+            np.where(free, 1.0, each + reach) for each in (slopes.values, slopes.plug_in)
+        )
+        # Lower bounds of a model that leave no room are scaled to leave none: a box must not be empty.
+        total = np.where(bounded, np.maximum(slopes.plug_in.sum(axis=1), 1.0), 1.0)[:, None]
+        lower, model = slopes.values - reach, slopes.plug_in / total - reach
+        larger = instrument.plug_in > model
+        larger &= ~Bounds(np.where(larger, instrument.plug_in, model), ceiling_model).crossed[:, None]
+        nothing = np.zeros((len(lower), 0))
+        return Scores(
+            np.where(larger, instrument.values, lower),
+            np.where(larger, instrument.plug_in, model),
+            slopes.clipped,
+            None,
+            slopes.lost,
+            Earmarks((), nothing, nothing, ceiling, ceiling_model),
+        )
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Refuse it with the instrument; how large ρ is, nothing tells."""
+        instrument = Instrument().permission(findings, "features")
+        if not instrument:
+            return instrument
+        return decided(UNCHECKED, False, f"it would be refuted by {self.refuted_by}")
+
+
+def slope_leverage(rows: Rows) -> np.ndarray:
+    """h(x) = Σ_z e_z |λ_z - λ̄| / V of every row, (n_samples,); zero where V is not positive."""
+    strength = two_fold_moments(rows.first, rows.second, rows.propensity.T).strength
+    mean = average_over_arms(rows.joint, rows.propensity).sum(axis=1, keepdims=True)
+    spread = (rows.propensity * np.abs(1.0 - rows.joint[:, :, 0].T - mean)).sum(axis=1)
+    return np.divide(spread, strength, out=np.zeros(len(spread)), where=strength > 0.0)
+
+
+@dataclass(frozen=True)
+class EventTilt(Assumption):
+    """An instrument, and one odds ratio between the refused and the accepted within each predicted class.
+
+    For accuracy, error, share and differences of accuracies. It is asked for by its name; "all" leaves it
+    out.
+
+    Examples
+    --------
+    >>> EventTilt().name, EventTilt().identifies_value
+    ('tilt', True)
+    """
+
+    name = "tilt"
+    sentence = (
+        "as for an instrument, and within a predicted class the odds that the prediction is right (or of the "
+        "class in question) among the refused are the same multiple of those among like accepted cases, for "
+        "all cases and decision-makers. No test is known to notice if they are not."
+    )
+    title = "Tilt"
+    meaning = (
+        "As for the instrument; besides, refusal changes the odds of a right prediction by one factor for "
+        "all cases of a predicted class. No test is known to notice if it does not."
+    )
+    formula = (
+        "odds of P(C | D=0, x, z) = e^-γ times the odds of P(C | D=1, x, z), one γ for a predicted class"
+    )
+    refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies is not noticed."
+    needs_decision_makers = True
+    identifies_value = True
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Scores of the instrument's bounds, within which the tilt's interval lies."""
+        return Instrument().score(rows, overlap)
+
+    def permission(self, findings: Findings, given: str) -> Permission:
+        """Refuse it with the instrument; else say that nothing checks it."""
+        instrument = Instrument().permission(findings, given)
+        if not instrument:
+            return instrument
+        return decided(UNCHECKED, False, "no test is known to notice if the tilt is not constant.")

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from selective_labels.assumptions.atom import Atom, as_event, event_codes, in_words
-from selective_labels.identification.atoms import (
+from selective_labels._errors import InputError, require_choice
+from selective_labels.assumptions.base import Atom, Part, as_event, event_codes, in_words
+from selective_labels.identification.event_bounds import (
     AnyFloor,
+    Chord,
     Floor,
     complement,
     constant,
@@ -16,7 +18,7 @@ from selective_labels.identification.atoms import (
     odds,
     ratio,
 )
-from selective_labels.support.errors import InputError, require_choice
+from selective_labels.identification.prevalence import Share
 
 GIVEN = ("decision_maker", "features")
 SCALES: dict[str, Callable[[float], tuple[Any, Any]]] = {"ratio": ratio, "odds": odds, "share": constant}
@@ -193,3 +195,277 @@ class Refused(Atom):
             functions = mirrored(*SCALES[self.scale](self.at_most))
             found.append(Floor(complement(event, len(classes)), *functions, singled_out=single))
         return tuple(found)
+
+
+@dataclass(frozen=True)
+class SimilarBias(Part):
+    """Near NUCEM: what decision-makers know of the label biases any two of them alike, up to 2ρ.
+
+    η_k in [(p_kz - p_kz' - 2ρ) / (λ_z - λ_z'), (p_kz - p_kz' + 2ρ) / (λ_z - λ_z')]   for all z, z'
+
+    Parameters
+    ----------
+    rho : float
+        Not negative; 0 is NUCEM.
+
+    Examples
+    --------
+    >>> SimilarBias(0.02).name
+    'similar bias(0.02)'
+    """
+
+    rho: float
+
+    formula = "|p_kz - p_kz' - η_k (λ_z - λ_z')| <= 2ρ for all z, z'"
+    refuted_by = "decision-makers further from one line than 2ρ (SL601), or floors without room (SL1001)."
+    needs_decision_makers = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.rho) and self.rho >= 0.0):
+            raise InputError(f"SimilarBias needs rho >= 0, got {self.rho}.", "assumption")
+
+    @property
+    def name(self) -> str:
+        """With ρ."""
+        return f"similar bias({self.rho:g})"
+
+    @property
+    def sentence(self) -> str:
+        """For a head of credit risk."""
+        return (
+            "the share of a class that a decision-maker shows, beyond what leniency explains, differs by at "
+            f"most {2 * self.rho:g} between any two of them."
+        )
+
+    def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
+        """A chord under every class, and one under all others."""
+        codes = range(len(classes))
+        events = [*((code,) for code in codes), *(complement((code,), len(classes)) for code in codes)]
+        return tuple(Chord(event, self.rho) for event in dict.fromkeys(events))
+
+
+@dataclass(frozen=True)
+class RisingRisk(Part):
+    """One order of leniency, along which the risk of the next case rises, up to those refused by all.
+
+    η_A >= p_Az + (1 - λ_z) (p_Az - p_Az') / (λ_z - λ_z')   for λ_z > λ_z', and for λ_z' = p_Az' = 0
+
+    Parameters
+    ----------
+    adverse : class label, or a tuple of them
+
+    Examples
+    --------
+    >>> RisingRisk("failed").name
+    'rising risk(failed)'
+    """
+
+    adverse: Any
+
+    formula = "η_A >= p_Az + (1 - λ_z) (p_Az - p_Az') / (λ_z - λ_z')"
+    refuted_by = "marginal risks that fall with leniency (SL1004), or more than one order (SL1003)."
+    needs_decision_makers = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adverse", as_event(self.adverse))
+
+    @property
+    def name(self) -> str:
+        """With the adverse label."""
+        return f"rising risk({in_words(self.adverse)})"
+
+    @property
+    def sentence(self) -> str:
+        """For a head of credit risk."""
+        return (
+            "a more lenient decision-maker accepts all that a stricter one does, and the further cases are "
+            f"{in_words(self.adverse)} more often, those that nobody accepts most often."
+        )
+
+    def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
+        """Chords, and the share among accepted cases."""
+        event = event_codes(self.adverse, classes)
+        return Floor(event, lambda m: m, np.ones_like, pooled=True), Chord(event, beyond=True)
+
+
+@dataclass(frozen=True)
+class SameRanking(Part):
+    """A more lenient decision-maker accepts all that a stricter one accepts.
+
+    It leaves the bounds as they are, and can be refuted: p_kz >= p_kz' for every class if λ_z >= λ_z'.
+
+    Examples
+    --------
+    >>> SameRanking().floors(np.array([0, 1]))
+    ()
+    """
+
+    name = "same ranking"
+    sentence = "a more lenient decision-maker accepts every case that a stricter one accepts."
+    formula = "D(z) >= D(z') for all cases alike, if λ_z >= λ_z'"
+    refuted_by = "a class that a stricter decision-maker shows more often (SL1003)."
+    needs_decision_makers = True
+
+
+class Population(Protocol):
+    """Whom a share is about: rows, or cells of rows that are alike."""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted."""
+
+    @property
+    def X(self) -> Any:  # noqa: N802 (as of SelectiveLabels)
+        """Features."""
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Prevalence(Part):
+    """The share of a label among all cases is known, from a bureau, an audit, a year without refusals.
+
+    low <= E[η_A(X)] <= high,   or in each group of a column
+
+    Parameters
+    ----------
+    label : class label, or a tuple of them
+    value : float, pair (low, high), or tuple of pairs (group, float or pair)
+        The last with `by`.
+    standard_error : float, optional
+        Of the value, if it was estimated from other cases.
+    by : str, optional
+        Column of the features whose values are the groups.
+
+    Examples
+    --------
+    >>> Prevalence("failed", 0.12).name, Prevalence("failed", (0.1, 0.14)).name
+    ('prevalence(failed, 0.12)', 'prevalence(failed, 0.1 to 0.14)')
+    """
+
+    label: Any
+    value: Any
+    standard_error: float | None = None
+    by: str | None = None
+
+    formula = "low <= E[η_A] <= high"
+    refuted_by = "floors whose mean exceeds the share (SL1002)."
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", as_event(self.label))
+        given = self.value
+        if isinstance(given, dict):
+            given = tuple(given.items())
+        if self.by is not None:
+            groups = tuple((group, _as_range(each)) for group, each in given)
+            if not groups or len({group for group, _ in groups}) < len(groups):
+                raise InputError("Prevalence by a column needs each group once.", "assumption")
+            object.__setattr__(self, "value", groups)
+        else:
+            object.__setattr__(self, "value", _as_range(given))
+        if self.standard_error is not None and not 0.0 <= self.standard_error < np.inf:
+            raise InputError("Prevalence needs a standard_error that is not negative.", "assumption")
+
+    @property
+    def ranges(self) -> tuple[tuple[Any, tuple[float, float]], ...]:
+        """Pairs of group and range; the group is None without `by`."""
+        return ((None, self.value),) if self.by is None else self.value
+
+    @property
+    def name(self) -> str:
+        """With the label and the share."""
+        words = "; ".join(
+            f"{'' if group is None else f'{group}: '}{_in_words(each)}" for group, each in self.ranges
+        )
+        column = "" if self.by is None else f" by {self.by}"
+        error = "" if self.standard_error is None else f" ± {self.standard_error:g}"
+        return f"prevalence({in_words(self.label)}{column}, {words}{error})"
+
+    @property
+    def sentence(self) -> str:
+        """For a head of credit risk."""
+        words = " and ".join(
+            f"{_in_words(each)}{'' if group is None else f' where {self.by} is {group}'}"
+            for group, each in self.ranges
+        )
+        return f"of all cases, refused ones among them, the share that are {in_words(self.label)} is {words}."
+
+    def shares(self, data: Population) -> tuple[Share, ...]:
+        """One share for everybody, or one for each group."""
+        members = np.isin(np.arange(len(data.classes)), event_codes(self.label, data.classes, "label"))
+        found = []
+        for group, (low, high) in self.ranges:
+            rows = np.ones(len(data), dtype=bool) if group is None else self._column(data) == group
+            if not rows.any():
+                raise InputError(f"no case has {group!r} in column {self.by!r}.", "assumption")
+            found.append(Share(members.astype(float), low, high, rows, self.standard_error or 0.0))
+        return tuple(found)
+
+    def _column(self, data: Population) -> np.ndarray:
+        if self.by not in getattr(data.X, "columns", ()):
+            raise InputError(f"Prevalence by {self.by!r} needs features in a table with this column.", "X")
+        return data.X[self.by].to_numpy()
+
+
+@dataclass(frozen=True)
+class LabelRange(Part):
+    """The chance of a class lies between two numbers, whatever is hidden: Assumption 5.1 of the paper.
+
+    a_k <= P(Y*=k | x, u) <= b_k
+
+    Parameters
+    ----------
+    lowest, highest : number, one for each class, or callable of X
+
+    Examples
+    --------
+    >>> LabelRange(0.05, [0.5, 0.9]).highest
+    (0.5, 0.9)
+    """
+
+    lowest: Any = 0.0
+    highest: Any = 1.0
+
+    formula = "a_k <= P(Y*=k | x, u) <= b_k"
+    refuted_by = "labels of accepted cases outside the range, or floors that leave no room (SL1001)."
+
+    def __post_init__(self) -> None:
+        for end in ("lowest", "highest"):
+            object.__setattr__(self, end, as_event(getattr(self, end)))
+        if callable(self.lowest) or callable(self.highest):
+            return
+        lowest, highest = np.broadcast_arrays(*(np.asarray(each) for each in (self.lowest, self.highest)))
+        if not ((lowest >= 0.0) & (lowest <= highest) & (highest <= 1.0)).all():
+            raise InputError(
+                f"LabelRange needs 0 <= lowest <= highest <= 1, got {self.lowest} and {self.highest}.",
+                "assumption",
+            )
+
+    @property
+    def name(self) -> str:
+        """With the numbers."""
+        ends = ["a function" if callable(each) else str(each) for each in (self.lowest, self.highest)]
+        return f"label range({ends[0]} to {ends[1]})"
+
+    @property
+    def sentence(self) -> str:
+        """For a head of credit risk."""
+        ends = ["a given function" if callable(each) else str(each) for each in (self.lowest, self.highest)]
+        return f"whatever is hidden, the chance of a class lies between {ends[0]} and {ends[1]}."
+
+
+def _as_range(value: Any) -> tuple[float, float]:
+    try:
+        low, high = value if np.ndim(value) else (value, value)
+        low, high = float(low), float(high)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"Prevalence needs a share or a pair (low, high), got {value!r}.", "assumption"
+        ) from None
+    if not 0.0 <= low <= high <= 1.0:
+        raise InputError(f"Prevalence needs 0 <= low <= high <= 1, got {low:g} and {high:g}.", "assumption")
+    return low, high
+
+
+def _in_words(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:g}" if ends[0] == ends[1] else f"{ends[0]:g} to {ends[1]:g}"

@@ -2,25 +2,28 @@
 
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from selective_labels.cli.config import ConfigurableCommand
+from selective_labels._errors import InputError
 from selective_labels.cli.console import guarded, say, working
-from selective_labels.cli.curve_commands import COMMANDS
-from selective_labels.cli.grouped import with_groups
-from selective_labels.cli.interrupts import advise
+from selective_labels.cli.main import advise
 from selective_labels.cli.options import (
     DEFAULT_ASSUMPTION,
     MODEL,
     Assume,
     Assumption,
+    Cluster,
+    ConfigurableCommand,
     Cost,
     CutOptions,
     Data,
     Estimator,
+    Every,
     FileOptions,
     FittingOptions,
     Format,
@@ -30,10 +33,235 @@ from selective_labels.cli.options import (
     NumberOptions,
     OutputOptions,
     PageOptions,
+    PosLabel,
     SubjectOptions,
     TableOptions,
+    with_groups,
 )
-from selective_labels.support.errors import InputError
+
+ROLES = "--label failed --decision released --decision-maker officer"
+
+
+class Over(StrEnum):
+    """What a sensitivity curve runs over."""
+
+    ODDS = "odds"
+    GAMMA = "gamma"
+    RATIO = "ratio"
+    SHARE = "share"
+    KAPPA = "kappa"
+    RHO = "rho"
+    PREVALENCE = "prevalence"
+
+
+class Rule(StrEnum):
+    """Who accepts: the score, both human and score, or either."""
+
+    SCORE = "score"
+    BOTH = "both"
+    EITHER = "either"
+
+
+Level = Annotated[float, typer.Option(help="Of intervals.", rich_help_panel=MODEL)]
+Units = Annotated[
+    Cluster | None, typer.Option(help="What standard errors take as units.", rich_help_panel=MODEL)
+]
+
+
+@dataclass(frozen=True)
+class CurveOptions:
+    """Which curve, and what is to be concluded from it."""
+
+    over: Annotated[
+        Over,
+        typer.Option(
+            help="odds: the refused have x times the odds of the event; ratio, share: x times as often, or "
+            "the share x; gamma: every class at most x times more or less frequent; kappa, rho: away from "
+            "NUCEM; prevalence: of all cases, the share x.",
+            rich_help_panel=MODEL,
+        ),
+    ] = Over.ODDS
+    values: Annotated[
+        str | None, typer.Option(help="Numbers with commas between, such as 0.5,1,2.", rich_help_panel=MODEL)
+    ] = None
+    against: Annotated[
+        float | None,
+        typer.Option(
+            help="A value of the metric: where does 'above' or 'below' flip?", rich_help_panel=MODEL
+        ),
+    ] = None
+    compare_to: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of predictions or class: the curve is of the difference.", metavar="COLUMN"
+        ),
+    ] = None
+    metric: Annotated[
+        str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
+    ] = "accuracy"
+    pos_label: PosLabel = None
+    confidence_level: Level = 0.95
+    cluster: Units = None
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """Which policies, and what they cost."""
+
+    rates: Annotated[
+        str | None, typer.Option(help="Shares accepted, such as 0.3,0.5,0.7.", rich_help_panel=MODEL)
+    ] = None
+    rule: Annotated[
+        Rule,
+        typer.Option(help="Accepted by the score, by human and score, by either.", rich_help_panel=MODEL),
+    ] = Rule.SCORE
+    cost: Cost = None
+    pos_label: PosLabel = None
+    confidence_level: Level = 0.95
+    cluster: Units = None
+
+
+@dataclass(frozen=True)
+class DriftOptions:
+    """What is followed, and over which periods."""
+
+    period: Annotated[str, typer.Option(help="Column of dates, or of periods.", metavar="COLUMN")]
+    every: Annotated[
+        Every | None, typer.Option(help="Cut dates into months, quarters or years; without: as they are.")
+    ] = None
+    metric: Annotated[
+        str, typer.Option(help="accuracy, tpr, share ...", metavar="NAME", rich_help_panel=MODEL)
+    ] = "accuracy"
+    pos_label: PosLabel = None
+    assumption: Annotated[Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)] = (
+        DEFAULT_ASSUMPTION
+    )
+    confidence_level: Level = 0.95
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What could be done, and what is wanted."""
+
+    against: Annotated[
+        str | None,
+        typer.Option(help="Column, class or human: plan for the comparison with it.", metavar="COLUMN"),
+    ] = None
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="accuracy, tpr, share ..., or of accepted cases failures, cost ... Default: accuracy; of "
+            "scores with --cost, cost.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    pos_label: PosLabel = None
+    cases: Annotated[float, typer.Option(help="How many times as many cases.", min=1.0)] = 2.0
+    decision_makers: Annotated[float, typer.Option(help="How many times as many people.", min=1.0)] = 2.0
+    leniency: Annotated[
+        float | None, typer.Option(help="Acceptance rate of a more lenient one.", min=0.0, max=1.0)
+    ] = None
+    lottery: Annotated[int | None, typer.Option(help="Refused cases to accept at random.", min=1)] = None
+    width: Annotated[float | None, typer.Option(help="Wanted width of the interval.", min=0.0)] = None
+    power: Annotated[float, typer.Option(help="Wanted probability of a verdict.", min=0.0, max=1.0)] = 0.8
+    confidence_level: Level = 0.95
+
+
+def sensitivity(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    curve: CurveOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """How wrong may an assumption be? One number along one knob, and where the conclusion flips."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import draw_sensitivity
+
+    subject.require_one(at_least=0 if curve.metric == "share" else 1)
+    source = Source(context, data, file, table, output)
+    show(draw_sensitivity(source, subject, curve, fitting), output.format)
+
+
+def policy(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    stakes: PolicyOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    assumption: Annotated[
+        Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)
+    ] = DEFAULT_ASSUMPTION,
+    assume: Assume = None,
+) -> None:
+    """What if we accepted more, or others? Failures and costs at every share accepted, beside the human."""
+    from selective_labels.assumptions.parse import Assumed
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import draw_policies
+
+    subject.require_one()
+    source = Source(context, data, file, table, output)
+    assumed = Assumed.read(assume, () if assume else [assumption.value])
+    show(draw_policies(source, subject, stakes, fitting, assumed), output.format)
+
+
+def plan(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    wanted: PlanOptions,
+    table: TableOptions,
+    file: FileOptions,
+    cut: CutOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """What would settle it? The width of the interval with more cases, other people, or a lottery."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import make_plan
+
+    subject.require_one(at_least=1 if wanted.against is not None else 0)
+    source = Source(context, data, file, table, output)
+    show(make_plan(source, subject, (wanted, cut), fitting), output.format)
+
+
+def drift(
+    context: typer.Context,
+    data: Data,
+    subject: SubjectOptions,
+    followed: DriftOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """What has changed over time? Acceptance, labels and sharp bounds, period by period."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import follow
+
+    subject.require_one()
+    source = Source(context, data, file, table, output)
+    show(follow(source, subject, followed, fitting), output.format)
+
+
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (sensitivity, f"selective-labels sensitivity cases.csv {ROLES} --predictions guess --against 0.6"),
+    (policy, f"selective-labels policy cases.csv {ROLES} --predictions score --cost '[[0,1],[5,0]]'"),
+    (drift, f"selective-labels drift cases.csv {ROLES} --predictions guess --period day --every quarter"),
+    (plan, f"selective-labels plan cases.csv {ROLES} --predictions guess --width 0.1"),
+)
+
 
 app = typer.Typer(
     name="selective-labels",
@@ -43,7 +271,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="Start with: selective-labels demo",
 )
-ROLES = "--label failed --decision released --decision-maker officer"
 
 
 def command(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -84,7 +311,7 @@ def demo(
 ) -> None:
     """Do the main job on an embedded data set whose truth is known, and write a report page."""
     from selective_labels import demo
-    from selective_labels.saving.atomic import require_writable
+    from selective_labels.io.files import require_writable
 
     require_writable(out)
     with working():
@@ -102,11 +329,10 @@ def check(
     assume: Assume = None,
 ) -> None:
     """Say whether this data can answer the question: checks, and which assumptions may be used."""
-    from selective_labels.assumptions.written import Assumed
+    from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
-    from selective_labels.cli.output import show
-    from selective_labels.cli.views import check_view
-    from selective_labels.diagnostics import diagnose
+    from selective_labels.cli.output import check_view, show
+    from selective_labels.diagnostics.diagnose import diagnose
 
     assumed = Assumed.read(assume)
     loaded = Source(context, data, file, table, output).load()
@@ -139,17 +365,14 @@ def fit(
     ] = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
-    from selective_labels.assumptions.written import Assumed
-    from selective_labels.cli.inputs import Source
-    from selective_labels.cli.output import show
-    from selective_labels.cli.stakes import read_cost, require_cost_of
-    from selective_labels.cli.views import fit_view
-    from selective_labels.estimators.learners import UCLClassifier
+    from selective_labels.assumptions.parse import Assumed
+    from selective_labels.cli.inputs import Source, read_cost, require_cost_of
+    from selective_labels.cli.output import fit_view, show
+    from selective_labels.estimators.ucl import UCLClassifier
+    from selective_labels.io.files import require_writable, write_whole
+    from selective_labels.io.model_file import describe, save_model
     from selective_labels.nuisance.settings import FittingSettings
-    from selective_labels.report import model_card
-    from selective_labels.saving import save_model
-    from selective_labels.saving.atomic import require_writable, write_whole
-    from selective_labels.saving.schema import describe
+    from selective_labels.report.model_card import model_card
 
     require_writable(model)
     if card is not None:
@@ -196,18 +419,17 @@ def predict(
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
     from selective_labels.cli.inputs import open_source
-    from selective_labels.cli.output import show
-    from selective_labels.cli.partition_predictions import write_partitions
-    from selective_labels.cli.predictions import (
+    from selective_labels.cli.output import predict_view, show
+    from selective_labels.cli.run_predict import (
         STANDARD_OUTPUT,
         Predicted,
         prediction_table,
+        write_partitions,
         write_predictions,
     )
-    from selective_labels.cli.views import predict_view
-    from selective_labels.saving import load_model
-    from selective_labels.saving.atomic import require_writable
-    from selective_labels.tables.partitioned import partitions_of
+    from selective_labels.io.files import require_writable
+    from selective_labels.io.model_file import load_model
+    from selective_labels.io.table_roles import partitions_of
 
     parts = partitions_of(data)
     if parts is None and out != STANDARD_OUTPUT:
@@ -253,10 +475,10 @@ def evaluate(
     by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None,
 ) -> None:
     """How good is a model on everybody? Sharp bounds with confidence intervals, and what they assume."""
-    from selective_labels.assumptions.written import Assumed
+    from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
-    from selective_labels.cli.judging import judge
     from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import judge
 
     subject.require_one()
     asked = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
@@ -282,10 +504,10 @@ def ladder(
     ] = None,
 ) -> None:
     """What does each assumption buy? One number from assuming nothing to all that you believe."""
-    from selective_labels.assumptions.written import Assumed
+    from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
-    from selective_labels.cli.judging import climb
     from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import climb
 
     subject.require_one()
     assumed = Assumed.read(assume, [each.value for each in assumption or ()])
@@ -321,10 +543,10 @@ def compare(
     assume: Assume = None,
 ) -> None:
     """Which of two is better on everybody? Bounds of the difference, and a verdict or "undecided"."""
-    from selective_labels.assumptions.written import Assumed
+    from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
-    from selective_labels.cli.judging import Contest, set_against
     from selective_labels.cli.output import show
+    from selective_labels.cli.run_evaluation import Contest, set_against
 
     if assumption is not None and assume:
         raise InputError(
@@ -353,11 +575,11 @@ def report(
     shown: PageOptions,
 ) -> None:
     """One page that explains itself: what the data can tell, how good the model is, who is affected."""
-    from selective_labels.assumptions.written import Assumed
+    from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
-    from selective_labels.cli.reporting import Page, write_report
-    from selective_labels.tables.databases import without_password
+    from selective_labels.cli.run_report import Page, write_report
+    from selective_labels.io.read import without_password
 
     subject.require_one(at_least=0)
     arguments = [without_password(each) for each in context.meta["arguments"]]

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from selective_labels.cli.interrupts import say_interrupted, status
-from selective_labels.support.errors import InputError, RuleNote, WorkerError
+from selective_labels._errors import InputError, RuleNote, WorkerError
+from selective_labels.cli.main import say_interrupted, status
 
 WRONG = 1
 LONGEST = 2000
@@ -120,7 +120,7 @@ def working() -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from selective_labels.support.progress import listening
+    from selective_labels._parallel import listening
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     clocks = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())

@@ -1,5 +1,6 @@
 """From the options of a command to a table with its roles, models, and predictions."""
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,30 +10,50 @@ import numpy as np
 import pandas as pd
 import typer
 
-from selective_labels.cli.config import save_config
-from selective_labels.cli.options import FileOptions, OutputOptions, TableOptions
-from selective_labels.data.drawing import reweighted
-from selective_labels.data.lazy import SAMPLE_ROWS, PartitionedLabels
-from selective_labels.features.kinds import CATEGORY
-from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.partitions.sources import ParquetSource
-from selective_labels.passes.learning_curve import draw_rows
-from selective_labels.saving import SavedModel, load_model
-from selective_labels.saving.atomic import require_writable
-from selective_labels.support.words import several, shown
-from selective_labels.tables import (
+from selective_labels._errors import InputError, TableError, several, shown
+from selective_labels.cli.options import CutOptions, FileOptions, OutputOptions, TableOptions, save_config
+from selective_labels.data.features import CATEGORY, read_numbers
+from selective_labels.data.partition_sources import ParquetSource
+from selective_labels.data.partitioned import SAMPLE_ROWS, PartitionedLabels, reweighted
+from selective_labels.data.roles import class_code
+from selective_labels.evaluation.metrics import NAMES, called_here, named_metrics
+from selective_labels.evaluation.policy import (
+    COST,
+    FAILURE_RATE,
+    FAILURES,
+    OF_COST,
+    PLAIN,
+    TEAM_WORDS,
+    TEAMS,
+    UNDECIDED,
+    WORDS,
+    Policy,
+    read_stakes,
+)
+from selective_labels.evaluation.predictions import read_subject
+from selective_labels.inference.confidence_intervals import check_interval
+from selective_labels.io.files import require_writable
+from selective_labels.io.model_file import SavedModel, load_model
+from selective_labels.io.prepare import (
     FeatureRules,
     PreparedTable,
-    TableError,
-    find_roles,
+    classes_of,
+    numbers_of,
+    predictions_of,
     prepare_table,
 )
-from selective_labels.tables.databases import without_password
-from selective_labels.tables.holes import hole_words
-from selective_labels.tables.partitioned import as_labels, partitions_of, shown_rows
-from selective_labels.tables.predicted import predictions_of
-from selective_labels.tables.read import OpenTable, open_table
-from selective_labels.tables.roles import OPTIONS, Roles
+from selective_labels.io.read import OpenTable, open_table, without_password
+from selective_labels.io.table_roles import (
+    OPTIONS,
+    Roles,
+    as_labels,
+    find_roles,
+    hole_words,
+    partitions_of,
+    shown_rows,
+)
+from selective_labels.nuisance.learning_curve import draw_rows
+from selective_labels.nuisance.settings import FittingSettings
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
@@ -284,3 +305,382 @@ def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
         if not typer.confirm("Are these the roles?", default=True, err=True):
             raise TableError("Roles were not accepted: give --label, --decision and --decision-maker.")
     return roles
+
+
+POLICY_METRICS = (*PLAIN, *OF_COST)
+# What only a policy has, and what is asked of scores and not of classes.
+OF_POLICIES = tuple(name for name in POLICY_METRICS if name != COST)
+OF_SCORES = ("auc", "log_loss", "brier", "calibration")
+# Neither more nor less of these is better by itself.
+NEUTRAL = ("share", "acceptance", "calibration")
+EXAMPLE = "'[[0,1],[5,0]]'"
+
+
+def read_cost(text: str | None) -> np.ndarray | None:
+    """The matrix of --cost.
+
+    Examples
+    --------
+    >>> read_cost("[[0, 1], [5, 0]]").tolist()
+    [[0.0, 1.0], [5.0, 0.0]]
+    >>> read_cost("[[0, 1], [5]]")
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.TableError: --cost '[[0, 1], [5]]' is not a matrix of numbers in JSON, ...
+    """
+    if text is None:
+        return None
+    try:
+        matrix = np.asarray(json.loads(text), dtype=float)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.shape[0] < 2 or matrix.shape[1] < 2 or not np.isfinite(matrix).all():
+        raise TableError(
+            f"--cost {shown(text)} is not a matrix of numbers in JSON, C[true, predicted] over the sorted "
+            f"classes, such as {EXAMPLE}."
+        )
+    return matrix
+
+
+def require_cost_of(cost: np.ndarray | None, classes: np.ndarray) -> None:
+    """Refuse a matrix for another number of classes."""
+    if cost is not None and cost.shape != (len(classes),) * 2:
+        words = several([str(each) for each in classes])
+        rows, columns = cost.shape
+        raise TableError(
+            f"--cost has {rows} rows and {columns} columns, and the label has {len(classes)} classes "
+            f"({words}): give one row and one column for each, in this order."
+        )
+
+
+def require_level(confidence_level: float) -> None:
+    """Refuse a level before the table is read."""
+    try:
+        check_interval("parameter", confidence_level)
+    except InputError:
+        raise TableError(
+            f"--confidence-level {confidence_level:g} must lie between 0.5 and 1, both excluded."
+        ) from None
+
+
+def require_metrics(names: Sequence[str], cost: np.ndarray | None, known: Sequence[str] = NAMES) -> None:
+    """Refuse names of metrics that do not exist, or need what was not given."""
+    for name in names:
+        if name not in known:
+            names = ", ".join(map(repr, known))
+            raise TableError(f"--metric {shown(name)} is not one of {names}.{called_here(name)}")
+        if name in OF_COST and cost is None:
+            raise TableError(f"--metric {name} needs --cost, such as {EXAMPLE}.")
+    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    if repeated:
+        raise TableError(f"--metric {repeated[0]} is given twice.")
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """Metrics, costs and cut-offs of one command.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+    cost : matrix or None
+    cut : CutOptions
+    by_policy : bool
+        Whether a score accepts cases (then metrics are those of policies), or predicts classes.
+    by_default : bool
+        Whether the metrics were left to the command.
+    """
+
+    metrics: tuple[str, ...]
+    cost: np.ndarray | None
+    cut: CutOptions
+    by_policy: bool
+    by_default: bool = False
+
+    @classmethod
+    def read(cls, metrics: Sequence[str] | None, cut: CutOptions, human: bool = False) -> "Stakes":
+        """Read and check the options.
+
+        `human` says that the decisions taken are part of it, so that cases are accepted in any case.
+        """
+        cost = read_cost(cut.cost)
+        require_cut(cut)
+        known = tuple(dict.fromkeys((*NAMES, *POLICY_METRICS)))
+        require_metrics(metrics or (), cost, known)
+        given = tuple(metrics or ())
+        asked = bool({*given} & {*OF_POLICIES}) if given else cut.acceptance is not None
+        by_policy = human or asked
+        if not given:
+            given = (FAILURES, FAILURE_RATE) if by_policy else ("accuracy",)
+            given += () if cost is None else (COST,)
+        found = cls(given, cost, cut, by_policy, not metrics)
+        found._require_one_kind()
+        return found
+
+    def for_scores(self) -> "Stakes":
+        """For scores, where costs are given and nothing else: as many cases are accepted as the human did."""
+        if self.by_policy or not self.by_default or self.cost is None or self.cut.threshold is not None:
+            return self
+        return replace(self, metrics=(FAILURES, FAILURE_RATE, COST), by_policy=True)
+
+    def _require_one_kind(self) -> None:
+        others = [name for name in self.metrics if name not in POLICY_METRICS]
+        if self.by_policy and others:
+            raise TableError(
+                f"--metric {others[0]} is about predicted classes, and cases are accepted here: use one of "
+                f"{', '.join(POLICY_METRICS)}."
+            )
+        if not self.by_policy and self.cut.acceptance is not None:
+            raise TableError(
+                f"--acceptance goes with metrics of accepted cases ({', '.join(OF_POLICIES)}); for "
+                f"{self.metrics[0]} give --threshold."
+            )
+        of_scores = [name for name in self.metrics if name in OF_SCORES]
+        if of_scores and self.cut.threshold is not None:
+            raise TableError(f"--metric {of_scores[0]} is about the score itself: leave --threshold out.")
+
+    def require_classes(self, classes: np.ndarray) -> None:
+        """Refuse what the classes of the label do not allow."""
+        require_cost_of(self.cost, classes)
+        if self.cut.threshold is not None and not self.by_policy and len(classes) != 2:
+            raise TableError(
+                f"--threshold makes two classes of a score, and the label has {len(classes)}; give predicted "
+                "classes, or a metric of accepted cases such as --metric failures."
+            )
+
+    def directions(self, classes: np.ndarray) -> dict[str, str]:
+        """By metric, whether "higher" or "lower" is better; nothing where neither is."""
+        found = {}
+        for name in self.metrics:
+            if name in NEUTRAL:
+                continue
+            what: Any = (
+                read_stakes([name], classes, len(classes) - 1, self.cost)[0]
+                if self.by_policy
+                else named_metrics(name, classes, None, self.cost)[0]
+            )
+            found[name] = "higher" if what.greater_is_better else "lower"
+        return found
+
+    def sentences(self, classes: np.ndarray) -> list[str]:
+        """What metrics mean, and which way is better."""
+        meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
+        if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
+            meanings.append(
+                "No cut-off was given: as many cases are accepted as the human accepted, lowest scores first."
+            )
+        ways = [f"{name}: {way} is better" for name, way in self.directions(classes).items()]
+        return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
+
+
+def one_measure(stakes: Stakes) -> Stakes:
+    """What two are compared by: the first metric, or cost where that was left to the command."""
+    by_cost = stakes.by_default and stakes.cost is not None
+    return replace(stakes, metrics=(COST,) if by_cost else stakes.metrics[:1])
+
+
+def require_cut(cut: CutOptions) -> None:
+    """Refuse cut-offs that no score has."""
+    if cut.threshold is not None and cut.acceptance is not None:
+        raise TableError("Give --threshold or --acceptance, not both.")
+    if cut.threshold is not None and not np.isfinite(cut.threshold):
+        raise TableError(f"--threshold {cut.threshold} must be a finite number.")
+    if cut.acceptance is not None and not 0.0 <= cut.acceptance <= 1.0:
+        raise TableError(f"--acceptance {cut.acceptance:g} must lie between 0 and 1: a share of the cases.")
+
+
+def described(name: str, cut: CutOptions, by_policy: bool, team: str | None = None) -> str:
+    """A contestant in words.
+
+    Examples
+    --------
+    >>> described("score", CutOptions(acceptance=0.6), True, "both")
+    'score with acceptance 0.6, and human: both'
+    """
+    words = name
+    if cut.threshold is not None:
+        words += f" below {cut.threshold:g}" if by_policy else f" cut at {cut.threshold:g}"
+    if cut.acceptance is not None:
+        words += f" with acceptance {cut.acceptance:g}"
+    if by_policy and cut.threshold is None and cut.acceptance is None:
+        words += ", as many accepted"
+    return words if team is None else f"{words}, and human: {team}"
+
+
+def team_sentence(team: str | None) -> list[str]:
+    """How the human and the score decide together."""
+    if team is None:
+        return []
+    words = TEAM_WORDS.get(team, f"the human decides where {shown(team)} says so, and the score elsewhere")
+    return [f"With the human ({team}): {words}."]
+
+
+HALF = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """A table, and how what is judged on it becomes classes or decisions.
+
+    Attributes
+    ----------
+    loaded : Loaded
+    stakes : Stakes
+    pos_label : class or None
+        The failure.
+    team : str or None
+        What the human has to say: "both", "either", "undecided", or a column of what is left to the human.
+    """
+
+    loaded: Loaded
+    stakes: Stakes
+    pos_label: Any
+    team: str | None = None
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes of the label."""
+        return self.loaded.classes
+
+    @property
+    def failure(self) -> int:
+        """Code of the failure."""
+        return class_code(self.pos_label, self.classes)
+
+    def of_column(self, column: str, option: str, *, with_team: bool = False) -> Any:
+        """A column of predictions, as the metrics need it."""
+        values = predictions_of(self.loaded.frame, column, option)
+        if self.stakes.by_policy:
+            classes = classes_of(values, self.classes)
+            risk = (
+                numbers_of(values, column, option)
+                if classes is None
+                else classes == self.classes[self.failure]
+            )
+            return self._policy(risk.astype(float), with_team)
+        if set(self.stakes.metrics) <= {*OF_SCORES}:
+            return self._scores(values, column, option)
+        classes = classes_of(values, self.classes)
+        if self.stakes.cut.threshold is not None and classes is None:
+            return self._cut(numbers_of(values, column, option))
+        if classes is None:
+            raise TableError(self._hint(values, column, option))
+        return classes
+
+    def of_parts(self, given: Any, *, with_team: bool = False) -> Any:
+        """A model, or the name of a column, on a table in partitions."""
+        if not self.stakes.by_policy:
+            return given
+        cut, team = self.stakes.cut, self.team if with_team else None
+        if team is not None and team not in TEAMS[:2]:
+            raise TableError(
+                f"--with-human {shown(team)} needs rows in memory; on a table in partitions give "
+                f"{' or '.join(TEAMS[:2])}."
+            )
+        return Policy(given, acceptance=cut.acceptance, threshold=cut.threshold, with_human=team)
+
+    def of_model(self, saved: SavedModel, *, with_team: bool = False) -> Any:
+        """A model, as the metrics need it."""
+        if self.stakes.by_policy:
+            return self._policy(saved, with_team)
+        if self.stakes.cut.threshold is None:
+            return saved
+        subject = read_subject(saved, self.loaded.prepared.data, "model")
+        if not subject.has_scores:
+            raise TableError("--threshold needs scores, and this model has none; leave it out.")
+        scores, threshold = subject.score(self.failure), self.stakes.cut.threshold
+        if not scores.min() < threshold <= scores.max():
+            # A cut that was meant for the column beside it would make one class of everybody.
+            raise TableError(
+                f"--threshold {threshold:g} gives every case one class: scores of this model are "
+                f"{scores.min():.2g} to {scores.max():.2g}. To cut a column only, let the model predict "
+                "first (selective-labels predict) and give its predictions as a column, too."
+            )
+        return self._cut(scores)
+
+    def of_class(self, label: Any, *, with_team: bool = False) -> Any:
+        """One class for everybody; where costs count, it accepts everybody or nobody."""
+        if not self.stakes.by_policy:
+            return label
+        if self.loaded.lazy is not None:
+            raise TableError("One class for everybody is no policy on a table in partitions; give a column.")
+        risk = np.full(len(self.loaded.frame), float(label == self.classes[self.failure]))
+        if self.stakes.cost is None:
+            return self._policy(risk, with_team)
+        return Policy(risk, threshold=HALF, with_human=self._with_human(risk) if with_team else None)
+
+    def _policy(self, score: Any, with_team: bool) -> Policy:
+        cut = self.stakes.cut
+        team = self._with_human(score) if with_team else None
+        return Policy(score, acceptance=cut.acceptance, threshold=cut.threshold, with_human=team)
+
+    def _with_human(self, score: Any) -> Any:
+        if self.team is None or self.team in TEAMS[:2]:
+            return self.team
+        if self.team == UNDECIDED:
+            if not isinstance(score, SavedModel):
+                raise TableError("--with-human undecided needs a model file as --a: no column says where.")
+            features = score.schema.read(self.loaded.prepared.X)
+            return ~np.asarray(score.model.decided(features), dtype=bool)
+        values = predictions_of(self.loaded.frame, self.team, "--with-human")
+        deferred = numbers_of(values, self.team, "--with-human").astype(float)
+        if not ((deferred >= 0.0) & (deferred <= 1.0)).all():
+            raise TableError(f"--with-human {shown(self.team)} must hold 0 and 1, or shares between them.")
+        return deferred
+
+    def _cut(self, scores: np.ndarray) -> np.ndarray:
+        failure, other = self.classes[self.failure], self.classes[1 - self.failure]
+        return np.where(scores >= self.stakes.cut.threshold, failure, other)
+
+    def _scores(self, values: np.ndarray, column: str, option: str) -> np.ndarray:
+        """Scores of the failure; where probabilities are asked for, with two classes, those of both."""
+        scores = numbers_of(values, column, option).astype(float)
+        if set(self.stakes.metrics) == {"auc"} or len(self.classes) != 2:
+            return scores
+        if not ((scores >= 0.0) & (scores <= 1.0)).all():
+            name = next(name for name in self.stakes.metrics if name != "auc")
+            raise TableError(f"{option} {shown(column)}: {name} needs probabilities between 0 and 1.")
+        both = np.column_stack([1.0 - scores, scores])
+        return both if self.failure == 1 else both[:, ::-1]
+
+    def _hint(self, values: np.ndarray, column: str, option: str) -> str:
+        name = next(name for name in self.stakes.metrics if name not in OF_SCORES)
+        words = several([str(each) for each in self.classes])
+        strange = [
+            str(each) for each in pd.unique(pd.Series(values)) if str(each) not in map(str, self.classes)
+        ]
+        if pd.api.types.is_numeric_dtype(values) or read_numbers(pd.Series(values)).numbers.notna().all():
+            failure = shown(self.classes[self.failure])
+            return (
+                f"{option} {shown(column)} holds scores ({several(strange, 2)}), and {name} needs classes "
+                f"({words}): give --threshold NUMBER, from which on a score means {failure}, or ask for "
+                "--metric auc, or for --metric failures with --acceptance SHARE."
+            )
+        return f"{option} {shown(column)} holds {several(strange, 3)}, and the classes are {words}."
+
+
+def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
+    """Whether one of several columns, as far as they are columns, holds numbers that are not classes."""
+    classes = loaded.prepared.data.classes
+    for column in columns:
+        if column is None or column not in loaded.frame.columns:
+            continue
+        values = loaded.frame[column].dropna()
+        if classes_of(values.to_numpy(), classes) is None and read_numbers(values).numbers.notna().all():
+            return True
+    return False
+
+
+def contender(
+    judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
+) -> Any:
+    """What --a or --b means, as the metrics need it; see :func:`selective_labels.cli.inputs.contestant`."""
+    if judging.loaded.lazy is not None and (given in judging.loaded.frame.columns or given in models):
+        return judging.of_parts(models.get(given, given), with_team=with_team)
+    if given in judging.loaded.frame.columns:
+        return judging.of_column(given, option, with_team=with_team)
+    if given in models:
+        return judging.of_model(models[given], with_team=with_team)
+    found = contestant(given, option, judging.loaded.frame, judging.classes, models)
+    human = isinstance(found, str) and found == HUMAN and option in OTHERS
+    return HUMAN if human else judging.of_class(found, with_team=with_team)

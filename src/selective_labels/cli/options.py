@@ -1,14 +1,20 @@
 """Options that commands share, in groups: the fields of a group are options of every command with it."""
 
-from dataclasses import dataclass
-from enum import StrEnum
+import functools
+import inspect
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
-from selective_labels.assumptions import names
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+from selective_labels.assumptions.parse import names
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
@@ -369,3 +375,166 @@ class OutputOptions:
     save_config: Annotated[
         Path | None, _option("Write the options of this run to a TOML file.", metavar="FILE")
     ] = None
+
+
+def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """Replace every parameter that is a group of options (a dataclass) by its fields, for typer to see.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Size:
+    ...     width: int = 1
+    >>> def paint(colour: str, size: Size) -> None:
+    ...     print(colour, size.width)
+    >>> inspect.signature(with_groups(paint)).parameters.keys()
+    odict_keys(['colour', 'width'])
+    >>> with_groups(paint)(colour="red", width=3)
+    red 3
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {
+        name: hint for name, hint in hints.items() if name != "return" and is_dataclass(hint)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in groups:
+            parameters += _fields(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
+
+    @functools.wraps(function)
+    def expanded(**values: Any) -> None:
+        made = {
+            name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**values, **made)
+
+    # typer reads the annotations beside the signature.
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {each.name: each.annotation for each in parameters}
+    return expanded
+
+
+def _fields(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+        )
+        for each in fields(group)
+    ]
+
+
+# Not options of the job itself.
+NEVER_SAVED = ("config", "save_config", "help")
+
+
+class ConfigurableCommand(TyperCommand):
+    """A command whose --config file adds options before those of the command line are read."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read arguments, those of the file first."""
+        ctx.meta["arguments"] = list(args)
+        try:
+            args = [*_from_file(self, args), *args]
+        except InputError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from None
+        return super().parse_args(ctx, args)
+
+
+def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]) -> None:
+    """Write the options that are not at their default, and the roles found, to a TOML file.
+
+    Parameters
+    ----------
+    context : typer.Context
+    path : Path
+    roles : dict
+        Column by role: what was guessed and accepted need not be guessed again.
+    """
+    from selective_labels.io.files import write_whole
+
+    values = context.params | roles
+    lines = []
+    for parameter in context.command.params:
+        spellings, value = _spellings(parameter), values.get(str(parameter.name))
+        unsaid = value in (None, [], (), False) or value == parameter.default
+        if spellings and parameter.name not in NEVER_SAVED and not unsaid:
+            lines.append(f"{spellings[0]} = {_toml(value)}")
+    write_whole(path, "\n".join([f"# selective-labels {context.info_name}", *lines, ""]))
+
+
+def _spellings(parameter: Any) -> list[str]:
+    """Long options of a parameter without their dashes, the usual one first."""
+    return [option.removeprefix("--") for option in parameter.opts if option.startswith("--")]
+
+
+def _from_file(command: Any, args: list[str]) -> list[str]:
+    """Options of the --config file that the command line does not give itself."""
+    path = _config_path(args)
+    if path is None:
+        return []
+    # Two spellings are one option: the parameter tells.
+    known = {key: each.name for each in command.params for key in _spellings(each)}
+    typed = (arg.split("=")[0].removeprefix("--") for arg in args if arg.startswith("--"))
+    given = {known[key] for key in typed if key in known}
+    read: dict[str, str] = {}
+    extra: list[str] = []
+    for key, value in _read_toml(path).items():
+        name = known.get(key)
+        if name is None or name in NEVER_SAVED:
+            raise InputError(f"{path}: {key!r} is not an option of {command.name}.", "config")
+        if name in read:
+            raise InputError(f"{path}: {read[name]!r} and {key!r} are the same option; give one.", "config")
+        read[name] = key
+        if name not in given:
+            extra += _arguments(key, value, path)
+    return extra
+
+
+def _config_path(args: list[str]) -> Path | None:
+    for place, arg in enumerate(args):
+        if arg.startswith("--config="):
+            return Path(arg.removeprefix("--config="))
+        if arg == "--config" and place + 1 < len(args):
+            return Path(args[place + 1])
+    return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.", "config") from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}.", "config"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}.", "config") from None
+
+
+def _arguments(key: str, value: Any, path: Path) -> list[str]:
+    """One setting of the file as it would be typed."""
+    if isinstance(value, bool):
+        return [f"--{key}"] if value else []
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, str | int | float) for each in values):
+        raise InputError(
+            f"{path}: {key!r} must be text, a number, true or false, or a list of these.", "config"
+        )
+    return [f"--{key}={each}" for each in values]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Enum):
+        value = value.value
+    # A basic string of TOML is a string of JSON, but for the character DEL.
+    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

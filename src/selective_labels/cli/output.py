@@ -4,15 +4,26 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from selective_labels._errors import several, shown
 from selective_labels.cli.console import warnings_told
+from selective_labels.cli.inputs import Loaded, Stakes
 from selective_labels.cli.options import Format
-from selective_labels.saving.spreadsheets import csv_text
+from selective_labels.cli.run_predict import Predicted
+from selective_labels.diagnostics.results import Diagnosis, questions
+from selective_labels.estimators.ucl import UCLClassifier
+from selective_labels.evaluation.display import ENDS, Described, assumption_text, notes_of, units_text
+from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
+from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
+from selective_labels.io.files import csv_text
 
 # Wide enough for a line of results where there is no terminal to ask.
 PLAIN_WIDTH = 120
@@ -94,3 +105,334 @@ def table(
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people; nothing if there is none."""
     return "" if value is None else f"{0.0 + round(value, digits):.{digits}f}"
+
+
+SCHEMA_VERSION = 1
+
+
+def _document(command: str, **contents: Any) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": version("selective-labels"),
+        "command": command,
+        **contents,
+    }
+
+
+def _data(loaded: Loaded) -> dict[str, Any]:
+    prepared, labels = loaded.prepared, loaded.prepared.data
+    return {
+        "source": loaded.name,
+        **_counts(loaded),
+        "n_panels": None if labels.panels is None else labels.panels.n_panels,
+        "classes": plain(loaded.classes.tolist()),
+        "roles": prepared.roles.to_dict(),
+        "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
+        "left_out": [{"name": each.name, "reason": each.reason} for each in prepared.left_out],
+        "readings": list(prepared.readings),
+    }
+
+
+def _counts(loaded: Loaded) -> dict[str, int]:
+    """Counts of the whole table."""
+    labels = loaded.prepared.data
+    if loaded.lazy is not None:
+        survey = loaded.lazy.survey()
+        return {
+            "n_cases": survey.n_rows,
+            "n_labeled": survey.n_labeled,
+            "n_ignored_labels": survey.n_ignored,
+            "n_decision_makers": len(survey.decision_makers),
+        }
+    return {
+        "n_cases": len(labels),
+        "n_labeled": int(labels.decision.sum()),
+        "n_ignored_labels": labels.n_ignored_labels,
+        "n_decision_makers": labels.n_decision_makers if labels.panels is None else len(labels.panels.people),
+    }
+
+
+def _data_parts(loaded: Loaded) -> list[Any]:
+    """Sentences about the table that belong above every result."""
+    prepared = loaded.prepared
+    labels = prepared.data
+    found = _counts(loaded)
+    share = labels.decision.mean()
+    kinds = list(prepared.kinds.values())
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    parts = [
+        f"{found['n_cases']:,} cases, {found['n_labeled'] / found['n_cases']:.0%} with a label, "
+        f"{found['n_decision_makers']:,} decision-makers, {len(kinds)} features ({counts})."
+    ]
+    if loaded.lazy is not None:
+        what = (
+            f"this is computed from {len(loaded.frame):,} of its cases, drawn by hash"
+            if loaded.sampled
+            else "models are fitted to some of its cases, drawn by hash, and all are scored"
+        )
+        parts.append(f"The table is in partitions; {what}.")
+    if labels.panels is not None:
+        parts = [
+            f"{len(labels):,} rows, {share:.0%} with a label (shared within {shown(prepared.roles.groups)}), "
+            f"{len(labels.panels.people):,} decision-makers in {labels.n_decision_makers:,} panels, "
+            f"{len(kinds)} features ({counts})."
+        ]
+    elif prepared.sharing_suggested:
+        parts.append(
+            f"Several decision-makers saw the same {shown(prepared.roles.groups)}, and its labels agree; if "
+            "the label belongs to it, --share-labels lets every row count it."
+        )
+    parts += [f"Read: {each}" for each in prepared.readings]
+    parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
+    if found["n_ignored_labels"]:
+        parts.append(f"{found['n_ignored_labels']:,} labels where the decision is 0 are not read.")
+    return parts
+
+
+def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
+    """Checks and verdict."""
+    # Reports need much more than other commands, and what is imported is waited for.
+    from selective_labels.report.diagnosis import diagnosis_content
+
+    content = diagnosis_content(diagnosis)
+    findings = table(
+        ("code", "check", "status", "p-value", "finding"),
+        (
+            (each.code, f"{each.family}: {each.name}", each.status, number(each.p_value), each.message)
+            for each in diagnosis
+        ),
+        right="p-value",
+        limit=600,
+    )
+    permissions = table(
+        ("assumption", "may be used", "why"),
+        (
+            (words, "yes" if each["allowed"] else "no", each["reason"])
+            for (_, _, words), each in zip(questions(), content["verdict"], strict=True)
+        ),
+        title="Verdict",
+        limit=600,
+    )
+    advice = [f"{each.code}: {each.advice}" for each in diagnosis if each.advice]
+    document = _document("check", data=_data(loaded), **content)
+    return View(document, content["checks"], [*_data_parts(loaded), findings, *advice, permissions])
+
+
+def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
+    """What was learned, and where it is."""
+    report = model.nuisance_report_
+    facts = {
+        "path": str(path),
+        "mode": model.mode,
+        "cost": None if model.cost is None else np.asarray(model.cost).tolist(),
+        "estimator": model.estimator or "boosting",
+        "assumption": None if model.assumption is None else model.assumption.name,
+        "disagreement": plain(getattr(model, "disagreement_", None)),
+        "worst_case_regret": plain(model.worst_case_regret_),
+        "crossed_share": plain(model.crossed_share_),
+        "shrinkage": plain(getattr(model, "shrinkage_", None)),
+        "nuisance": {
+            "chosen": report.chosen,
+            "settings": report.settings,
+            "losses": {name: plain(loss) for name, loss in report.losses.items()},
+            "skipped": report.skipped,
+            "calibration_error": plain(report.calibration_error),
+            "n_arms": report.n_arms,
+            "banded": report.banded,
+        },
+    }
+    document = _document("fit", data=_data(loaded), model=facts)
+    row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
+    row |= {"nuisance": report.chosen}
+    regret = number(model.worst_case_regret_)
+    condition = "the instrument is valid"
+    if model.assumption is not None:
+        condition += " and what is assumed besides is true"
+    parts = [
+        *_data_parts(loaded),
+        f"Model of decision and label: {report.chosen} ({report.settings}).",
+        f"Worst-case regret: {regret}. If {condition}, the rule costs about that much at most above the best "
+        "rule, whatever the unseen labels are.",
+        *_assumed_of(model),
+        f"Saved: {path}",
+    ]
+    return View(document, [row], parts)
+
+
+def _assumed_of(model: UCLClassifier) -> list[str]:
+    """Say what a rule was learned under, and how much of it the assumption decides."""
+    if model.assumption is None:
+        return []
+    return [
+        assumption_text(model.assumption.name, model.assumption.caption),
+        f"The rule under the instrument alone predicts otherwise in {model.disagreement_:.0%} of the cases: "
+        "there, what is assumed decides.",
+    ]
+
+
+def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: list[str]) -> View:
+    """How many predictions of each class, and what was odd about the table."""
+    ordered = sorted(found.classes.items(), key=lambda each: str(each))
+    classes = [{"class": plain(name), "n": n} for name, n in ordered]
+    document = _document(
+        "predict",
+        source=source,
+        model=str(model),
+        out=out,
+        n_rows=found.n_rows,
+        n_decided=found.n_decided,
+        predictions=classes,
+        columns=list(found.columns),
+        ignored_columns=ignored,
+        unseen_categories=[{"name": name, "n_rows": count} for name, count in found.unseen.items()],
+    )
+    parts: list[Any] = [
+        table(
+            ("prediction", "cases"), ((each["class"], f"{each['n']:,}") for each in classes), right="cases"
+        ),
+        f"Decided (only one class can be best): {found.n_decided / max(found.n_rows, 1):.0%} of the cases.",
+        *[
+            f"Column {name!r}: {count:,} rows hold a category that training had not."
+            for name, count in found.unseen.items()
+        ],
+    ]
+    if ignored:
+        parts.append(f"Columns that the model does not use: {several(ignored, 10)}.")
+    return View(document, classes, [*parts, f"Saved: {out}"])
+
+
+def evaluate_view(
+    loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str], stakes: Stakes
+) -> View:
+    """Bounds and intervals, each with its assumption."""
+    gaps = [] if results.gaps is None else list(results.gaps)
+    document = _document(
+        "evaluate",
+        data=_data(loaded),
+        subject=subject,
+        evaluations=[each.to_dict() for each in results],
+        gaps=[each.to_dict() for each in gaps],
+        cut={"threshold": stakes.cut.threshold, "acceptance": stakes.cut.acceptance},
+        cost=None if stakes.cost is None else stakes.cost.tolist(),
+        directions=stakes.directions(loaded.classes),
+        notes=notes,
+    )
+    rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
+    sentences = {each.assumption: each.sample.sentence for each in results}
+    assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
+    said = [*stakes.sentences(loaded.classes), *_said([*results, *gaps])]
+    parts = [*_data_parts(loaded), _intervals([*results, *gaps]), *said, *assumed, *notes]
+    return View(document, _plain_rows(rows), parts)
+
+
+def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: list[str]) -> View:
+    """One rung below the other, what each adds, and which the data contradict."""
+    first = found[0].evaluation
+    rows = [{name: plain(value) for name, value in rung.to_dict().items()} for rung in found]
+    document = _document(
+        "ladder",
+        data=_data(loaded),
+        subject=subject,
+        metric=first.metric,
+        interval=first.interval,
+        confidence_level=first.confidence_level,
+        rungs=rows,
+        notes=notes,
+    )
+    rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
+    return View(document, rows, [*_data_parts(loaded), rungs, *found.sentences(), *notes])
+
+
+def curve_view(
+    command: str, loaded: Loaded, content: dict[str, Any], rows: list[dict[str, Any]], found: Described
+) -> View:
+    """A curve or a plan as it prints itself, and its numbers."""
+    document = _document(command, data=_data(loaded), **content)
+    tables: list[Any] = []
+    for frame in found.printed_parts():
+        cells = [
+            [number(each) if isinstance(each, float) else each for each in row]
+            for row in frame.to_numpy().tolist()
+        ]
+        title = "" if tables else found.title
+        tables.append(table([str(name) for name in frame.columns], cells, title=title, limit=200))
+    return View(document, rows, [*_data_parts(loaded), *tables, *found.sentences()])
+
+
+def compare_view(loaded: Loaded, result: Comparison, notes: list[str], said: Sequence[str] = ()) -> View:
+    """The difference, and the verdict."""
+    values = result.to_dict()
+    document = _document("compare", data=_data(loaded), comparison=values, notes=notes)
+    verdict = {"a": f"a ({result.a}) is better", "b": f"b ({result.b}) is better"}.get(
+        result.verdict, "undecided"
+    )
+    parts = [
+        *_data_parts(loaded),
+        _intervals([result]),
+        _direction_of(result),
+        *said,
+        *_said([result]),
+        assumption_text(result.assumption, result.sample.sentence),
+        *result.remarks[1:],
+        *notes,
+        f"Verdict: {verdict}.",
+    ]
+    row = {name: value for name, value in values.items() if not isinstance(value, list)}
+    return View(document, [row], parts)
+
+
+def _direction_of(result: Comparison) -> str:
+    """Which way is better, of a difference."""
+    way, side = ("higher", "above") if result.greater_is_better else ("lower", "below")
+    return f"Numbers are a minus b; {way} is better, so an interval {side} zero speaks for a."
+
+
+def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:
+    """The summary of the page, and where it is."""
+    summary = document["summary"]
+    lines = [summary["missing"]] if "missing" in summary else [summary["headline"], *summary["sentences"]]
+    models = document["models"] if isinstance(document["models"], list) else []
+    rows = [
+        {"model": model["key"], **{name: each[name] for name in ("metric", "assumption", *ENDS)}}
+        for model in models
+        for each in model["evaluations"]
+    ]
+    return View(document, rows, [*lines, f"Saved: {out} ({n_bytes / 1e6:.1f} MB); open it in a browser."])
+
+
+def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
+    level = f"{100 * results[0].confidence_level:.4g} % interval" if results else "interval"
+    return table(
+        ("metric", "assumption", "lower", "upper", level),
+        (
+            (
+                each.title,
+                each.assumption,
+                number(each.lower) if each.defined else "none",
+                number(each.upper) if each.defined else "none",
+                f"[{number(each.ci_lower)}, {number(each.ci_upper)}]"
+                if np.isfinite(each.ci_lower)
+                else "none",
+            )
+            for each in results
+        ),
+        right="lower upper",
+        limit=200,
+    )
+
+
+def _said(results: list[Evaluation] | list[Comparison]) -> list[str]:
+    """What the numbers cannot say for themselves: why one is missing, and what is independent."""
+    units = dict.fromkeys(units_text(each.sample.cluster, each.sample.n_clusters) for each in results)
+    notes = [f"{each.title} ({each.assumption}): {note}" for each in results for note in notes_of(each)]
+    return [*notes, *(f"Units: {each}." for each in units if each)]
+
+
+def _plain_rows(rows: list[dict[Any, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            str(name): None if isinstance(value, float) and np.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]

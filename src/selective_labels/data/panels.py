@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selective_labels.data.columns import Coded
-from selective_labels.data.roles import HOLE
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+from selective_labels.data.roles import HOLE, Coded
 
 if TYPE_CHECKING:
     from selective_labels.data.selective_labels import SelectiveLabels

@@ -1,13 +1,16 @@
 """The one reader: whichever way a table was given, a checked object comes out."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
-from selective_labels.data.lazy import PartitionedLabels
+import numpy as np
+
+from selective_labels._errors import DiagnosticWarning, InputError, require_choice
+from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.roles import NO_ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.support.errors import InputError
 
 # A table that is checked, its rows in memory or in partitions.
 Table = SelectiveLabels | PartitionedLabels
@@ -54,7 +57,7 @@ def read_data(
     >>> read_data(data, None, GivenRoles(["a", "b"]))
     Traceback (most recent call last):
     ...
-    selective_labels.support.errors.InputError: decision_maker is given twice: ...
+    selective_labels._errors.InputError: decision_maker is given twice: ...
     """
     _refuse_partitions(X)
     if isinstance(X, SelectiveLabels):
@@ -132,3 +135,158 @@ def _of_columns(X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
     if y is None:
         raise InputError("y is missing: give labels with holes, or one SelectiveLabels instead of X.", "y")
     return SelectiveLabels.from_arrays(X, y, **roles._asdict())
+
+
+LENIENCY, NUMERIC = "leniency", "numeric"
+INSTRUMENTS = (LENIENCY, NUMERIC)
+# Quantiles of a number that stand for it; with twenty, the most favourable is its 97.5 % quantile.
+N_VALUES = 20
+# Fewer different fractions may be names of something; whole numbers usually are.
+MANY_FRACTIONS = 20
+MANY_NUMBERS = 100
+# Whoever has decision-makers in mind has more cases of most of them.
+FEW_ROWS = 2
+
+
+def with_instrument(data: SelectiveLabels, instrument: str, *, nuisance: Any = None) -> SelectiveLabels:
+    """Take decision-makers as names, or as a number that twenty of its quantiles stand for.
+
+    values = quantiles of z at 1/40, 3/40, ..., 39/40 (by weight),   arm of a row = nearest value
+
+    Numbers with up to twenty different values keep all of them. Arms are a function of z alone and never of
+    a decision or label, so they are an instrument wherever z is one, and need not be formed off-fold.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+    instrument : "leniency" or "numeric"
+        With "leniency", ids that look like measurements get the warning SL304.
+    nuisance
+        That of the estimator. A callable knows every value, so all are kept.
+
+    Returns
+    -------
+    SelectiveLabels
+        With "numeric", its decision-makers are the values, and ``numeric`` is true.
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays(None, [0, 1] * 500, decision_maker=np.linspace(0, 1, 1000))
+    >>> data.n_decision_makers, with_instrument(data, "numeric").decision_makers[:3].round(3)
+    (1000, array([0.024, 0.074, 0.124]))
+    """
+    require_choice("instrument", instrument, INSTRUMENTS)
+    if instrument == LENIENCY:
+        _warn_of_measurements(data)
+        return data
+    if data.numeric or not data.decision_makers_given:
+        return data
+    if data.panels is not None:
+        raise InputError(
+            "instrument='numeric' needs one number for each case, and with share_labels=True panels decide; "
+            "leave one of the two out.",
+            "instrument",
+        )
+    numbers = _as_numbers(data.decision_makers)
+    injected = callable(nuisance) and not hasattr(nuisance, "fit")
+    values = numbers
+    if len(numbers) > N_VALUES and not injected:
+        values = _quantiles(numbers, np.bincount(data.decision_maker_codes, data.weights, len(numbers)))
+    return _placed(data, values, nearest(numbers, values))
+
+
+def nearest(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Place of the nearest of some sorted values, the lower one if two are equally near.
+
+    Examples
+    --------
+    >>> nearest(np.array([-3.0, 0.4, 0.5, 9.0]), np.array([0.0, 1.0]))
+    array([0, 0, 0, 1])
+    """
+    return np.searchsorted((values[1:] + values[:-1]) / 2.0, numbers)
+
+
+def at_values(data: SelectiveLabels, values: np.ndarray) -> SelectiveLabels:
+    """Other rows, each at the nearest of the values that stand for the number elsewhere."""
+    place = nearest(_as_numbers(data.decision_makers), values)
+    return _placed(data, values, place)
+
+
+def looks_measured(ids: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether ids are so many different numbers that they measure something rather than name somebody.
+
+    Parameters
+    ----------
+    ids : (n_decision_makers,) array
+        Different from each other.
+    rows : (n_decision_makers,) array
+        Cases of each.
+
+    Examples
+    --------
+    >>> looks_measured(np.linspace(0, 1, 50), np.full(50, 9)), looks_measured(np.arange(50), np.full(50, 9))
+    (True, False)
+    >>> looks_measured(np.arange(500), np.ones(500)), looks_measured(np.arange(500).astype(str), np.ones(500))
+    (True, False)
+    """
+    if not (np.issubdtype(ids.dtype, np.integer) or np.issubdtype(ids.dtype, np.floating)):
+        return False
+    fractions = bool(np.any(ids != np.floor(ids)))
+    if fractions:
+        return len(ids) > MANY_FRACTIONS
+    return len(ids) > MANY_NUMBERS and float(np.median(rows)) <= FEW_ROWS
+
+
+def _warn_of_measurements(data: SelectiveLabels) -> None:
+    rows = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    if not data.numeric and looks_measured(data.decision_makers, rows):
+        text = (
+            f"decision_maker holds {data.n_decision_makers:,} different numbers, taken as names without an "
+            "order; if they measure something, give instrument='numeric'."
+        )
+        warnings.warn(DiagnosticWarning("SL304", text), stacklevel=4)
+
+
+def _as_numbers(ids: np.ndarray) -> np.ndarray:
+    """Sorted ids as floats that differ."""
+    if ids.dtype.kind not in "iufb":
+        raise InputError(
+            "instrument='numeric' needs a decision_maker of numbers; use 'leniency' for names.",
+            "decision_maker",
+        )
+    numbers = ids.astype(float)
+    if not np.isfinite(numbers).all():
+        raise InputError.about(
+            "decision_maker", "is infinite in some rows, and instrument='numeric' needs finite numbers."
+        )
+    return numbers
+
+
+def _placed(data: SelectiveLabels, values: np.ndarray, place: np.ndarray) -> SelectiveLabels:
+    return replace(
+        data,
+        numeric=True,
+        decision_makers=values,
+        decision_maker_codes=place[data.decision_maker_codes],
+        assignment=None if data.assignment is None else _summed(data.assignment, place, len(values)),
+        assignment_function=_function(data.assignment_function, place, len(values)),
+    )
+
+
+def _quantiles(numbers: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Quantiles that occur, by weight, each once; sums of weights are rounded."""
+    reached = np.cumsum(mass) / mass.sum()
+    wanted = (np.arange(N_VALUES) + 0.5) / N_VALUES
+    return np.unique(numbers[np.minimum(np.searchsorted(reached, wanted - 1e-9), len(numbers) - 1)])
+
+
+def _summed(chances: np.ndarray, place: np.ndarray, n_values: int) -> np.ndarray:
+    return chances @ (place[:, None] == np.arange(n_values))
+
+
+def _function(
+    function: Callable[[Any], np.ndarray] | None, place: np.ndarray, n_values: int
+) -> Callable[[Any], np.ndarray] | None:
+    if function is None or n_values == len(place):
+        return function
+    return lambda X: _summed(np.asarray(function(X), dtype=float), place, n_values)

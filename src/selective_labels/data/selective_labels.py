@@ -1,22 +1,280 @@
 """A selectively labeled table: its roles named and checked once."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils import _safe_indexing
 
-from selective_labels.data import columns, display, naming
-from selective_labels.data.compacting import compacted
-from selective_labels.data.from_partitions import FromPartitions
-from selective_labels.data.panels import Panels, with_shared_labels
-from selective_labels.data.roles import HOLE, ROLES
-from selective_labels.features.coding import TableCoding, features_or_none, refuse_repeated_names
-from selective_labels.features.kinds import NUMBER
-from selective_labels.support.errors import InputError
-from selective_labels.support.seeding import as_seed
+from selective_labels._errors import InputError, several
+from selective_labels._validation import as_seed
+from selective_labels.data.coding import (
+    TableCoding,
+    features_or_none,
+    names_of,
+    refuse_repeated_names,
+    take_apart,
+    warn_of_leaks,
+)
+from selective_labels.data.features import NUMBER
+from selective_labels.data.panels import Panels, sharing_suggested, with_shared_labels
+from selective_labels.data.roles import (
+    HOLE,
+    ROLES,
+    mean_one,
+    read_assignment,
+    read_cells,
+    read_decision_makers,
+    read_label_column,
+    read_weights,
+)
+
+if TYPE_CHECKING:
+    from selective_labels.data.partitioned import PartitionedLabels
+
+
+def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
+    """Forget decision-makers, classes, strata, groups and categories that have no row."""
+    seen = data.decision == 1
+    if not seen.any():
+        raise InputError.about(
+            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+        )
+    makers, maker_codes = np.unique(data.decision_maker_codes, return_inverse=True)
+    y = data.y.copy()
+    classes, y[seen] = np.unique(y[seen], return_inverse=True)
+    features, coding = data.features, data.coding
+    if coding is not None:
+        coding, features = coding.of_rows(features)
+    strata, stratum_labels = data.strata, data.stratum_labels
+    if strata is not None and stratum_labels is not None:
+        present, strata = np.unique(strata, return_inverse=True)
+        stratum_labels = stratum_labels[present]
+    panels, people = (None, None) if data.panels is None else data.panels.among(makers)
+    own = data.own_decision_maker_codes
+    return replace(
+        data,
+        panels=panels,
+        own_decision_maker_codes=None if own is None or people is None else np.searchsorted(people, own),
+        features=features,
+        coding=coding,
+        y=y,
+        classes=data.classes[classes],
+        decision_maker_codes=maker_codes,
+        decision_makers=data.decision_makers[makers],
+        groups=None if data.groups is None else np.unique(data.groups, return_inverse=True)[1],
+        sample_weight=None if data.given_weight is None else mean_one(data.given_weight),
+        strata=strata,
+        stratum_labels=stratum_labels,
+        assignment=_among(data.assignment, makers),
+        assignment_function=_function_among(data.assignment_function, makers, data.n_decision_makers),
+        complete=True,
+    )
+
+
+def _among(assignment: np.ndarray | None, makers: np.ndarray) -> np.ndarray | None:
+    """Probabilities of some decision-makers, given that it was one of them."""
+    return assignment if assignment is None else _kept(assignment, makers)
+
+
+def _kept(assignment: np.ndarray, makers: np.ndarray) -> np.ndarray:
+    if len(makers) == assignment.shape[1]:
+        return assignment
+    left = assignment[:, makers]
+    total = left.sum(axis=1, keepdims=True)
+    return np.divide(left, total, out=np.full_like(left, 1.0 / len(makers)), where=total > 0.0)
+
+
+def _function_among(
+    function: Callable[[Any], np.ndarray] | None, makers: np.ndarray, n_makers: int
+) -> Callable[[Any], np.ndarray] | None:
+    if function is None or len(makers) == n_makers:
+        return function
+    return lambda X: _kept(np.asarray(function(X), dtype=float), makers)
+
+
+# More classes than this are counted, not listed.
+MOST_CLASSES = 8
+SHARED = "within groups: seen on one row, seen on all; decision-makers are the panels that saw a case"
+SUGGESTED = (
+    "several decision-makers saw the same group, and labels within groups agree; if the label belongs to the "
+    "group, share_labels=True lets every row count it"
+)
+LEFT = "style='text-align:left'"
+
+
+def as_text(data: "SelectiveLabels") -> str:
+    """Say it in a few lines."""
+    lines = [f"{what}: {words}" for what, words in _facts(data)]
+    return "\n  ".join([f"SelectiveLabels({_size(data)})", *lines])
+
+
+def as_html(data: "SelectiveLabels") -> str:
+    """Say it in a table."""
+    rows = "".join(
+        f"<tr><th {LEFT}>{escape(what)}</th><td {LEFT}>{escape(words)}</td></tr>"
+        for what, words in _facts(data)
+    )
+    return f"<div><strong>SelectiveLabels, {_size(data)}</strong><table>{rows}</table></div>"
+
+
+def _size(data: "SelectiveLabels") -> str:
+    if data.panels is None or data.groups is None:
+        return f"{len(data):,} cases"
+    return f"{len(data):,} rows of {len(set(data.groups.tolist())):,} cases"
+
+
+def _facts(data: "SelectiveLabels") -> list[tuple[str, str]]:
+    n_labeled = int(data.decision.sum())
+    facts = [
+        ("label" + _called(data, "label"), _classes(data)),
+        ("labels seen", f"{n_labeled:,} ({n_labeled / max(len(data), 1):.0%})" + _ignored(data)),
+        ("decision" + _called(data, "decision"), _decision(data)),
+        ("decision-maker" + _called(data, "decision_maker"), _decision_makers(data)),
+    ]
+    for role, codes in (("groups", data.groups), ("strata", data.strata)):
+        if codes is not None:
+            facts.append((role + _called(data, role), f"{len(set(codes.tolist())):,}"))
+    if data.panels is not None:
+        facts.append(("labels shared", SHARED))
+    elif sharing_suggested(data):
+        facts.append(("note", SUGGESTED))
+    if data.sample_weight is not None:
+        facts.append(("weights" + _called(data, "sample_weight"), "given"))
+    if data.assignment is not None:
+        known = "a function of the features" if data.assignment_function is not None else "given"
+        facts.append(("probabilities of decision-makers", known))
+    return [*facts, ("features", _features(data))]
+
+
+def _called(data: "SelectiveLabels", role: str) -> str:
+    return f" {data.names[role]!r}" if role in data.names else ""
+
+
+def _classes(data: "SelectiveLabels") -> str:
+    classes = data.classes.tolist()
+    if len(classes) > MOST_CLASSES:
+        return f"{len(classes)} classes"
+    return "classes " + ", ".join(map(repr, classes)) + ", coded from 0"
+
+
+def _ignored(data: "SelectiveLabels") -> str:
+    n_ignored = data.n_ignored_labels
+    return f"; {n_ignored:,} more were given where the decision is 0, and not read" if n_ignored else ""
+
+
+def _decision(data: "SelectiveLabels") -> str:
+    return "given" if data.decision_given else "not given: the holes say what was seen"
+
+
+def _decision_makers(data: "SelectiveLabels") -> str:
+    if data.panels is not None and data.decision_makers_given:
+        return f"{len(data.panels.people):,}, in {data.n_decision_makers:,} panels"
+    return f"{data.n_decision_makers:,}" if data.decision_makers_given else "not given"
+
+
+def _features(data: "SelectiveLabels") -> str:
+    kinds = Counter(data.kinds)
+    words = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items()]
+    counts = ", ".join(words).replace("categorys", "categories") or "none"
+    names = getattr(data.X, "columns", getattr(data.X, "column_names", None))
+    return counts if names is None or callable(names) else f"{counts} ({several([str(n) for n in names])})"
+
+
+class FromPartitions:
+    """Makes the lazy form of :class:`selective_labels.SelectiveLabels`."""
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: Any,
+        label: str,
+        *,
+        decision_maker: str,
+        decision: str | None = None,
+        features: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        groups: str | None = None,
+        share_labels: bool = False,
+        strata: str | None = None,
+        case_id: str | None = None,
+        assignment: Sequence[str] | None = None,
+        fit_rows: int | None = None,
+        n_jobs: int | None = None,
+        keep_scores: Any = None,
+    ) -> "PartitionedLabels":
+        """Name the roles of the columns of Parquet files, which are read a part at a time.
+
+        Parameters
+        ----------
+        path : str, Path, or list of these
+            A file, a folder, or a glob such as "loans/*.parquet". All files have one schema.
+        label, decision_maker, decision, features, sample_weight, groups, strata
+            As in :meth:`SelectiveLabels.from_frame`.
+        share_labels : bool
+            Refused: rows of one case may lie in several parts.
+        case_id : str, optional
+            Column whose hash says in which fold, sample or half a row falls. Default: groups, else the number
+            of the row.
+        assignment : list of str, optional
+            Columns that hold known probabilities of decision-makers, in the order of the sorted ids.
+        fit_rows : int, optional
+            Rows that models are fitted to, a sample by hash. Default: doubled while the held-out loss falls
+            by more than its error. Bounds and intervals use all rows.
+        n_jobs : int, optional
+            Processes that read partitions, unless a Dask client is active. Default: the cores there are.
+        keep_scores : str or Path, optional
+            Folder where `evaluate`, `compare` and `threshold_curve` keep the scores of all rows as Parquet,
+            and find them again: with the same settings, another metric, subgroup or cut-off fits no model.
+
+        Returns
+        -------
+        PartitionedLabels
+            `evaluate`, `compare`, `threshold_curve`, `diagnose` and `fit` take it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> from selective_labels import SelectiveLabels
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> frame = pd.DataFrame({"age": [30, 41, 25], "judge": ["a", "b", "a"]})
+        >>> frame["failed"] = ["no", None, "yes"]
+        >>> frame.to_parquet(f"{folder.name}/cases.parquet")
+        >>> data = SelectiveLabels.from_parquet(folder.name, label="failed", decision_maker="judge")
+        >>> len(data), data.classes.tolist(), data.features
+        (3, ['no', 'yes'], ('age',))
+        >>> folder.cleanup()
+        """
+        from selective_labels.data.partition_sources import DaskSource, ParquetSource
+        from selective_labels.data.partition_survey import RoleColumns
+        from selective_labels.data.partitioned import PartitionedLabels
+
+        if share_labels:
+            raise InputError(
+                "share_labels=True needs all rows of a case in memory, and this table is read a part at a "
+                "time; read it whole and use from_frame.",
+                "share_labels",
+            )
+        roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
+        source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
+        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs, keep_scores)
+
+    @classmethod
+    def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":
+        """Name the roles of the columns of a Dask frame, whose partitions are computed one at a time.
+
+        A client that is active does the work; else the scheduler that Dask would use. Partitions must come
+        out the same whenever they are computed. Keywords as in :meth:`from_parquet`; `n_jobs` says nothing
+        here.
+        """
+        from selective_labels.data.partition_sources import DaskSource
+
+        return cls.from_parquet(DaskSource(frame), label, **named)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -103,10 +361,10 @@ class SelectiveLabels(FromPartitions):
         return len(self.y)
 
     def __repr__(self) -> str:
-        return display.as_text(self)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        return display.as_html(self)
+        return as_html(self)
 
     @property
     def n_decision_makers(self) -> int:
@@ -293,10 +551,10 @@ class SelectiveLabels(FromPartitions):
             "groups": groups,
             "strata": strata,
         }
-        chosen = naming.take_apart(frame, named, features, assignment)
+        chosen = take_apart(frame, named, features, assignment)
         values = chosen.values | {"assignment": chosen.assignment, "share_labels": share_labels}
         data = cls.from_arrays(chosen.features, values.pop("label"), **values)
-        naming.warn_of_leaks(chosen.features, data.y, data.row_decision)
+        warn_of_leaks(chosen.features, data.y, data.row_decision)
         return replace(data, names={role: column for role, column in named.items() if column is not None})
 
     @classmethod
@@ -351,12 +609,12 @@ class SelectiveLabels(FromPartitions):
         """
         features, coding = features_or_none(X, y, kinds)
         n_samples = len(features)
-        labels = columns.read_label_column(y, decision, n_samples)
+        labels = read_label_column(y, decision, n_samples)
         given_makers = np.zeros(n_samples, dtype=int) if decision_maker is None else decision_maker
-        ids, makers = columns.read_decision_makers(given_makers, n_samples)
-        strata_coded = columns.read_cells(strata, "strata", n_samples)
-        groups_coded = columns.read_cells(groups, "groups", n_samples)
-        weight = columns.read_weights(sample_weight, n_samples)
+        ids, makers = read_decision_makers(given_makers, n_samples)
+        strata_coded = read_cells(strata, "strata", n_samples)
+        groups_coded = read_cells(groups, "groups", n_samples)
+        weight = read_weights(sample_weight, n_samples)
         given = {
             "label": y,
             "decision_maker": decision_maker,
@@ -375,16 +633,16 @@ class SelectiveLabels(FromPartitions):
             classes=labels.classes,
             decision_makers=makers.values,
             ignored=labels.ignored,
-            sample_weight=None if weight is None else columns.mean_one(weight),
+            sample_weight=None if weight is None else mean_one(weight),
             given_weight=weight,
             groups=None if groups_coded is None else groups_coded.codes,
             strata=None if strata_coded is None else strata_coded.codes,
-            assignment=columns.read_assignment(assignment, X, n_samples, len(makers.values)),
+            assignment=read_assignment(assignment, X, n_samples, len(makers.values)),
             assignment_function=assignment if callable(assignment) else None,
             stratum_labels=None if strata_coded is None else strata_coded.values,
             categorical=categorical if coding is None else coding.categorical,
             coding=coding,
-            names=naming.names_of(given),
+            names=names_of(given),
             decision_given=decision is not None,
             decision_makers_given=decision_maker is not None,
         )

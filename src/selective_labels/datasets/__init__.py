@@ -1,11 +1,10 @@
 """Generators that return their oracle, and loaders that take a path."""
 
 from selective_labels.datasets.decision_makers import make_decision_makers
-from selective_labels.datasets.fico import load_heloc, make_fico
+from selective_labels.datasets.fico import SemiSyntheticOracle, load_heloc, make_fico, make_selective
 from selective_labels.datasets.loans import Loans, make_loans
+from selective_labels.datasets.oracle import Oracle, SelectiveSample
 from selective_labels.datasets.paper import make_paper_synthetic
-from selective_labels.datasets.sample import Oracle, SelectiveSample
-from selective_labels.datasets.semi_synthetic import SemiSyntheticOracle, make_selective
 from selective_labels.datasets.tilted import make_tilted
 
 __all__ = [

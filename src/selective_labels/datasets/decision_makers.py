@@ -6,11 +6,20 @@ import numpy as np
 from scipy.special import expit, ndtri, softmax
 from scipy.stats import qmc
 
-from selective_labels.datasets.quadrature import normal_rule
-from selective_labels.datasets.random_streams import RandomState, draw_classes, draw_decisions, spawn_streams
-from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels, limits_of_rules
-from selective_labels.datasets.validation import check_count
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+from selective_labels.datasets.oracle import (
+    Limits,
+    Oracle,
+    RandomState,
+    SelectiveSample,
+    check_count,
+    draw_classes,
+    draw_decisions,
+    hide_labels,
+    limits_of_rules,
+    normal_rule,
+    spawn_streams,
+)
 
 N_FEATURES = 4
 _HIDDEN_IN_OUTCOME = 1.2

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from selective_labels.datasets.random_streams import RandomState, draw_decisions, spawn_streams
+from selective_labels.datasets.oracle import RandomState, draw_decisions, spawn_streams
 
 FEATURES = ("income", "debt_ratio", "years_employed", "open_accounts")
 CENTRES = np.array([52.0, 38.0, 12.0, 8.0])

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, softmax
 
+from selective_labels._errors import InputError
 from selective_labels.datasets.decision_makers import N_FEATURES, DecisionMakerDesign, population
-from selective_labels.datasets.random_streams import RandomState, draw_classes, draw_decisions, spawn_streams
-from selective_labels.datasets.sample import Limits, Oracle, SelectiveSample, hide_labels, limits_of_rules
-from selective_labels.datasets.validation import check_count
-from selective_labels.support.errors import InputError
+from selective_labels.datasets.oracle import (
+    Limits,
+    Oracle,
+    RandomState,
+    SelectiveSample,
+    check_count,
+    draw_classes,
+    draw_decisions,
+    hide_labels,
+    limits_of_rules,
+    spawn_streams,
+)
 
 
 @dataclass(frozen=True, eq=False)

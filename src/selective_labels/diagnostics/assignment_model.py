@@ -4,14 +4,183 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.data import SelectiveLabels
+from selective_labels._validation import require_weight
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.hypothesis_tests import centred, sums_by
 from selective_labels.diagnostics.results import need
-from selective_labels.hypotheses.cells import centred
-from selective_labels.models.features import standardised
 from selective_labels.nuisance.bands import leniency_bands
+from selective_labels.nuisance.models.encoders import standardised
+
+SMALLEST_LEAF = 5
+# Trees look at so many columns for every cut: a product shows no trace in either of its factors alone, so
+# that a few columns drawn at random would miss it.
+MOST_COLUMNS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Cases and where they went.
+
+    Attributes
+    ----------
+    X : (n, n_columns) array
+        Numbers without holes.
+    arm : (n,) int array
+        Decision-maker, or band of decision-makers.
+    n_arms : int
+    cell : (n,) int array
+        Stratum, within which assignment is to be tested.
+    unit : (n,) int array
+        Rows of one unit are not independent; different units are.
+    weight : (n,) array
+    """
+
+    X: np.ndarray
+    arm: np.ndarray
+    n_arms: int
+    cell: np.ndarray
+    unit: np.ndarray
+    weight: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "Dealt":
+        """Some of the rows."""
+        parts = (self.arm[rows], self.n_arms, self.cell[rows], self.unit[rows], self.weight[rows])
+        return Dealt(self.X[rows], *parts)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a model of assignment is worth on rows that it has not seen.
+
+    Attributes
+    ----------
+    statistic : float
+        Standard normal if assignment has nothing to do with features within cells; large if it has.
+    p_value : float
+    gain : float
+        Probability that the model gives to the arm that a case went to, less that arm's share.
+    """
+
+    statistic: float
+    p_value: float
+    gain: float
+
+
+def within_cells(values: np.ndarray, cell: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Columns minus their weighted means within cells, (n, n_columns).
+
+    Examples
+    --------
+    >>> within_cells(np.array([[0.0], [4.0]]), np.array([0, 0]), np.array([3.0, 1.0])).ravel()
+    array([-1.,  3.])
+    """
+    n_cells = int(cell.max()) + 1
+    mass = np.bincount(cell, weight, n_cells)
+    total = sums_by(cell, values * weight[:, None], n_cells)
+    return values - (total / np.maximum(mass, np.finfo(float).tiny)[:, None])[cell]
+
+
+def block_score(predicted: np.ndarray, dealt: Dealt) -> tuple[float, float]:
+    """Held-out score of a model of assignment, as a standard normal statistic, and its mean.
+
+    T = Σ_u s_u / sqrt(Σ_u f_u s_u²),   s_u = Σ_{i in u} w_i d_i(z_i),
+
+    d_i(a) the prediction for arm a at row i, centred twice within the cell: over arms by their shares there,
+    and over rows. So its mean is zero for every model if arms are dealt out at random within cells, whatever
+    their shares; f = m / (m - 1), m the units of the cell, makes up for the means that were taken off.
+
+    Parameters
+    ----------
+    predicted : (n, n_arms) array
+        By a model that has not seen these rows.
+    dealt : Dealt
+
+    Examples
+    --------
+    >>> zeros, ones = np.zeros(8, dtype=int), np.ones(8)
+    >>> arm = np.array([0, 0, 1, 1, 0, 0, 1, 1])
+    >>> dealt = Dealt(np.zeros((8, 1)), arm, 2, zeros, np.arange(8), ones)
+    >>> right = (arm[:, None] == np.arange(2)).astype(float)
+    >>> block_score(right, dealt)[0] > 2.0, block_score(np.ones((8, 2)), dealt)
+    (True, (0.0, 0.0))
+    """
+    cell, weight = dealt.cell, dealt.weight
+    indicator = (dealt.arm[:, None] == np.arange(dealt.n_arms)).astype(float)
+    share = indicator - within_cells(indicator, cell, weight)
+    over_arms = predicted - np.sum(share * predicted, axis=1, keepdims=True)
+    residual = within_cells(over_arms, cell, weight)
+    own = weight * residual[np.arange(len(cell)), dealt.arm]
+    _, first, of_row = np.unique(dealt.unit, return_index=True, return_inverse=True)
+    score = np.bincount(of_row, own)
+    # Of a unit that lies in several cells, the first one counts: the factor differs from one in the smallest.
+    units_here = np.bincount(cell[first], minlength=int(cell.max()) + 1)[cell[first]]
+    factor = units_here / np.maximum(units_here - 1, 1)
+    error = float(np.sqrt(np.sum(factor * score**2)))
+    if error <= np.finfo(float).eps * len(score):
+        return 0.0, 0.0
+    return float(score.sum() / error), float(own.sum() / weight.sum())
+
+
+def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -> np.ndarray:
+    """Units dealt at random to blocks 0 to n_blocks of about equal size, (n,).
+
+    Examples
+    --------
+    >>> blocks_of(np.array([0, 0, 1, 2]), 2, np.random.default_rng(0)).tolist()
+    [2, 2, 0, 1]
+    """
+    n_units = int(unit.max()) + 1
+    return (generator.permutation(n_units) * (n_blocks + 1) // n_units)[unit]
+
+
+def held_out_score(dealt: Dealt, block: np.ndarray, *, n_trees: int = 50, seed: int = 0) -> HeldOut:
+    """Test that arms are dealt out at random within cells, by extremely randomised trees.
+
+    Trees of all blocks before predict who decides in the next: the target is the indicator of each arm less
+    its share in the cell. Given the past, each block's score is standard normal if assignment is random, so
+    scores of all blocks are independent and add up; those of cross-fitted models would not, for two of them
+    share their noise with each other's test rows.
+
+    Parameters
+    ----------
+    dealt : Dealt
+    block : (n,) int array
+        Of :func:`blocks_of`; block 0 is only learned from.
+    n_trees, seed : int
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> X, unit = generator.standard_normal((600, 2)), np.arange(600)
+    >>> arm = (X[:, 0] * X[:, 1] > 0).astype(int)
+    >>> dealt = Dealt(X, arm, 2, np.zeros(600, dtype=int), unit, np.ones(600))
+    >>> held_out_score(dealt, blocks_of(unit, 2, generator)).p_value < 1e-6
+    True
+    """
+    scores = []
+    for number in range(1, int(block.max()) + 1):
+        past, now = dealt.take(np.flatnonzero(block < number)), dealt.take(np.flatnonzero(block == number))
+        model = _trees(past, n_trees, seed + number)
+        scores.append(block_score(model.predict(now.X), now))
+    statistic = sum(score for score, _ in scores) / np.sqrt(len(scores))
+    return HeldOut(float(statistic), float(ndtr(-statistic)), float(np.mean([gain for _, gain in scores])))
+
+
+def _trees(past: Dealt, n_trees: int, seed: int) -> ExtraTreesRegressor:
+    require_weight(past.weight)
+    indicator = (past.arm[:, None] == np.arange(past.n_arms)).astype(float)
+    target = within_cells(indicator, past.cell, past.weight)
+    columns = min(past.X.shape[1], MOST_COLUMNS)
+    model = ExtraTreesRegressor(
+        n_trees, min_samples_leaf=SMALLEST_LEAF, max_features=columns, random_state=seed
+    )
+    return model.fit(past.X, target, sample_weight=past.weight)
+
 
 # More decision-makers than this are told apart by their group of leniency only.
 MOST_CLASSES = 50

@@ -3,15 +3,30 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import f as f_distribution
 
-from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import ASSIGNMENT_LOOKS, OK, Check, Finding, need, status_of_test
-from selective_labels.hypotheses.cells import centred, sums_by
-from selective_labels.hypotheses.detectable import detectable_between
-from selective_labels.hypotheses.permutation import permutation_draws, permutation_p_value
-
-# A prediction that varies less than this tells cases not apart.
-SMALLEST_VARIANCE = 1e-12
+from selective_labels.assumptions.base import OK
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.assignment_model import Dealt, HeldOut, arms_of, blocks_of, held_out_score
+from selective_labels.diagnostics.context import Context, case_indices, directions
+from selective_labels.diagnostics.hypothesis_tests import (
+    centred,
+    detectable_between,
+    permutation_draws,
+    permutation_p_value,
+    shuffles,
+    sums_by,
+)
+from selective_labels.diagnostics.results import (
+    ASSIGNMENT_LOOKS,
+    Check,
+    CheckResult,
+    Finding,
+    need,
+    status_of_test,
+)
+from selective_labels.nuisance.models.encoders import standardised
+from selective_labels.nuisance.settings import FittingSettings
 
 
 def between(sums: np.ndarray) -> np.ndarray:
@@ -37,33 +52,7 @@ def between(sums: np.ndarray) -> np.ndarray:
     return np.append(parts.sum(), parts)
 
 
-@dataclass(frozen=True, eq=False)
-class CaseIndices:
-    """What features predict of the compared rows, centred within strata and of unit variance."""
-
-    values: np.ndarray
-    names: list[str]
-
-
-def case_indices(context: Context) -> CaseIndices:
-    """Predicted decision, and predicted label of each class (all but the last, which follows)."""
-    need(context.has_features, "there is no feature that varies.")
-    rows = context.compared
-    model = context.case_model
-    columns = np.column_stack([model.decision, model.label[:, :-1]])
-    classes = context.data.classes[:-1].tolist()
-    names = ["predicted decision", *(f"predicted probability of {label!r}" for label in classes)]
-    values = centred(columns, context.cell[rows])
-    variance = values.var(axis=0)
-    kept = variance > SMALLEST_VARIANCE
-    need(kept.any(), f"features predict the same for all cases {context.place}.")
-    return CaseIndices(
-        values[:, kept] / np.sqrt(variance[kept]),
-        [name for name, keep in zip(names, kept, strict=True) if keep],
-    )
-
-
-def _find(context: Context) -> Finding:
+def _find_balance(context: Context) -> Finding:
     indices, units = case_indices(context), context.units
     columns = np.column_stack([units.total(indices.values), units.size])
     observed, drawn = permutation_draws(
@@ -112,4 +101,220 @@ def balance_by_decision_maker(context: Context) -> tuple[np.ndarray, np.ndarray]
     return total[:, 0] / rows, 1.0 / np.sqrt(rows)
 
 
-CHECK = Check("SL201", "balance of cases", "assignment", _find)
+BALANCE_CHECK = Check("SL201", "balance of cases", "assignment", _find_balance)
+
+
+def _find_classifier(context: Context) -> Finding:
+    model = context.assignment_model
+    position = np.arange(len(model.arm))
+
+    def log_likelihood(arm: np.ndarray) -> float:
+        return float(model.log_probabilities[position, arm].mean())
+
+    observed = log_likelihood(model.arm)
+    drawn = np.array(
+        [
+            log_likelihood(arm)
+            for arm in shuffles(model.arm, model.cell, context.n_permutations, context.generator(202))
+        ]
+    )
+    p_value = permutation_p_value(observed, drawn)
+    gain = observed - float(drawn.mean())
+    status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
+    who = "the leniency band of the decision-maker" if model.banded else "the decision-maker"
+    if status != OK:
+        return Finding(
+            status,
+            f"Features predict {who} {context.place}: {gain:.3f} nats per case better than chance.",
+            gain,
+            p_value,
+            "Give finer strata, or rely on the instrument given the features only.",
+        )
+    return Finding(status, f"Features do not tell {who} {context.place}.", gain, p_value)
+
+
+CLASSIFIER_CHECK = Check("SL202", "classifier of decision-makers", "assignment", _find_classifier)
+
+
+def leave_out_means(units_total: np.ndarray, size: np.ndarray, codes: np.ndarray, n_codes: int) -> np.ndarray:
+    """Mean of each unit's code over all other units, (n_units,); NaN where there is no other.
+
+    Examples
+    --------
+    >>> leave_out_means(np.array([1.0, 0.0, 1.0]), np.ones(3), np.array([0, 0, 0]), 1)
+    array([0.5, 1. , 0.5])
+    """
+    total, rows = sums_by(codes, np.column_stack([units_total, size]), n_codes).T
+    others = rows[codes] - size
+    left = total[codes] - units_total
+    return np.divide(left, others, out=np.full(len(codes), np.nan), where=others > 0)
+
+
+def joint_f(y: np.ndarray, X: np.ndarray, lost: int) -> tuple[float, float]:
+    """F statistic and p-value of all columns of X in a regression of y; `lost` further parameters.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    >>> [round(value, 3) for value in joint_f(np.array([0.0, 1.0, -1.0, 0.0]), X, 1)]
+    [2.0, 0.293]
+    """
+    coefficients, _, rank, _ = np.linalg.lstsq(X, y, rcond=None)
+    fitted = X @ coefficients
+    free = len(y) - rank - lost
+    residual = np.sum((y - fitted) ** 2)
+    if free <= 0 or residual <= 0.0 or rank == 0:
+        return 0.0, 1.0
+    statistic = float(np.sum(fitted**2) / rank / (residual / free))
+    return statistic, float(f_distribution.sf(statistic, rank, free))
+
+
+def _find_leniency_regression(context: Context) -> Finding:
+    need(context.has_features, "there is no feature that varies.")
+    rows, units = context.compared, context.units
+    # Decisions net of what features predict: else a case's own decision speaks of its own features.
+    surplus = centred(context.data.decision[rows] - context.case_model.decision, context.cell[rows])
+    leniency = leave_out_means(
+        units.total(surplus[:, None])[:, 0], units.size, units.decision_maker, context.n_decision_makers
+    )
+    along = directions(context.data.features[rows], context.data.categorical)[:, 1:]
+    features = units.total(along) / units.size[:, None]
+    known = ~np.isnan(leniency)
+    n_cells = len(np.unique(units.cell))
+    need(known.sum() > n_cells + features.shape[1] + 1, "too few decision-makers have more than one case.")
+    cell = units.cell[known]
+    response, regressors = centred(leniency[known], cell), centred(features[known], cell)
+    need(np.var(response) > 0.0, "all decision-makers are equally lenient.")
+    statistic, p_value = joint_f(response, regressors, n_cells)
+    status = status_of_test(p_value, context.level, ASSIGNMENT_LOOKS)
+    if status != OK:
+        return Finding(
+            status,
+            f"Some kinds of cases go to more lenient decision-makers {context.place} (F = {statistic:.1f}).",
+            statistic,
+            p_value,
+            "Give finer strata, or rely on the instrument given the features only.",
+        )
+    return Finding(
+        status,
+        f"The features of a case do not tell how lenient its decision-maker is {context.place} "
+        f"(F = {statistic:.1f}).",
+        statistic,
+        p_value,
+    )
+
+
+LENIENCY_REGRESSION_CHECK = Check(
+    "SL203", "leave-one-out leniency on features", "assignment", _find_leniency_regression
+)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent on the model.
+
+    Attributes
+    ----------
+    n_rows : int
+        At most; more are a random part of all.
+    n_blocks, n_trees : int
+        Of :func:`held_out_score`.
+    """
+
+    n_rows: int
+    n_blocks: int
+    n_trees: int
+
+
+FEWEST_UNITS = 40
+THOROUGH = Effort(10_000, 4, 50)
+QUICK = Effort(4_000, 1, 15)
+
+
+def assignment_score(context: Context, effort: Effort = THOROUGH) -> tuple[HeldOut, bool]:
+    """Score of the flexible model, and whether decision-makers were told apart by band only."""
+    need(context.has_features, "there is no feature that varies.")
+    generator = context.generator(204)
+    rows = context.compared
+    if len(rows) > effort.n_rows:
+        rows = np.sort(generator.choice(rows, effort.n_rows, replace=False))
+    data = context.data
+    # Groups are independent of each other however they were divided; without groups, rows are.
+    groups = np.arange(len(rows)) if data.groups is None else data.groups[rows]
+    unit = np.unique(groups, return_inverse=True)[1]
+    need(unit.max() >= FEWEST_UNITS, f"fewer than {FEWEST_UNITS} cases can be compared.")
+    block = blocks_of(unit, effort.n_blocks, generator)
+    # Bands follow decisions, and decisions features: those of the rows to be tested must not make them.
+    lookup, banded = arms_of(data, rows[block == 0], int(generator.integers(2**31)))
+    present, arm = np.unique(lookup[data.decision_maker_codes[rows]], return_inverse=True)
+    need(len(present) > 1, "there is one band of decision-makers only.")
+    X = standardised(data.categorical).fit_transform(context.model_features[rows])
+    weight = data.weights[rows] / data.weights[rows].mean()
+    dealt = Dealt(X, arm, len(present), context.cell[rows], unit, weight)
+    seed = int(generator.integers(2**31 - effort.n_blocks - 1))
+    score = held_out_score(dealt, block, n_trees=effort.n_trees, seed=seed)
+    return score, banded
+
+
+def _finding(context: Context, effort: Effort, n_looks: int) -> Finding:
+    score, banded = assignment_score(context, effort)
+    status = status_of_test(score.p_value, context.level, n_looks)
+    who = "the leniency band of the decision-maker" if banded else "the decision-maker"
+    if status != OK:
+        return Finding(
+            status,
+            f"A flexible model tells {who} from features {context.place}: it gives whoever decided "
+            f"{100 * score.gain:.1f} points more than the share of all.",
+            score.statistic,
+            score.p_value,
+            "Give finer strata, or rely on the instrument given the features only.",
+        )
+    return Finding(
+        status,
+        f"A flexible model (steps, products) does not tell {who} from features {context.place}.",
+        score.statistic,
+        score.p_value,
+    )
+
+
+def quick_assignment(data: SelectiveLabels, seed: int | None = None, *, level: float = 0.01) -> CheckResult:
+    """SL204 on 4,000 rows at most, with few trees: its message is the one line that a result needs.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+        With decision-makers.
+    seed : int, optional
+    level : float
+        Smaller than that of `diagnose`: whoever evaluates did not ask, and is alarmed for nothing once in a
+        hundred times.
+
+    Returns
+    -------
+    CheckResult
+        Of SL204; "not applicable" with the reason where nothing can be compared. It stands alone, so
+        "violated" is a p-value that is not above the level.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(800, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> quick_assignment(data, seed=0).message
+    'A flexible model (steps, products) does not tell the decision-maker from features in the sample.'
+    """
+    context = Context(data, FittingSettings(seed=seed), level=level)
+    return Check(
+        FLEXIBLE_CHECK.code,
+        FLEXIBLE_CHECK.name,
+        FLEXIBLE_CHECK.family,
+        lambda given: _finding(given, QUICK, 1),
+    )(context)
+
+
+FLEXIBLE_CHECK = Check(
+    "SL204",
+    "flexible model of decision-makers",
+    "assignment",
+    lambda context: _finding(context, THOROUGH, ASSIGNMENT_LOOKS),
+)

@@ -1,26 +1,222 @@
 """What the checks share: the sample, one cross-fit, its predictions; each computed when first asked for."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from selective_labels.assumptions import Instrument, Nucem
-from selective_labels.data import SelectiveLabels
+from selective_labels._errors import InputError
+from selective_labels.assumptions.instrument import Instrument, Nucem
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_model import AssignmentModel, assignment_model
-from selective_labels.diagnostics.predictions import CaseModel, RowModel, case_model, row_model
+from selective_labels.diagnostics.hypothesis_tests import (
+    Units,
+    assignment_units,
+    centred,
+    decision_makers_per_cell,
+)
 from selective_labels.diagnostics.results import Check, CheckResult, NotApplicableError, need
-from selective_labels.hypotheses.cells import centred, decision_makers_per_cell
-from selective_labels.hypotheses.permutation import Units, assignment_units
 from selective_labels.identification.bounds import Bounds
-from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.per_row import identified_bounds
-from selective_labels.nuisance.score_formulas import Scores
-from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.identification.point import slope, two_fold_moments
+from selective_labels.nuisance.bands import arms_off_fold
+from selective_labels.nuisance.cross_fit import CrossFit, arm_propensity
+from selective_labels.nuisance.models.encoders import standardised
+from selective_labels.nuisance.row_bounds import identified_bounds
+from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, Scores, average_over_arms
+from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class CaseModel:
+    """Predictions from the features alone, by models that have not seen the row.
+
+    Attributes
+    ----------
+    decision : (n_rows,) array
+        P(D=1 | x) under the average decision-maker.
+    label : (n_rows, n_classes) array
+        P(Y=k | x, D=1).
+    """
+
+    decision: np.ndarray
+    label: np.ndarray
+
+
+def case_model(fit: CrossFit, X: np.ndarray, model_rows: np.ndarray, rows: np.ndarray) -> CaseModel:
+    """Predict decision and label of some rows, decision-makers averaged with equal weights for every row.
+
+    Rows among `model_rows` are predicted by the fold that held them out, others by the first fold's model.
+    """
+    fold_of_row = np.zeros(len(X), dtype=int)
+    fold_of_row[model_rows] = fit.held_out
+    labeled: np.ndarray | None = None
+    position = np.empty(len(X), dtype=int)
+    position[rows] = np.arange(len(rows))
+    for number, fold in enumerate(fit.folds):
+        own = rows[fold_of_row[rows] == number]
+        for here in fit.chunks(own, 8):
+            part = np.einsum("a,ank->nk", fit.shares, fold.joint(X[here])[:, :, 1:])
+            if labeled is None:
+                labeled = np.empty((len(rows), part.shape[1]))
+            labeled[position[here]] = part
+    if labeled is None:  # a mistake of the caller, who knows how many rows there are
+        raise ValueError("there is no row to predict.")
+    decision = labeled.sum(axis=1)
+    return CaseModel(decision, labeled / np.maximum(decision, np.finfo(float).tiny)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class RowModel:
+    """What models say of rows under every arm (decision-maker, or group of them), held out.
+
+    Attributes
+    ----------
+    arm : (n_samples,) int array
+    propensity : (n_samples, n_arms) array
+    strength : (n_samples,) array
+        Variance of leniency over arms, V(x) = Σ_z e_z d_z^A d_z^B with models of two halves: free of noise
+        on average, and negative at times.
+    leniency_range : (n_samples,) array
+        Leniency of the most minus the least lenient arm: found by one half, measured by the other.
+    labeled : (n_samples, n_classes) array
+        Σ_z e_z P(D=1, Y=k | x, z).
+    posterior : (n_samples, n_classes) array
+        Slope of seen labels on leniency: the class probabilities under NUCEM.
+    deviation : (n_samples,) array
+        Leniency of the row's own arm minus the average.
+    parabola : (n_samples,) array
+        The square of that deviation minus its average over arms.
+    """
+
+    arm: np.ndarray
+    propensity: np.ndarray
+    strength: np.ndarray
+    leniency_range: np.ndarray
+    labeled: np.ndarray
+    posterior: np.ndarray
+    deviation: np.ndarray
+    parabola: np.ndarray
+
+
+def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
+    """Predict all rows under all arms, chunk by chunk, and keep what checks need."""
+    n_samples, n_classes = len(data), len(data.classes)
+    result = RowModel(
+        np.empty(n_samples, dtype=int),
+        np.empty((n_samples, fit.n_arms)),
+        np.empty(n_samples),
+        np.empty(n_samples),
+        np.empty((n_samples, n_classes)),
+        np.empty((n_samples, n_classes)),
+        np.empty(n_samples),
+        np.empty(n_samples),
+    )
+    for number, fold in enumerate(fit.folds):
+        propensity = arm_propensity(fit, number, data)
+        for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
+            pair = [model.joint(data.features[here]) for model in fold.models]
+            first, second = pair[0], pair[-1]
+            share = propensity(here)
+            moments = two_fold_moments(first, second, share.T)
+            joint = (first + second) / 2.0
+            arm = fold.lookup[data.decision_maker_codes[here]]
+            labeled = average_over_arms(joint, share)
+            result.arm[here] = arm
+            result.propensity[here] = share
+            result.strength[here] = moments.strength
+            result.leniency_range[here] = _honest_range(1.0 - first[:, :, 0], 1.0 - second[:, :, 0], share)
+            result.labeled[here] = labeled
+            result.posterior[here] = slope(
+                moments.covariance, moments.strength, moments.selected, WEAKEST_STRENGTH
+            )
+            deviation = 1.0 - joint[:, :, 0] - labeled.sum(axis=1)
+            own = deviation[arm, np.arange(len(here))]
+            result.deviation[here] = own
+            result.parabola[here] = own**2 - np.sum(share.T * deviation**2, axis=0)
+    return result
+
+
+def _honest_range(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Range over arms that a row can go to, extremes found in one half and measured in the other."""
+    absent = share.T == 0.0
+
+    def measured(finder: np.ndarray, measure: np.ndarray) -> np.ndarray:
+        high = np.where(absent, -np.inf, finder).argmax(axis=0)
+        low = np.where(absent, np.inf, finder).argmin(axis=0)
+        rows = np.arange(finder.shape[1])
+        return measure[high, rows] - measure[low, rows]
+
+    return (measured(first, second) + measured(second, first)) / 2.0
+
+
+def panel_cases(data: SelectiveLabels, seed: int | None) -> SelectiveLabels:
+    """The cases of rows that share labels, before the panels, or bands of panels, that saw them.
+
+    A case was dealt to its panel once, however many rows it has; so every case counts once, by its first row
+    (and by the sum of its weights, if there are any).
+    """
+    n_bands = selector_bands(data)
+    arms = arms_off_fold(data, np.arange(len(data)), n_bands, seed)
+    if n_bands is None:
+        return _cases(data, arms, data.decision_makers)
+    names = [f"band {number} of {n_bands} of panels" for number in range(1, n_bands + 1)]
+    return _cases(data, arms, np.array(names, dtype=object))
+
+
+def panel_cases_of_fit(data: SelectiveLabels, fit: CrossFit) -> tuple[SelectiveLabels, CrossFit]:
+    """The same with models fitted already: arms are those of the model that has not seen the case."""
+    lookups = np.stack([fold.lookup for fold in fit.folds])
+    arms = lookups[fit.held_out, data.decision_maker_codes]
+    names = np.arange(fit.n_arms)
+    first = _first_rows(data)
+    assignment = fit.assignment
+    if len(assignment.held_out):
+        assignment = replace(assignment, held_out=assignment.held_out[first])
+    folds = tuple(replace(fold, lookup=names) for fold in fit.folds)
+    cases = replace(fit, folds=folds, held_out=fit.held_out[first], assignment=assignment)
+    return _cases(data, arms, names), cases
+
+
+def said_of_panels(data: SelectiveLabels) -> str:
+    """What the checks compare, in words."""
+    assert data.panels is not None
+    n_bands = selector_bands(data)
+    bands = "" if n_bands is None else f", in {n_bands} bands by leniency"
+    return (
+        "Labels are shared within groups: every case counts once, and is accepted if anyone accepted it; "
+        f"where decision-makers are named, panels are meant ({data.n_decision_makers:,} panels of "
+        f"{len(data.panels.people):,} people{bands})."
+    )
+
+
+def _first_rows(data: SelectiveLabels) -> np.ndarray:
+    assert data.groups is not None
+    return np.sort(np.unique(data.groups, return_index=True)[1])
+
+
+def _cases(data: SelectiveLabels, arms: np.ndarray, names: np.ndarray) -> SelectiveLabels:
+    first = _first_rows(data)
+    weight = None
+    if data.sample_weight is not None and data.groups is not None:
+        total = np.bincount(data.groups, data.sample_weight)[data.groups[first]]
+        weight = total / total.mean()
+    return replace(
+        data.take(first),
+        complete=True,
+        decision_maker=names[arms[first]],
+        decision_maker_codes=arms[first],
+        decision_makers=names,
+        sample_weight=weight,
+        given_weight=weight,
+        groups=None,
+        panels=None,
+        own_decision=None,
+        own_decision_maker_codes=None,
+    )
+
 
 # Models are fitted on this many rows at most; counts and permutations use all.
 MODEL_ROWS = 50_000
@@ -213,3 +409,74 @@ def _varies(column: np.ndarray) -> bool:
         return False
     seen = column[~holes]
     return bool(holes.any() or seen.min() < seen.max())
+
+
+def excess(context: Context) -> np.ndarray:
+    """Score of Σ_k max_z P(Y=k, D=1 | x, z) - 1 of the model rows, (n_model_rows,).
+
+    Its mean is at most the true excess whichever decision-makers the selector finds, so a positive mean
+    contradicts an instrument that is as good as random and does not change the label.
+    """
+    need(context.n_classes > 1, "one class only was seen, so the inequality always holds.")
+    return -context.scores["instrument"].slack
+
+
+# A prediction that varies less than this tells cases not apart.
+SMALLEST_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CaseIndices:
+    """What features predict of the compared rows, centred within strata and of unit variance."""
+
+    values: np.ndarray
+    names: list[str]
+
+
+def case_indices(context: Context) -> CaseIndices:
+    """Predicted decision, and predicted label of each class (all but the last, which follows)."""
+    need(context.has_features, "there is no feature that varies.")
+    rows = context.compared
+    model = context.case_model
+    columns = np.column_stack([model.decision, model.label[:, :-1]])
+    classes = context.data.classes[:-1].tolist()
+    names = ["predicted decision", *(f"predicted probability of {label!r}" for label in classes)]
+    values = centred(columns, context.cell[rows])
+    variance = values.var(axis=0)
+    kept = variance > SMALLEST_VARIANCE
+    need(kept.any(), f"features predict the same for all cases {context.place}.")
+    return CaseIndices(
+        values[:, kept] / np.sqrt(variance[kept]),
+        [name for name, keep in zip(names, kept, strict=True) if keep],
+    )
+
+
+# Directions of the features along which decision-makers may differ, beside their average leniency.
+MOST_DIRECTIONS = 20
+
+
+def directions(
+    X: np.ndarray, categorical: tuple[int, ...] = (), cell: np.ndarray | None = None
+) -> np.ndarray:
+    """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1).
+
+    Columns of codes (`categorical`) enter as indicators. Every combination has mean zero, within each cell if
+    these are given, so that the average leniency counts once, with the constant: who works in one cell only
+    would else be counted along what tells the cells apart, too.
+
+    Examples
+    --------
+    >>> along = directions(np.repeat([[0.0], [1.0]], [10, 30], axis=0), categorical=(0,))
+    >>> (along.T @ along / 40).round(1) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    constant = np.ones((len(X), 1))
+    if not X.shape[1]:
+        return constant
+    values = standardised(categorical).fit_transform(X)
+    # Indicators do not come centred: "all other categories" is nearly one for everybody.
+    values = centred(values, np.zeros(len(X), dtype=int) if cell is None else cell)
+    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
+    kept = np.flatnonzero(variances > 1e-8 * variances[-1])[-MOST_DIRECTIONS:]
+    return np.column_stack([constant, values @ (axes[:, kept] / np.sqrt(variances[kept]))])

@@ -2,23 +2,51 @@
 
 import numpy as np
 
+from selective_labels.assumptions.base import OK, VIOLATED, WARNING
+from selective_labels.data.reading import looks_measured
 from selective_labels.diagnostics.context import Context
-from selective_labels.diagnostics.results import (
-    OK,
-    VIOLATED,
-    WARNING,
-    Check,
-    Finding,
-    NotApplicableError,
-    need,
-)
-from selective_labels.hypotheses.cells import decision_makers_per_cell
+from selective_labels.diagnostics.hypothesis_tests import decision_makers_per_cell
+from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need
 from selective_labels.nuisance.score_formulas import OVERLAP
+
+# Decision-makers with fewer cases than this say little on their own.
+FEW_ROWS = 30
+# Share of cases with such decision-makers above which it matters.
+MANY_WITH_FEW_CASES = 0.05
+SHOWN = 5
+
+
+def _find_sizes(context: Context) -> Finding:
+    need(context.n_decision_makers > 1, "there is only one decision-maker.")
+    rows = np.bincount(context.decision_maker, minlength=context.n_decision_makers)
+    labels = np.bincount(
+        context.decision_maker, weights=context.data.decision, minlength=context.n_decision_makers
+    ).astype(int)
+    small = np.flatnonzero(rows < FEW_ROWS)
+    share = float(rows[small].sum() / rows.sum())
+    message = (
+        f"{len(rows):,} decision-makers have {rows.min():,} to {rows.max():,} cases (median "
+        f"{np.median(rows):,.0f}) and {labels.min():,} to {labels.max():,} labels."
+    )
+    if not len(small):
+        return Finding(OK, message, float(rows.min()))
+    names = [str(name) for name in context.data.decision_makers[small[:SHOWN]].tolist()]
+    more = f" and {len(small) - SHOWN:,} more" if len(small) > SHOWN else ""
+    return Finding(
+        WARNING if share > MANY_WITH_FEW_CASES else OK,
+        f"{message} {len(small):,} of them have fewer than {FEW_ROWS}, {share:.1%} of all cases.",
+        float(rows.min()),
+        advice=f"Merge decision-makers that work alike (by unit or office), first {', '.join(names)}{more}.",
+    )
+
+
+SIZES_CHECK = Check("SL301", "sizes", "overlap", _find_sizes)
+
 
 # Below this effective share of the sample, averages rest on few cases.
 SMALL_EFFECTIVE_SHARE = 0.5
 FEW_DECISION_MAKERS = 3
-MANY_CASES = 0.1
+MANY_WITHOUT_OVERLAP = 0.1
 # A decision-maker is possible for a case if the model gives this part of the usual share or more.
 POSSIBLE = 0.05
 
@@ -62,7 +90,7 @@ def _available(context: Context) -> np.ndarray:
     return decision_makers_per_cell(context.cell, context.decision_maker)[context.cell]
 
 
-def _find(context: Context) -> Finding:
+def _find_overlap(context: Context) -> Finding:
     need(context.n_decision_makers > 1, "there is only one decision-maker.")
     available = _available(context)
     alone = float(np.mean(available == 1))
@@ -79,7 +107,7 @@ def _find(context: Context) -> Finding:
             effective,
             advice="Use coarser strata, or leave out features that decide who gets the case.",
         )
-    if alone > 0.0 or few > MANY_CASES or effective < SMALL_EFFECTIVE_SHARE:
+    if alone > 0.0 or few > MANY_WITHOUT_OVERLAP or effective < SMALL_EFFECTIVE_SHARE:
         return Finding(
             WARNING,
             f"{alone:.0%} of cases could have gone to a single decision-maker only, {few:.0%} to fewer than "
@@ -90,4 +118,61 @@ def _find(context: Context) -> Finding:
     return Finding(OK, f"Every case could have gone to several decision-makers. {words}", effective)
 
 
-CHECK = Check("SL302", "overlap", "overlap", _find)
+OVERLAP_CHECK = Check("SL302", "overlap", "overlap", _find_overlap)
+
+
+# A label of such a case stands for twenty cases or more.
+RARELY = 0.05
+# Share of cases above which it matters.
+MANY_ONE_SIDED = 0.05
+
+
+def _find_decision_overlap(context: Context) -> Finding:
+    context.need_rejected()
+    chance = context.case_model.decision
+    decided = context.data.decision[context.compared]
+    rare = chance < RARELY
+    share = float(rare.mean())
+    if share <= MANY_ONE_SIDED:
+        return Finding(
+            OK,
+            f"{1 - share:.1%} of cases are of a kind that is decided in favour of in {RARELY:.0%} or more.",
+            share,
+        )
+    n_seen = int(np.sum(decided[rare]))
+    return Finding(
+        WARNING,
+        f"{share:.0%} of cases are of a kind that is hardly ever decided in favour of (in fewer than "
+        f"{RARELY:.0%}, by the models): {n_seen:,} labels stand for {int(rare.sum()):,} cases.",
+        share,
+        advice="What 'unconfounded' or 'nucem' say of such cases is extrapolated, and their bounds are wide: "
+        "leave them out, or ask only about cases like those that are decided in favour of.",
+    )
+
+
+DECISION_OVERLAP_CHECK = Check("SL303", "overlap of decisions", "overlap", _find_decision_overlap)
+
+
+def _find_numeric_ids(context: Context) -> Finding:
+    need(context.n_decision_makers > 1, "there is only one decision-maker.")
+    ids = context.data.decision_makers
+    if context.data.numeric:
+        return Finding(
+            OK,
+            f"decision_maker is taken as a number: checks compare cases at {len(ids)} values, each case at "
+            "the nearest, and call these values decision-makers.",
+            float(len(ids)),
+        )
+    rows = np.bincount(context.decision_maker, minlength=len(ids))
+    if looks_measured(ids, rows):
+        return Finding(
+            WARNING,
+            f"The ids of decision-makers are {len(ids):,} different numbers, {np.median(rows):,.0f} cases "
+            "each in the median: they look like a measurement, and are taken as names without an order.",
+            float(len(ids)),
+            advice="If they measure something (a distance, a time, a rate), give instrument='numeric'.",
+        )
+    return Finding(OK, "The ids of decision-makers look like names.", float(len(ids)))
+
+
+NUMERIC_IDS_CHECK = Check("SL304", "numbers as ids", "overlap", _find_numeric_ids)

@@ -1,15 +1,34 @@
 """What a check finds: a status, a number, a sentence, and what to do."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from selective_labels.assumptions.findings import NOT_APPLICABLE, OK, VIOLATED, WARNING
+from selective_labels._display import new_axes
+from selective_labels._errors import UndefinedError, require_choice
+from selective_labels.assumptions.base import (
+    ALGEBRA,
+    FAMILIES,
+    NOT_APPLICABLE,
+    OK,
+    VIOLATED,
+    WARNING,
+    Assumption,
+    Findings,
+    Permission,
+    worst,
+)
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.parse import known, named
 
 if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
+
 
 UNTESTED = "Not tested: "
 # SL201, SL202, SL203 and SL204 all ask whether cases are dealt out at random.
@@ -137,3 +156,312 @@ def status_of_test(p_value: float, level: float, n_looks: int = 1) -> str:
     if p_value > level:
         return OK
     return VIOLATED if p_value <= level / n_looks else WARNING
+
+
+WIDTH = 110
+HEADINGS = ("code", "check", "status", "statistic", "p-value")
+VERDICT_HEADING = "What the checks say of each assumption:"
+COLOURS = {"ok": "#2e7d32", "warning": "#b26a00", "violated": "#b00020", "not applicable": "#666666"}
+
+
+def text(diagnosis: "Diagnosis") -> str:
+    """Verdict, table, what each check found."""
+    rows = [HEADINGS, *_rows(diagnosis)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    table = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    findings = [
+        fill(f"{result.code} {result.message} {result.advice}".strip(), WIDTH, subsequent_indent="      ")
+        for result in diagnosis
+    ]
+    verdict = [fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(diagnosis)]
+    parts = [_headline(diagnosis), "", VERDICT_HEADING, *verdict, "", *table, "", *findings]
+    return "\n".join(parts)
+
+
+def html(diagnosis: "Diagnosis") -> str:
+    """Return the same as an HTML table with everything escaped."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in (*HEADINGS, "finding"))
+    body = []
+    for row, result in zip(_rows(diagnosis), diagnosis, strict=True):
+        cells = [f"<td>{escape(cell)}</td>" for cell in row]
+        cells[2] = f'<td style="color:{COLOURS[result.status]}">{escape(result.status)}</td>'
+        finding = f"{result.message} {result.advice}".strip()
+        body.append(f"<tr>{''.join(cells)}<td style='text-align:left'>{escape(finding)}</td></tr>")
+    verdict = "".join(f"<li>{escape(line)}</li>" for line in verdict_lines(diagnosis))
+    return (
+        f"<p>{escape(_headline(diagnosis))}</p><p>{VERDICT_HEADING}</p><ul>{verdict}</ul>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def verdict_lines(diagnosis: "Diagnosis") -> list[str]:
+    """One line for each assumption."""
+    return [
+        f"{words}: {diagnosis.allows(assumption, given=given)}" for assumption, given, words in questions()
+    ]
+
+
+def questions() -> list[tuple[Assumption, str, str]]:
+    """All that is asked of a diagnosis: an assumption, what assignment is random within, and words for both.
+
+    Examples
+    --------
+    >>> questions()[0]
+    (Instrument(), 'strata', 'instrument, cases random within strata')
+    """
+    return [(each, given, words) for each in known() for given, words in each.questions]
+
+
+def _headline(diagnosis: "Diagnosis") -> str:
+    words = f"{diagnosis.n_samples:,} cases, {diagnosis.n_decision_makers:,} decision-makers"
+    if diagnosis.n_model_rows < diagnosis.n_samples:
+        words += f"; models fitted on a random {diagnosis.n_model_rows:,} cases, counts on all"
+    return f"{words}. {diagnosis.sharing}".strip()
+
+
+def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:
+    return [
+        (
+            result.code,
+            f"{result.family}: {result.name}",
+            result.status,
+            "" if result.statistic is None else f"{result.statistic:.4g}",
+            "" if result.p_value is None else f"{result.p_value:.3f}",
+        )
+        for result in diagnosis
+    ]
+
+
+GIVEN = ("strata", "features")
+
+
+def permission(assumption: str | Assumption, given: str, results: Sequence[CheckResult]) -> Permission:
+    """Decide from the findings of all checks; a reason names the checks that it rests on.
+
+    Parameters
+    ----------
+    assumption : str or Assumption
+        One that checks can speak about: "instrument", "nucem" or "unconfounded".
+    given : "strata" or "features"
+        For "instrument": what assignment is as good as random within. The others always condition on
+        features.
+    results : sequence of CheckResult
+
+    Examples
+    --------
+    >>> def found(code, family, status):
+    ...     return CheckResult(code, "name", family, status, None, None, "message")
+    >>> skewed = [found("SL202", "assignment", "violated"), found("SL301", "overlap", "ok")]
+    >>> permission("instrument", "strata", skewed)
+    Permission(allowed=False, reason='refuted: cases are not dealt ... at random within strata (SL202).')
+    >>> bool(permission("instrument", "features", skewed))
+    True
+    """
+    require_choice("given", given, GIVEN)
+    if isinstance(assumption, Assumption) and isinstance(whole := named(assumption), Combination):
+        about = [each for each in results if each.family != ALGEBRA or each.name.endswith(f"({whole.name})")]
+        return whole.permission(Findings(tuple(about)), given)
+    name = assumption.name if isinstance(assumption, Assumption) else assumption
+    require_choice("assumption", name, tuple(each.name for each in known() if each.questions))
+    return named(assumption).permission(Findings(tuple(results)), given)
+
+
+NORMAL = 1.96
+# With more decision-makers than this their names would overlap.
+MOST_NAMES = 30
+
+
+def draw(figures: "Figures", kind: str, ax: Any = None) -> Any:
+    """Draw one kind of plot, and return the axes."""
+    kinds = {"leniency": _leniency, "labels": _labels, "strength": _strength, "balance": _balance}
+    require_choice("kind", kind, tuple(kinds))
+    ax = new_axes() if ax is None else ax
+    kinds[kind](figures, ax)
+    return ax
+
+
+def _leniency(figures: "Figures", ax: Any) -> None:
+    _by_decision_maker(figures, figures.leniency, figures.leniency_error, ax)
+    ax.set(ylabel="acceptance rate (adjusted for strata)", title="Leniency, with 95 % intervals")
+
+
+def _balance(figures: "Figures", ax: Any) -> None:
+    _by_decision_maker(figures, figures.balance, figures.balance_error, ax)
+    ax.axhline(0.0, color="0.5", linewidth=1)
+    ax.set(
+        ylabel="mean predicted decision of the cases (standard deviations)",
+        title="Balance: intervals should cover zero",
+    )
+
+
+def _labels(figures: "Figures", ax: Any) -> None:
+    leniency, rate = _needed(figures.leniency), _needed(figures.label_rate)
+    error = _needed(figures.label_rate_error)
+    ax.errorbar(leniency, rate[:, -1], NORMAL * error[:, -1], fmt="o", elinewidth=0.8)
+    ax.set(
+        xlabel="acceptance rate",
+        ylabel=f"share of {figures.classes.tolist()[-1]!r} among labeled cases",
+        title="Leniency against observed labels",
+    )
+
+
+def _strength(figures: "Figures", ax: Any) -> None:
+    strength = _needed(figures.strength)
+    ax.hist(np.sqrt(np.maximum(strength, 0.0)), bins=40)
+    ax.set(
+        xlabel="standard deviation of leniency over decision-makers, given features (0: none found)",
+        ylabel="cases",
+        title="Conditional strength",
+    )
+
+
+def _by_decision_maker(
+    figures: "Figures", values: np.ndarray | None, errors: np.ndarray | None, ax: Any
+) -> None:
+    value, error = _needed(values), _needed(errors)
+    order = np.argsort(value)
+    position = np.arange(len(order))
+    ax.errorbar(position, value[order], NORMAL * error[order], fmt="o", elinewidth=0.8)
+    if len(order) <= MOST_NAMES:
+        names = [str(name) for name in figures.decision_makers[order].tolist()]
+        ax.set_xticks(position, names, rotation=90)
+    ax.set_xlabel("decision-makers")
+
+
+def _needed(values: np.ndarray | None) -> np.ndarray:
+    if values is None:
+        raise UndefinedError("this could not be computed from the sample; the findings say why.", "kind")
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """Numbers behind the plots; None where they could not be computed.
+
+    Attributes
+    ----------
+    decision_makers : (n_decision_makers,) array
+    leniency, leniency_error : (n_decision_makers,) arrays
+        Acceptance rates, adjusted for strata.
+    label_rate, label_rate_error : (n_decision_makers, n_classes) arrays
+        Shares of classes among labeled cases.
+    classes : (n_classes,) array
+    strength : (n_model_rows,) array
+        Conditional variance of leniency, V(x).
+    balance, balance_error : (n_decision_makers,) arrays
+        Mean predicted decision of the cases of each, in standard deviations.
+    """
+
+    decision_makers: np.ndarray
+    classes: np.ndarray
+    leniency: np.ndarray | None = None
+    leniency_error: np.ndarray | None = None
+    label_rate: np.ndarray | None = None
+    label_rate_error: np.ndarray | None = None
+    strength: np.ndarray | None = None
+    balance: np.ndarray | None = None
+    balance_error: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis:
+    """Coded checks of a sample, and what may be assumed about it.
+
+    Iterating gives the :class:`CheckResult` of every check; printing gives a table and the verdict.
+
+    Attributes
+    ----------
+    results : tuple of CheckResult
+    n_samples, n_decision_makers, n_model_rows : int
+        Models were fitted on `n_model_rows` of the cases; everything else uses all.
+    figures : Figures
+    sharing : str
+        What the checks compare where labels are shared within cases; else empty.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> diagnosis = sl.diagnose(data, n_permutations=19, random_state=0)
+    >>> next(iter(diagnosis)).code, diagnosis.status("relevance"), diagnosis.allows("unconfounded").allowed
+    ('SL101', 'ok', False)
+    """
+
+    results: tuple[CheckResult, ...]
+    n_samples: int
+    n_decision_makers: int
+    n_model_rows: int
+    figures: Figures = field(repr=False)
+    sharing: str = ""
+
+    def __iter__(self) -> Iterator[CheckResult]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, code: str) -> CheckResult:
+        """Return the result of a code, such as "SL101"."""
+        for result in self.results:
+            if result.code == code:
+                return result
+        raise KeyError(f"{code!r} is not the code of a check.")
+
+    def status(self, family: str) -> str:
+        """The worst status among the checks of a family that applied; "not applicable" if none did.
+
+        Parameters
+        ----------
+        family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
+            "skill", "unconfounded" or "algebra"
+        """
+        require_choice("family", family, (*FAMILIES, ALGEBRA))
+        return worst(result.status for result in self.results if result.family == family)
+
+    def allows(self, assumption: str | Assumption, *, given: str = "strata") -> Permission:
+        """Say whether an assumption may be used here, and why.
+
+        Parameters
+        ----------
+        assumption : "instrument", "nucem", "unconfounded", or an object, combinations among them
+        given : "strata" or "features"
+            For "instrument": what assignment is taken as random within.
+
+        Returns
+        -------
+        Permission
+            True or false as a condition. The text, which is `reason`, begins with the verdict: "refuted",
+            "not refuted" (with what the checks could have seen) or "cannot be checked". "unconfounded" is
+            never true: a check that does not reject is not permission.
+        """
+        return permission(assumption, given, self.results)
+
+    @property
+    def verdict(self) -> str:
+        """Which assumptions may be used, one line each."""
+        return "\n".join(verdict_lines(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each check."""
+        return pd.DataFrame([vars(result) for result in self.results])
+
+    def plot(self, kind: str = "leniency", ax: Any = None) -> Any:
+        """Draw one of four plots; returns the matplotlib axes.
+
+        Parameters
+        ----------
+        kind : "leniency", "labels", "strength" or "balance"
+            Leniency with intervals; leniency against the observed share of the last class; conditional
+            strength; balance of cases across decision-makers.
+        ax : matplotlib axes, optional
+        """
+        return draw(self.figures, kind, ax)
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)

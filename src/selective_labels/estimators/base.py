@@ -1,28 +1,35 @@
 """What every classifier of the package does with its input, and asks of scikit-learn's routing."""
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from selective_labels.data import HOLE, ROLES, GivenRoles, SelectiveLabels, Table, read_data, read_table
-from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.features.coding import (
+from selective_labels._errors import ROUTING, InputError
+from selective_labels.data.coding import (
     as_table,
     dense,
     not_numbers,
     refuse_huge_numbers,
     refuse_repeated_names,
 )
+from selective_labels.data.partition_survey import RoleColumns
+from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.reading import Table, read_data, read_table
+from selective_labels.data.roles import HOLE, ROLES, GivenRoles
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.identification.bounds import Bounds
+from selective_labels.nuisance.learning_curve import rows_to_learn_from
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.passes.learning_curve import rows_to_learn_from
-from selective_labels.support.errors import InputError
-from selective_labels.support.words import ROUTING
 
 # Requested at class level, so that users of meta-estimators need no set_fit_request or set_score_request.
 METADATA = dict.fromkeys(ROLES, True)
@@ -237,3 +244,51 @@ def full_label_accuracy(data: SelectiveLabels, predicted: np.ndarray) -> float:
             "y",
         )
     return float(accuracy_score(data.classes[data.y], predicted, sample_weight=data.sample_weight))
+
+
+Predict = TypeVar("Predict", bound=Callable[..., Any])
+# Number of the first row, and what is predicted from there on.
+Piece = tuple[int, Any]
+
+
+def takes_partitions(predict: Predict) -> Predict:
+    """Let a method of features take a :class:`PartitionedLabels`; what it returns must fit into memory."""
+
+    @wraps(predict)
+    def predict_rows(estimator: Any, X: Any) -> Any:
+        if not isinstance(X, PartitionedLabels):
+            return predict(estimator, X)
+        task = _Task(estimator, predict.__name__, X.roles, X.features)
+        columns = list(dict.fromkeys([*X.roles.key_columns, *X.features]))
+        pieces = X.over_rows(columns, task, _joined, "predicting")
+        return _in_order(pieces)
+
+    return predict_rows  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Predictions of some rows; sent to other processes."""
+
+    estimator: Any
+    method: str
+    roles: RoleColumns
+    features: tuple[str, ...]
+
+    def __call__(self, frame: pd.DataFrame) -> list[Piece] | None:
+        frame, _ = self.roles.rows(frame)
+        if not len(frame):
+            return None
+        return [(int(frame.index[0]), getattr(self.estimator, self.method)(frame[list(self.features)]))]
+
+
+def _joined(several: Sequence[list[Piece]]) -> list[Piece]:
+    return [piece for each in several for piece in each]
+
+
+def _in_order(pieces: list[Piece]) -> Any:
+    found = [each for _, each in sorted(pieces, key=lambda piece: piece[0])]
+    if isinstance(found[0], Bounds):
+        lower, upper = (np.concatenate([getattr(each, end) for each in found]) for end in ("lower", "upper"))
+        return Bounds(lower, upper)
+    return np.concatenate(found)

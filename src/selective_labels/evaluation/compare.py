@@ -7,30 +7,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Assumption
-from selective_labels.data import GivenRoles, Table, class_code, read_table
-from selective_labels.data.lazy import PartitionedLabels
-from selective_labels.evaluation.design import coefficients_of, design_of, worth_of_labels
-from selective_labels.evaluation.estimated import Scored, found_on_everybody
-from selective_labels.evaluation.judged import Ground, classes_of, ground_on, judged_on
-from selective_labels.evaluation.results import Comparison
+from selective_labels._errors import InputError
+from selective_labels._validation import the_only
+from selective_labels.assumptions.base import Assumption
+from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.reading import Table, read_table
+from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.evaluation.dispatch import Ground, classes_of, ground_on, judged_on
+from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.policy import COST, FAILURES, Course, Policy, RowGround, Stake, read_stakes
+from selective_labels.evaluation.policy_value import PolicyValue
+from selective_labels.evaluation.predictions import Subject
+from selective_labels.evaluation.requests import HUMAN, Asked
+from selective_labels.evaluation.results import (
+    Comparison,
+    Scored,
+    coefficients_of,
+    design_of,
+    found_on_everybody,
+    worth_of_labels,
+)
+from selective_labels.evaluation.scored_rows import NO_RANGE, ScoredSample
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.ends import Functional, outer_difference
-from selective_labels.inference.estimates import Ends
-from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE, ScoredSample
-from selective_labels.measures.asked import HUMAN, Asked
-from selective_labels.measures.metrics import AnyMetric
-from selective_labels.measures.subject import Subject
+from selective_labels.inference.bound_estimators import Functional, outer_difference
+from selective_labels.inference.confidence_intervals import Basis, check_interval
+from selective_labels.inference.evidence import Ends, Evidence
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.policies.courses import Course
-from selective_labels.policies.ground import RowGround
-from selective_labels.policies.policy import Policy
-from selective_labels.policies.policy_value import PolicyValue
-from selective_labels.policies.stakes import COST, FAILURES, Stake, read_stakes
-from selective_labels.support.errors import InputError
-from selective_labels.support.options import the_only
 
 
 def compare(

@@ -8,25 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Assumption
-from selective_labels.data import GivenRoles, Table, class_code, read_table
-from selective_labels.evaluation.design import coefficients_of, design_of
-from selective_labels.evaluation.estimated import Scored, estimated, judged, undefined
-from selective_labels.evaluation.judged import Judged, classes_of, ground_on, judged_on
-from selective_labels.evaluation.results import Evaluation, Evaluations
-from selective_labels.inference.ends import Functional, outer_difference
-from selective_labels.inference.estimates import Ends
-from selective_labels.inference.known_shares import ContradictedError
-from selective_labels.inference.reported import Basis, check_interval
-from selective_labels.inference.sample import NO_RANGE
-from selective_labels.measures.asked import Asked
-from selective_labels.measures.metrics import AnyMetric, Range
-from selective_labels.measures.subject import Subject
+from selective_labels._errors import InputError, UndefinedError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.data.reading import Table, read_table
+from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.evaluation.dispatch import Judged, classes_of, ground_on, judged_on
+from selective_labels.evaluation.metrics import AnyMetric, Range
+from selective_labels.evaluation.policy import COST, FAILURES, Policy, read_stakes
+from selective_labels.evaluation.policy_value import PolicyValue
+from selective_labels.evaluation.predictions import Subject
+from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.results import (
+    Evaluation,
+    Evaluations,
+    Scored,
+    coefficients_of,
+    design_of,
+    estimated,
+    judged,
+    undefined,
+)
+from selective_labels.evaluation.scored_rows import NO_RANGE
+from selective_labels.inference.bound_estimators import Functional, outer_difference
+from selective_labels.inference.confidence_intervals import Basis, check_interval
+from selective_labels.inference.evidence import Ends
+from selective_labels.inference.known_prevalence import ContradictedError
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.policies.policy import Policy
-from selective_labels.policies.policy_value import PolicyValue
-from selective_labels.policies.stakes import COST, FAILURES, read_stakes
-from selective_labels.support.errors import InputError, UndefinedError
 
 
 def evaluate(
@@ -84,8 +91,8 @@ def evaluate(
     metric : str, metric object, or list of these
         "accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "balanced_accuracy", "auc",
         "log_loss", "brier", "regret" or "calibration" (the share of `pos_label` in ten bins of its predicted
-        probability); see :mod:`selective_labels.measures.metrics` for objects, and
-        :class:`selective_labels.measures.metrics.Metric` to define one. The upper end of "regret" needs a
+        probability); see :mod:`selective_labels.evaluation.metrics` for objects, and
+        :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper end of "regret" needs a
         margin condition.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
         "nucem" and "unconfounded" identify the value; so does "tilt", for accuracy, error, share and

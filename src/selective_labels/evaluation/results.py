@@ -1,18 +1,136 @@
 """What evaluation and comparison return: numbers that never go without their assumption."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels.assumptions import Assumption, NoAssumption
+from selective_labels._errors import InputError, UndefinedError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.instrument import NoAssumption
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.relevance import leniency_spread
 from selective_labels.evaluation import display
-from selective_labels.evaluation.design import Design
-from selective_labels.inference.reported import NAN, Basis, Reported
-from selective_labels.support.errors import InputError
+from selective_labels.evaluation.partitioned.cell_sample import CellSample
+from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.bound_estimators import Functional, Ratio
+from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported, check_interval
+from selective_labels.inference.evidence import Evidence, by_row, of_rows
+from selective_labels.inference.known_prevalence import ContradictedError
+from selective_labels.inference.standard_errors import Spread
+
+
+@dataclass(frozen=True)
+class Design:
+    """Moments of what a case adds to a mean E[c(Y*)], and how decision-makers differ.
+
+    Attributes
+    ----------
+    n : int
+    acceptance : float
+    accepted_mean, accepted_square : float
+        Means of c and c² among the accepted, where labels are seen.
+    refused_mean, refused_square : float
+        The same among the refused, at the middle of their bounds.
+    relevant : float
+        Share of the refused whose label matters.
+    leniency_mean, leniency_spread : float
+        Of acceptance rates of decision-makers; the spread without sampling noise.
+    n_decision_makers : int
+    """
+
+    n: int
+    acceptance: float
+    accepted_mean: float
+    accepted_square: float
+    refused_mean: float
+    refused_square: float
+    relevant: float
+    leniency_mean: float
+    leniency_spread: float
+    n_decision_makers: int
+
+
+def coefficients_of(functional: Functional | None) -> Array | None:
+    """Coefficients of a functional that is a mean over everybody; None of any other."""
+    if isinstance(functional, Ratio) and (functional.denominator == 1.0).all():
+        return functional.numerator
+    return None
+
+
+def design_of(
+    sample: ScoredSample | CellSample, assumption: str, coefficients: Array, seen: Array | float = 0.0
+) -> Design:
+    """Moments of c_k(x), and of what was seen besides.
+
+    Of cells, those whose last key is the outcome: then all rows of one were decided alike.
+    """
+    if isinstance(sample, CellSample):
+        outcome = sample.cells.key[:, -1]
+        evidence, weights = sample.evidence[0][assumption], sample.repeats[0][assumption].first
+        (mean, spread), number = sample.told.leniency, sample.told.n_decision_makers
+    else:
+        data = sample.data
+        outcome = np.where(data.decision == 1, data.y + 1, 0)
+        evidence, weights = sample.repeats[0][assumption], sample.weights
+        (mean, spread), number = leniency_moments(data), data.n_decision_makers
+    taken = outcome > 0
+    share = np.asarray(by_row(weights)) / weights.sum()
+    acceptance = float(share[taken].sum())
+    own = np.zeros(len(taken))
+    own[taken] = coefficients[taken, outcome[taken] - 1]
+    value = (own + seen)[taken]
+    inside = share[taken] / max(acceptance, 1e-12)
+    refused = [
+        _refused(evidence, coefficients**power, own**power * taken, weights, 1.0 - acceptance)
+        for power in (1, 2)
+    ]
+    matters = np.ptp(coefficients, axis=1) > 0.0
+    return Design(
+        n=sample.n_cases(np.ones(sample.size, dtype=bool)),
+        acceptance=acceptance,
+        accepted_mean=float(inside @ value),
+        accepted_square=float(inside @ value**2),
+        refused_mean=refused[0],
+        refused_square=max(refused[1], refused[0] ** 2),
+        relevant=float(share[~taken & matters].sum() / max(1.0 - acceptance, 1e-12)),
+        leniency_mean=mean,
+        leniency_spread=spread,
+        n_decision_makers=number,
+    )
+
+
+def worth_of_labels(sample: ScoredSample, assumption: str, coefficients: Array) -> Array:
+    """δ(x) (max_k c_k(x) - min_k c_k(x)) of refused cases, zero for the others, (n_samples,).
+
+    Slack times disagreement: how much of the width a case is answerable for. Accept those at random where it
+    is largest.
+    """
+    slack = np.maximum(sample.repeats[0][assumption].bounds.slack, 0.0)
+    return np.where(sample.data.decision == 1, 0.0, slack * np.ptp(coefficients, axis=1))
+
+
+def leniency_moments(data: SelectiveLabels) -> tuple[float, float]:
+    """Mean acceptance rate of decision-makers, and its standard deviation without sampling noise."""
+    number = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    accepted = np.bincount(data.decision_maker_codes, data.decision, minlength=data.n_decision_makers)
+    return leniency_spread(number, accepted)
+
+
+def _refused(evidence: Evidence, values: Array, seen: Array, weights: Array, size: float) -> float:
+    """Mean over the refused at the middle of its bounds, within the possible values."""
+    if size <= 1e-12:
+        return 0.0
+    ends = []
+    for side in (-1.0, 1.0):
+        scores = np.einsum("nk,nk...->n...", values, evidence.extreme(side * values))
+        ends.append(float(np.vdot(weights, scores - of_rows(seen, scores)) / weights.sum()) / size)
+    return float(np.clip(np.mean(ends), values.min(), values.max()))
+
 
 # Of the sample, what stands in no file: `to_dict` leaves it out.
 KEPT = ("basis", "design", "sentence", "worth")
@@ -184,7 +302,7 @@ class Evaluation(Estimated):
         Possible values of the metric.
     crossed : bool
         Whether the ends were estimated in the wrong order, and what is returned comes of the rule of
-        :func:`selective_labels.inference.reported.uncross`.
+        :func:`selective_labels.inference.confidence_intervals.uncross`.
     exact : bool
         Whether the interval is exact: made from counts of labels.
     reason : str or None
@@ -398,3 +516,111 @@ def _scalars(values: dict[str, Any]) -> dict[str, Any]:
         else:
             columns[name] = value
     return columns
+
+
+# Rows with scores, or cells with sums of scores: both answer the same questions.
+Scored = ScoredSample | CellSample
+
+
+def estimated(
+    sample: Scored,
+    basis: Basis,
+    assumption: str,
+    rows: np.ndarray,
+    interval: str,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """Fields that an evaluation and a comparison have in common, apart from the metric's name."""
+    found = basis.report(interval, confidence_level)
+    spread = basis.spread
+    number = min(spread.effective) if np.isfinite(found.interval.lower) else NAN
+    return {
+        "assumption": assumption,
+        **printed(found),
+        "interval": interval,
+        "confidence_level": confidence_level,
+        "correlation": spread.correlation,
+        "limits": basis.limits,
+        "basis": basis,
+        "sample": _sample(sample, assumption, rows, spread, number),
+    }
+
+
+def undefined(
+    sample: Scored,
+    reason: str,
+    assumption: str,
+    rows: np.ndarray,
+    interval: str,
+    confidence_level: float,
+    limits: tuple[float, float],
+    *,
+    contradicted: bool = False,
+) -> dict[str, Any]:
+    """The same fields where the metric has no value: NaN, and the reason."""
+    spread = Spread(NAN, NAN, (NAN, NAN), NAN, sample.count_units(rows))
+    nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
+    return {
+        "assumption": assumption,
+        **printed(nothing),
+        "interval": interval,
+        "confidence_level": confidence_level,
+        "correlation": NAN,
+        "limits": limits,
+        "sample": _sample(sample, assumption, rows, spread, NAN),
+    }
+
+
+def found_on_everybody(
+    sample: Scored,
+    basis: Callable[[np.ndarray], Basis],
+    metric: str,
+    assumption: str,
+    limits: tuple[float, float],
+    interval: str,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """The one or the other on all rows: their `basis`, when asked for, gives a value or says why not."""
+    everybody = np.ones(sample.size, dtype=bool)
+    how = assumption, everybody, interval, confidence_level
+    check_interval(interval, confidence_level)
+    try:
+        sample.require_possible(assumption)
+        found = basis(everybody)
+    except ContradictedError as error:
+        return undefined(sample, str(error), *how, limits, contradicted=True)
+    except UndefinedError as error:
+        reason = f"metric {metric!r} is not defined under assumption {assumption!r}: {error}"
+        return undefined(sample, reason, *how, limits)
+    return estimated(sample, found, *how)
+
+
+def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n_effective: float) -> Sample:
+    return Sample(
+        n=sample.n_cases(rows),
+        n_labeled=sample.n_labeled(rows),
+        cluster=sample.cluster,
+        n_clusters=spread.n_clusters,
+        n_effective=n_effective,
+        rank_error=spread.coarse,
+        sentence=sample.assumed(assumption).caption,
+        **sample.told_of(assumption),
+    )
+
+
+def judged(
+    sample: Scored,
+    functional: Functional,
+    metric: str,
+    assumption: str,
+    limits: tuple[float, float],
+    confidence_level: float = 0.95,
+    interval: str = "parameter",
+) -> Evaluation:
+    """Evaluate one functional on all rows; where it has no value, say why."""
+
+    def basis(rows: np.ndarray) -> Basis:
+        return sample.basis(functional, assumption, rows, limits)
+
+    found = found_on_everybody(sample, basis, metric, assumption, limits, interval, confidence_level)
+    return Evaluation(metric=metric, **found)

@@ -6,12 +6,13 @@ import numpy as np
 import sklearn
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from selective_labels.assumptions import named
-from selective_labels.data import ROLES, GivenRoles, SelectiveLabels, read_data
+from selective_labels._errors import ROUTING, InputError
+from selective_labels.assumptions.parse import named
+from selective_labels.data.reading import read_data
+from selective_labels.data.roles import ROLES, GivenRoles
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.measures.named import named_metrics
-from selective_labels.support.errors import InputError
-from selective_labels.support.words import ROUTING
+from selective_labels.evaluation.metrics import named_metrics
 
 DEFAULT_ASSUMPTION = "instrument"
 

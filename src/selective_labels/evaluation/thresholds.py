@@ -8,25 +8,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from selective_labels.assumptions import Assumption
-from selective_labels.cells.cell_sample import CellSample
-from selective_labels.data import GivenRoles, read_table
-from selective_labels.evaluation.curves import Described, frame_along
-from selective_labels.evaluation.display import assumption_text, sample_text
-from selective_labels.evaluation.estimated import Scored
+from selective_labels._errors import InputError
+from selective_labels._validation import the_only
+from selective_labels.assumptions.base import Assumption
+from selective_labels.data.reading import read_table
+from selective_labels.data.roles import GivenRoles
+from selective_labels.evaluation.dispatch import cut_on
+from selective_labels.evaluation.display import Described, assumption_text, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.judged import cut_on
-from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
+from selective_labels.evaluation.partitioned.cell_sample import CellSample
+from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.results import Evaluation, Scored
+from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.sample import NO_RANGE
-from selective_labels.measures.asked import Asked
-from selective_labels.measures.metrics import AnyMetric, Metric
-from selective_labels.measures.named import named_metrics
-from selective_labels.measures.subject import ArraySubject
-from selective_labels.measures.thresholds import default_thresholds
 from selective_labels.nuisance.settings import FittingSettings
-from selective_labels.support.errors import InputError
-from selective_labels.support.options import the_only
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.

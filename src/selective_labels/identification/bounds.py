@@ -7,8 +7,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from selective_labels.identification.water_level import Array, water_level
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def water_level(lower: Array, upper: Array, total: Array) -> Array:
+    """Solve Σ_j clip(level, lower_j, upper_j) = total for the level of each row.
+
+    The sum is piecewise linear in the level: its slope grows by one at each lower end and falls by one at
+    each upper end.
+
+    Parameters
+    ----------
+    lower, upper : (n_samples, n_classes) arrays
+    total : (n_samples,) array
+        Between the sums of the two.
+
+    Examples
+    --------
+    >>> water_level(np.array([[0.0, 0.2]]), np.array([[0.5, 0.3]]), np.array([0.7]))
+    array([0.4])
+    """
+    ends = np.concatenate([lower, upper], axis=1)
+    order = np.argsort(ends, axis=1)
+    knots = np.take_along_axis(ends, order, axis=1)
+    slopes = np.cumsum(np.where(order < lower.shape[1], 1.0, -1.0), axis=1)
+    rises = slopes[:, :-1] * np.diff(knots, axis=1)
+    heights = lower.sum(axis=1, keepdims=True) + np.cumsum(rises, axis=1)
+    # The piece that reaches the total: the number of knots that stay below it.
+    piece = np.minimum((heights < total[:, None]).sum(axis=1), heights.shape[1] - 1)[:, None]
+    height, knot, slope = (
+        np.take_along_axis(values, index, axis=1)[:, 0]
+        for values, index in ((heights, piece), (knots, piece + 1), (slopes, piece))
+    )
+    # At the end of the piece the sum has risen to `height`; go back by what is too much.
+    return knot - (height - total) / np.maximum(slope, 1.0)
+
 
 Mask = NDArray[np.bool_]
 
@@ -278,3 +313,63 @@ def _label_range_end(end: float | ArrayLike | Callable[[Any], ArrayLike], X: Any
         f"must hold numbers, arrays of shape ({n_classes},) or callables that return shape "
         f"({n_classes},) or {per_row}, got shape {values.shape}",
     )
+
+
+def shrink_across_decision_makers(joint: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Draw each decision-maker's probabilities to their common mean, as far as they differ by noise alone.
+
+    p̃_z = m + max(0, 1 - s² / v) (p_z - m),   m = mean_z p_z,   v = Σ_z |p_z - m|² / (J - 1),
+
+    with s² the mean noise variance of the deviations. The maximum of noisy estimates is biased up; after
+    shrinking, hardly (methods of James and Stein; the factor is common to all outcomes of a row, so that
+    the shrunken probabilities stay coherent: they remain non-negative and sum to one).
+
+    Parameters
+    ----------
+    joint : (n_decision_makers, n_samples, n_classes + 1) array
+    noise : (n_samples,) array
+        Sum over outcomes of the noise variance of p_z - m, averaged over decision-makers
+        (see :func:`jackknife_noise`).
+
+    Returns
+    -------
+    array of the shape of `joint`
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.5, 0.5]], [[0.7, 0.3]]])
+    >>> shrink_across_decision_makers(joint, np.array([0.02])).round(3)
+    array([[[0.55, 0.45]],
+           [[0.65, 0.35]]])
+    """
+    mean = joint.mean(axis=0)
+    deviation = joint - mean
+    spread = np.sum(deviation**2, axis=(0, 2)) / max(len(joint) - 1, 1)
+    factor = np.maximum(0.0, 1.0 - noise / np.maximum(spread, np.finfo(float).tiny))
+    return mean + factor[:, None] * deviation
+
+
+def jackknife_noise(by_fold: np.ndarray) -> np.ndarray:
+    """Noise variance of deviations between decision-makers, from the disagreement of folds' models.
+
+    s² = (L - 1) / L · Σ_l Σ_z Σ_c (d_lzc - d̄_zc)² / (J - 1),   d_lz = p_lz - mean_z p_lz,
+
+    the delete-a-group jackknife: each fold's model leaves out one of L groups of rows.
+
+    Parameters
+    ----------
+    by_fold : (n_folds, n_decision_makers, n_samples, n_classes + 1) array
+
+    Returns
+    -------
+    (n_samples,) array
+
+    Examples
+    --------
+    >>> jackknife_noise(np.ones((5, 3, 2, 4)))
+    array([0., 0.])
+    """
+    n_folds, n_decision_makers = by_fold.shape[:2]
+    deviation = by_fold - by_fold.mean(axis=1, keepdims=True)
+    disagreement = np.sum((deviation - deviation.mean(axis=0)) ** 2, axis=(0, 1, 3))
+    return (n_folds - 1) / n_folds * disagreement / max(n_decision_makers - 1, 1)

@@ -12,10 +12,10 @@ stand in `ranking`.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selective_labels._errors import InputError
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.earmarked import Earmarked
-from selective_labels.support.errors import InputError
+from selective_labels.identification.event_bounds import Earmarked
 
 
 def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.water_level import water_level
+from selective_labels.identification.bounds import Array, Bounds, water_level
 
 
 @dataclass(frozen=True, eq=False)

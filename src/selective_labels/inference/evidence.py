@@ -1,18 +1,281 @@
 """What the data say about class probabilities, row by row, under one assumption."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds, repair
-from selective_labels.identification.earmarked import Earmarked, Event, poured
-from selective_labels.identification.earmarks import Earmarks
-from selective_labels.identification.multipliers import Share
+from selective_labels.identification.event_bounds import Earmarked, Earmarks, Event, poured
 from selective_labels.identification.point import project_to_simplex
-from selective_labels.inference.estimates import by_row, covariance
-from selective_labels.nuisance.scores import Scores
+from selective_labels.identification.prevalence import Share
+from selective_labels.inference.intervals import Counts
+from selective_labels.nuisance.score_formulas import Scores
+
+N_DRAWS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An estimate and how much each row moves it.
+
+    Attributes
+    ----------
+    value : float
+    influence : (n_samples,) array
+        Of mean zero: the estimate minus its limit is about the mean of the influences.
+    counts : Counts, optional
+        If the estimate is a share of rows (or a difference of two): exact intervals are made from them.
+    support : float
+        Share of the rows that it rests on, such as those that meet a condition.
+    outside : tuple of float
+        How far one standard error of each number from elsewhere moves it.
+    widened : float
+        By how much the error was multiplied, because the estimate is the best of several.
+    """
+
+    value: float
+    influence: Array
+    counts: Counts | None = None
+    support: float = 1.0
+    outside: tuple[float, ...] = ()
+    widened: float = 1.0
+
+
+Ends = tuple[Estimate, Estimate]
+
+
+def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estimate:
+    """Weighted mean of scores.
+
+    value = Σ_i w_i s_i / Σ_i w_i,   influence_i = w_i (s_i - value) / mean(w)
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples,)
+    weights : array-like of shape (n_samples,), optional
+        Not negative, not all zero. Of cells (:mod:`selective_labels.evaluation.partitioned.cells`) both
+        arrays are of shape (n_cells, n_parts), and the influence is the form of each cell.
+
+    Examples
+    --------
+    >>> estimate = mean_estimate([0.0, 1.0], weights=[1.0, 3.0])
+    >>> estimate.value, estimate.influence
+    (0.75, array([-0.375,  0.375]))
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    weights = np.ones_like(scores) if weights is None else np.asarray(weights, dtype=np.float64)
+    value = float(np.average(scores, weights=weights))
+    if weights.ndim > 1:  # forms of cells: what a row of weight one adds to the error of the mean
+        return Estimate(value, (scores - value) * weights.any(axis=1, keepdims=True) / weights.sum())
+    return Estimate(value, weights * (scores - value) / weights.mean())
+
+
+def of_rows(values: ArrayLike, like: Array) -> Array:
+    """One number for each row in the shape of scores: of cells, the form that is the same for every part.
+
+    Examples
+    --------
+    >>> of_rows([1.0, 2.0], np.zeros((2, 3)))
+    array([[1., 1., 1.],
+           [2., 2., 2.]])
+    """
+    column = np.asarray(values, dtype=np.float64)
+    return np.broadcast_to(column.reshape(-1, *[1] * (like.ndim - 1)), like.shape)
+
+
+def by_row(weights: Array | None) -> Array | None:
+    """Weights of rows; those of cells are given part by part, and are summed."""
+    return weights if weights is None or weights.ndim == 1 else weights.sum(axis=1)
+
+
+def smooth_estimate(
+    function: Callable[..., float], gradient: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
+) -> Estimate:
+    """Smooth function of several estimates by the delta method.
+
+    value = g(a, b, ...),   influence = ∂g/∂a · influence_a + ∂g/∂b · influence_b + ...
+
+    Parameters
+    ----------
+    function : callable of as many numbers as there are estimates
+    gradient : its partial derivatives at the estimates
+    estimates : list of Estimate
+        Of the same rows.
+
+    Examples
+    --------
+    >>> one, two = mean_estimate([0.0, 1.0]), mean_estimate([3.0, 1.0])
+    >>> product = smooth_estimate(lambda a, b: a * b, [2.0, 0.5], [one, two])
+    >>> product.value, product.influence
+    (1.0, array([-0.5,  0.5]))
+    """
+    value = function(*(each.value for each in estimates))
+    influence = np.tensordot(np.asarray(gradient), [each.influence for each in estimates], axes=1)
+    return Estimate(
+        float(value),
+        influence,
+        support=min(each.support for each in estimates),
+        outside=weighted_outside(gradient, estimates),
+    )
+
+
+def subtract(first: Estimate, second: Estimate) -> Estimate:
+    """Difference of two estimates from the same rows.
+
+    Examples
+    --------
+    >>> subtract(mean_estimate([0.0, 1.0]), mean_estimate([1.0, 1.0])).value
+    -0.5
+    """
+    support = min(first.support, second.support)
+    return Estimate(
+        first.value - second.value,
+        first.influence - second.influence,
+        support=support,
+        outside=weighted_outside([1.0, -1.0], [first, second]),
+    )
+
+
+def weighted_outside(
+    weights: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
+) -> tuple[float, ...]:
+    """How far numbers from elsewhere move a weighted sum of estimates.
+
+    Examples
+    --------
+    >>> one, two = Estimate(0.0, np.zeros(2), outside=(0.1,)), Estimate(0.0, np.zeros(2))
+    >>> weighted_outside([2.0, 1.0], [one, two])
+    (0.2,)
+    """
+    size = max((len(each.outside) for each in estimates), default=0)
+    moved = np.zeros(size)
+    for weight, each in zip(np.asarray(weights).tolist(), estimates, strict=True):
+        if each.outside:
+            moved += weight * np.asarray(each.outside)
+    return tuple(moved.tolist())
+
+
+def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:
+    """Ratio of two estimates by the delta method.
+
+    value = a / b,   influence = (influence_a - value · influence_b) / b
+
+    Examples
+    --------
+    >>> ratio = ratio_estimate(mean_estimate([1.0, 0.0, 1.0]), mean_estimate([1.0, 1.0, 1.0]))
+    >>> round(ratio.value, 3), ratio.influence.round(3)
+    (0.667, array([ 0.333, -0.667,  0.333]))
+    """
+    value, below = numerator.value / denominator.value, denominator.value
+    return smooth_estimate(lambda a, b: a / b, [1.0 / below, -value / below], [numerator, denominator])
+
+
+def covariance(influences: ArrayLike, clusters: ArrayLike | None = None) -> Array:
+    """Covariance matrix of estimates from their influences.
+
+    Σ = G / (G - 1) · Σ_g (Σ_{i in g} ψ_i) (Σ_{i in g} ψ_i)' / n²
+
+    with every row a cluster of its own by default. Valid when clusters are independent and many.
+
+    Parameters
+    ----------
+    influences : array-like of shape (n_estimates, n_samples)
+    clusters : array-like of shape (n_samples,), optional
+        Ids of any type: repeated cases, or decision-makers if assignment is clustered by them.
+
+    Returns
+    -------
+    array of shape (n_estimates, n_estimates)
+
+    Examples
+    --------
+    >>> influences = [mean_estimate([1.0, 1.0, 0.0, 0.0]).influence]
+    >>> covariance(influences).round(4), covariance(influences, ["a", "a", "b", "b"])
+    (array([[0.0833]]), array([[0.25]]))
+    """
+    influences = np.atleast_2d(np.asarray(influences, dtype=np.float64))
+    n_samples = influences.shape[1]
+    sums = influences
+    if clusters is not None:
+        _, code = np.unique(np.asarray(clusters), return_inverse=True)
+        sums = np.stack([np.bincount(code, row) for row in influences])
+    n_clusters = sums.shape[1]
+    if n_clusters < 2:
+        raise UndefinedError("a standard error needs two clusters or more, got one.", "cluster")
+    return n_clusters / (n_clusters - 1) * sums @ sums.T / n_samples**2
+
+
+def bootstrap_covariance(
+    statistic: Callable[[Array], ArrayLike],
+    n_samples: int,
+    *,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_draws: int = N_DRAWS,
+    random_state: int | None = None,
+) -> Array:
+    """Covariance matrix of statistics of weighted rows, by a multiplier bootstrap.
+
+    Each draw multiplies the weight of every row (of every cluster) by an independent exponential variable of
+    mean and variance one. Nothing is fitted again: nuisances are held fixed. For statistics without a
+    simple influence, such as AUC.
+
+    Parameters
+    ----------
+    statistic : callable
+        From weights of shape (n_samples,) to an array of shape (n_statistics,).
+    n_samples : int
+    weights : array-like of shape (n_samples,), optional
+    clusters : array-like of shape (n_samples,), optional
+    n_draws : int
+    random_state : int, optional
+
+    Returns
+    -------
+    array of shape (n_statistics, n_statistics)
+
+    Examples
+    --------
+    >>> values = np.arange(100.0)
+    >>> error = bootstrap_covariance(lambda w: [np.average(values, weights=w)], 100, random_state=0) ** 0.5
+    >>> error.round(1), round(values.std() / 10, 1)
+    (array([[2.8]]), np.float64(2.9))
+    """
+    generator = np.random.default_rng(random_state)
+    base = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
+    code = np.arange(n_samples)
+    if clusters is not None:
+        code = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    n_clusters = int(code.max()) + 1
+    draws = [statistic(base * generator.standard_exponential(n_clusters)[code]) for _ in range(n_draws)]
+    return np.atleast_2d(np.cov(np.asarray(draws, dtype=np.float64), rowvar=False))
+
+
+def median_of_repeats(values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
+    """One estimate and standard error from repeated cross-fitting.
+
+    value = median_b θ̂_b,   error = √ median_b (s_b² + (θ̂_b - value)²)
+
+    The error contains the spread that is due to how the rows were cut into folds.
+
+    Parameters
+    ----------
+    values, errors : array-like of shape (n_repeats,)
+
+    Examples
+    --------
+    >>> value, error = median_of_repeats([0.50, 0.52, 0.57], [0.03, 0.03, 0.03])
+    >>> value, round(error, 4)
+    (0.52, 0.0361)
+    """
+    values, errors = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    value = float(np.median(values))
+    return value, float(np.sqrt(np.median(errors**2 + (values - value) ** 2)))
+
 
 ROUNDING = 1e-12
 

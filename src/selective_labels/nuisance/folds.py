@@ -7,7 +7,40 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+
+
+def outcome_codes(y: np.ndarray) -> np.ndarray:
+    """Code what was seen of each row as one number.
+
+    The outcome of a row is, exhaustively::
+
+        decision  label           y (code)   outcome
+        0         not seen        -1         0
+        1         first class      0         1
+        1         second class     1         2
+        ...
+        1         last class       K - 1     K
+
+    so that one classifier of the outcome is a coherent model of both the decision and the label:
+    P(outcome = 0) = P(D = 0), P(outcome = k + 1) = P(D = 1, Y = k), and they sum to one.
+
+    Parameters
+    ----------
+    y : (n_samples,) int array
+        Label codes, -1 where no label was seen.
+
+    Returns
+    -------
+    (n_samples,) int array
+
+    Examples
+    --------
+    >>> outcome_codes(np.array([-1, 0, 2]))
+    array([0, 1, 3])
+    """
+    return np.asarray(y) + 1
+
 
 Fold = tuple[np.ndarray, np.ndarray]
 
@@ -25,7 +58,7 @@ def make_folds(
     Parameters
     ----------
     outcome : (n_samples,) int array
-        Codes of :func:`selective_labels.nuisance.coding.outcome_codes`.
+        Codes of :func:`selective_labels.nuisance.folds.outcome_codes`.
     cv : int, iterable of (train, test) index arrays, or a scikit-learn splitter
     groups : (n_samples,) int array, optional
         Repeated cases: rows of one group stay in one fold.

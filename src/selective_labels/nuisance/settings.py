@@ -5,16 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
-from selective_labels.models.features import n_standardised
+from selective_labels._errors import require_choice
+from selective_labels._validation import as_seed, require_count
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.assignment import AUTO, PROPENSITIES
 from selective_labels.nuisance.bands import Arms
-from selective_labels.nuisance.beforehand import say_beforehand
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
-from selective_labels.nuisance.selection import candidates
-from selective_labels.support.errors import require_choice
-from selective_labels.support.options import require_count
-from selective_labels.support.seeding import as_seed
+from selective_labels.nuisance.model_selection import candidates
+from selective_labels.nuisance.models.encoders import n_standardised
+from selective_labels.nuisance.runtime_warning import say_beforehand
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class FittingSettings:
     Attributes
     ----------
     nuisance
-        See :func:`selective_labels.nuisance.selection.candidates`.
+        See :func:`selective_labels.nuisance.model_selection.candidates`.
     propensity : "auto", "shares" or "model"
         See :func:`selective_labels.nuisance.assignment.fit_assignment`.
     cv : int, splitter or iterable of folds

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from selective_labels.data import SelectiveLabels
+from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.point import (
     Moments,
     numeric_moments,
@@ -12,8 +12,7 @@ from selective_labels.identification.point import (
     slope,
     two_fold_moments,
 )
-from selective_labels.nuisance.cross_fit import CrossFit, FoldModel
-from selective_labels.nuisance.propensity import arm_chances, arm_propensity
+from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_chances, arm_propensity
 from selective_labels.nuisance.score_formulas import average_over_arms
 
 # In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
@@ -88,7 +87,7 @@ def held_out_slopes(
     """Moments of the slope at the training rows, and what happened there, by models that have not seen them.
 
     Means over decision-makers are weighted by the probability e_z(x) of each at the row:
-    :func:`selective_labels.nuisance.propensity.arm_propensity`.
+    :func:`selective_labels.nuisance.cross_fit.arm_propensity`.
     """
     n_classes = len(data.classes)
     covariance, selected, labeled = (np.empty((len(data), n_classes)) for _ in range(3))
@@ -149,7 +148,7 @@ def shrinkage_if_strong(
         Held out.
     own : OwnInstrument
     concentration : float
-        Of the first stage (:mod:`selective_labels.tilting.first_stage`).
+        Of the first stage (:mod:`selective_labels.nuisance.first_stage`).
     sample_weight : (n_samples,) array, optional
     cases : (n_samples,) int array, optional
         Rows that share a label, which the test takes as one.

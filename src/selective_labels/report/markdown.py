@@ -3,24 +3,35 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from selective_labels.report.cards import assumption_cards
-from selective_labels.report.comparators import comparator_rows
-from selective_labels.report.drift_charts import drift_figures
-from selective_labels.report.explorer import explorer_panels, team_rows
-from selective_labels.report.ladder_figures import ladder_figures
-from selective_labels.report.numbers import NOTHING, count, number, p_value, percent, sentence, span
-from selective_labels.report.opening import answer_figures
-from selective_labels.report.sections import (
+from selective_labels.report.figures import drift_figures
+from selective_labels.report.page import (
+    answer_figures,
+    assumption_cards,
+    comparator_rows,
     comparison_figure,
+    explorer_panels,
     is_missing,
+    ladder_figures,
     metric_figures,
     model_names,
     section,
     sensitivity_figure,
     subgroup_figures,
+    team_rows,
     usable_gaps,
 )
-from selective_labels.report.speech import capital, say, words_of
+from selective_labels.report.wording import (
+    NOTHING,
+    capital,
+    count,
+    number,
+    p_value,
+    percent,
+    say,
+    sentence,
+    span,
+    words_of,
+)
 
 Document = Mapping[str, Any]
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#"})

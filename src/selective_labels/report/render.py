@@ -1,60 +1,69 @@
 """One page that explains an assessment, in one file."""
 
+import json
+import shutil
+import subprocess
+import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selective_labels.report import (
-    cards,
-    comparators,
-    drift_charts,
-    explorer,
-    ladder_figures,
-    numbers,
-    opening,
-    sections,
-    speech,
-    wording,
-)
-from selective_labels.report.embedding import embeddable_json
-from selective_labels.support.errors import InputError
+from selective_labels._errors import InputError
+from selective_labels.report import figures, page, wording
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+
+# Written as \uXXXX, these end no script and open no comment; JSON reads them back unchanged.
+UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+
+
+def embeddable_json(value: Any) -> str:
+    r"""JSON that is safe between script tags; everything beyond ASCII is escaped too.
+
+    Examples
+    --------
+    >>> print(embeddable_json({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(UNSAFE)
+
+
 SCHEMA_VERSION = 2
 FILTERS = (
-    numbers.cut,
-    numbers.sentence,
-    numbers.percent,
-    numbers.number,
-    numbers.p_value,
-    numbers.count,
-    numbers.points,
+    wording.cut,
+    wording.sentence,
+    wording.percent,
+    wording.number,
+    wording.p_value,
+    wording.count,
+    wording.points,
 )
 FUNCTIONS = (
-    sections.section,
-    sections.is_missing,
-    sections.model_names,
-    sections.refuted,
-    sections.metric_figures,
-    sections.comparison_figure,
-    ladder_figures.ladder_figures,
-    drift_charts.drift_figures,
-    sections.feature_figures,
-    sections.leniency_figures,
-    sections.sensitivity_figure,
-    sections.subgroup_figures,
-    sections.usable_gaps,
-    explorer.explorer_panels,
-    explorer.human_reading,
-    explorer.team_rows,
-    opening.answer_figures,
-    comparators.comparator_rows,
-    cards.assumption_cards,
+    page.section,
+    page.is_missing,
+    page.model_names,
+    page.refuted,
+    page.metric_figures,
+    page.comparison_figure,
+    page.ladder_figures,
+    figures.drift_figures,
+    page.feature_figures,
+    page.leniency_figures,
+    page.sensitivity_figure,
+    page.subgroup_figures,
+    page.usable_gaps,
+    page.explorer_panels,
+    page.human_reading,
+    page.team_rows,
+    page.answer_figures,
+    page.comparator_rows,
+    page.assumption_cards,
 )
 
 
@@ -85,14 +94,14 @@ def render(document: Mapping[str, Any]) -> str:
             "document",
         )
     style, script = (_packaged(name) for name in ("style.css", "page.js"))
-    words = speech.words_of(document)
+    words = wording.words_of(document)
     page = (
         _environment()
         .get_template("page.html.j2")
         .render(
             document=document,
             words=words,
-            say=partial(speech.say, words=words),
+            say=partial(wording.say, words=words),
             style=style,
             script=script,
             policy=_policy(style, script),
@@ -134,3 +143,66 @@ def _digest(text: str) -> str:
 
 def _packaged(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+)
+# A page that loads nothing needs no network, no profile and no graphics card.
+OPTIONS = (
+    "--headless=new",
+    "--disable-gpu",
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-pdf-header-footer",
+)
+SECONDS = 120.0
+
+
+def require_browser() -> str:
+    """The path of a browser that can print; refused with what to do if there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        raise InputError(
+            "a PDF is printed by Chromium, Chrome or Edge, and none was found: write an .html page and print "
+            "it from any browser, or write .md.",
+            "out",
+        )
+    return found
+
+
+def render_pdf(html: str, browser: str | None = None) -> bytes:
+    """Print a page, as :func:`selective_labels.report.render` makes it.
+
+    Parameters
+    ----------
+    html : str
+    browser : str, optional
+        Path of a browser of the Chromium family; found if not given.
+    """
+    browser = require_browser() if browser is None else browser
+    with tempfile.TemporaryDirectory() as folder:
+        page, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
+        page.write_text(html, encoding="utf-8")
+        command = [
+            browser,
+            *OPTIONS,
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={printed}",
+            page.as_uri(),
+        ]
+        try:
+            subprocess.run(command, check=False, capture_output=True, timeout=SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"{browser} could not print the page: {error}", "out") from None
+        if not printed.exists():
+            raise InputError(f"{browser} printed nothing; write an .html page and print it yourself.", "out")
+        return printed.read_bytes()

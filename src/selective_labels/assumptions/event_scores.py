@@ -1,0 +1,306 @@
+"""Scores of floors under events, by decision-makers that a model chose without the row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from selective_labels.identification.event_bounds import (
+    AnyFloor,
+    Chord,
+    Earmarks,
+    Floor,
+    boxed,
+    crossing,
+    laminar,
+    share_of,
+)
+from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms
+
+# One decision-maker stands for others only where so large a share of cases is accepted by that one.
+LEAST_ACCEPTED = 0.02
+# No leniency below it is inverted.
+LEAST_LENIENCY = 0.01
+# Standard errors of a difference within which an arm cannot be told from the best, on the whole.
+CLOSE = 1.5
+# Standard errors by which an arm must lead the pool in one place: it is the best of many arms there.
+LEAD = 3.0
+# Variance of a label below which it is not believed to be, to weight arms by.
+LEAST_VARIANCE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class FloorArms:
+    """One floor by every decision-maker, as a model that has not seen the rows has it.
+
+    Attributes
+    ----------
+    values, share : (n_arms, n_samples) arrays
+        F_z and m_z.
+    noise : (n_arms, n_samples) array
+        Variance of the score of F_z if all cases went by the chances of the row:
+        { λ m (1-m) [1 + (1-λ) g'(m) / λ]² + λ (1-λ) (m - g(m))² } / e_z
+    allowed : (n_arms, n_samples) bool array
+        Where the case goes to the arm, and is accepted by it, often enough.
+    propensity : (n_arms, n_samples) array
+    """
+
+    values: np.ndarray
+    share: np.ndarray
+    noise: np.ndarray
+    allowed: np.ndarray
+    propensity: np.ndarray
+
+    @classmethod
+    def of(
+        cls, floor: Floor, chance: np.ndarray, leniency: np.ndarray, propensity: np.ndarray, overlap: float
+    ) -> "FloorArms":
+        """From P(Y in A, D=1 | x, z) and λ_z by arm and row, and chances of arms by row and arm."""
+        share, safe = share_of(chance, leniency), np.maximum(leniency, LEAST_LENIENCY)
+        leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
+        label = np.maximum(share * (1.0 - share), LEAST_VARIANCE)
+        decided = leniency * (1.0 - leniency) * (share - floor.refused(share)) ** 2
+        often = np.maximum(propensity.T, np.finfo(float).tiny)
+        noise = (safe * label * leverage**2 + decided) / often
+        allowed = allowed_arms(propensity, overlap).T & (leniency >= LEAST_LENIENCY)
+        allowed &= propensity.T * leniency >= LEAST_ACCEPTED
+        return cls(floor.values(chance, leniency), share, noise, allowed, propensity.T)
+
+
+def floor_pool(arms: FloorArms, n_fitted: float) -> np.ndarray:
+    """Arms that cannot be told from the one with the highest floor on average, (n_arms,) of bool.
+
+    S_z = mean of F_z - F̄ over the rows that may go to z,   pool = {z : S_z >= S_b - 1.5 se(S_z - S_b)}
+
+    with b the best. F̄ is the average of a row over the arms that it may go to: arms of different strata
+    compare.
+    """
+    weight = arms.propensity * arms.allowed
+    mean = (weight * arms.values).sum(axis=0) / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
+    number = arms.allowed.sum(axis=1)
+    seen = number > 0
+    if not seen.any():
+        return np.ones(len(number), dtype=bool)
+    rows = np.maximum(number, 1)
+    surplus = np.where(seen, ((arms.values - mean) * arms.allowed).sum(axis=1) / rows, -np.inf)
+    reached = rows / arms.allowed.shape[1]
+    noise = np.where(arms.allowed, arms.noise, 0.0).sum(axis=1) / rows / (reached * n_fitted)
+    best = int(surplus.argmax())
+    return np.asarray(surplus >= surplus[best] - CLOSE * np.sqrt(noise + noise[best]))
+
+
+def arm_weights(arms: FloorArms, pool: np.ndarray, n_fitted: float) -> np.ndarray:
+    """Weight of each arm in the floor of each row, (n_arms, n_samples), summing to one.
+
+    The pool with weights inverse to the noise; one arm alone where it leads by more than three standard
+    errors. A row that may go to no arm of the pool is judged by all that it may go to, or by all there are.
+    """
+    inside = arms.allowed & pool[:, None]
+    inside = np.where(inside.any(axis=0), inside, arms.allowed)
+    inside = np.where(inside.any(axis=0), inside, arms.propensity > 0.0)
+    precision = inside / arms.noise
+    total = precision.sum(axis=0)
+    weight = precision / total
+    pooled = (weight * arms.values).sum(axis=0)
+    lead = LEAD * np.sqrt((arms.noise + 1.0 / total) / n_fitted)
+    ahead = np.where(arms.allowed, arms.values - lead, -np.inf)
+    alone = ahead.max(axis=0) > pooled
+    single = np.arange(len(pool))[:, None] == ahead.argmax(axis=0)
+    return np.where(alone, single, weight)
+
+
+# Two decision-makers make a chord only where their leniencies, by a model without the row, differ by so much.
+LEAST_GAP = 0.1
+
+Pair = tuple[np.ndarray, np.ndarray]  # scores and what the model says, (n_samples,) each
+Judged = tuple[np.ndarray, np.ndarray, np.ndarray]  # and what the model says less its noise, to compare with
+
+
+def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
+    """Score of a floor under η_A, the model's floor, and what of it stands out from noise.
+
+    φ = F_z + 1{Z=z} / e_z · { D (Y_A - m) [1 + (1-λ) g'(m) / λ] + (m - g(m)) (D - λ) },   z off-fold
+
+    E[φ | x] = F_z(x) for g constant, if e is right; for g = γm up to γ (m - m̂)(λ/λ̂ - 1); to second order
+    else. Any choice of z, and any average over z, gives a valid floor. To follow no noise, decision-makers
+    that cannot be told from the one with the highest floor are averaged, those with less noise more; one is
+    singled out only where the model's floor by that one leads
+    (:mod:`selective_labels.assumptions.event_scores`).
+
+    Parameters
+    ----------
+    rows : Rows
+    floor : Floor or Chord
+    overlap : float
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.2, 0.2]], [[0.2, 0.5, 0.3]]])
+    >>> rows = Rows(joint, joint, np.array([0]), np.array([1]), np.array([[0.5, 0.5]]), 0.0)
+    >>> informed = Floor((1,), lambda m: m, np.ones_like)
+    >>> [each.round(3) for each in floor_scores(rows, informed, 0.01)]
+    [array([3.]), array([0.5]), array([0.5])]
+    """
+    chance = rows.joint[:, :, 1:][:, :, list(floor.event)].sum(axis=2)
+    leniency = 1.0 - rows.joint[:, :, 0]
+    seen = np.isin(rows.y, floor.event).astype(float)
+    if isinstance(floor, Chord):
+        return _chord(rows, floor, chance, leniency, seen, overlap)
+    if floor.averaged:
+        return _over_all(rows, floor, chance, leniency, seen)
+    if not floor.singled_out:
+        together = _together(rows, floor, chance, leniency, seen)
+        return *together, together[1]
+    arms = FloorArms.of(floor, chance, leniency, rows.propensity, overlap)
+    weight = arm_weights(arms, _pool(rows, floor, arms, overlap), _n_fitted(rows))
+    model = (weight * arms.values).sum(axis=0)
+    cases = np.arange(len(rows.y))
+    step = _step(floor, arms.share[rows.arm, cases], leniency[rows.arm, cases], seen, rows.y >= 0)
+    chances = np.maximum(rows.propensity[cases, rows.arm], np.finfo(float).tiny)
+    return model + weight[rows.arm, cases] / chances * step, model, model
+
+
+def _pool(rows: Rows, floor: Floor, arms: FloorArms, overlap: float) -> np.ndarray:
+    """Arms that cannot be told from the one with the highest floor, by a sample of rows."""
+    if rows.probe is None:
+        return floor_pool(arms, _n_fitted(rows))
+    probe = rows.probe()
+    chance = probe.joint[:, :, 1:][:, :, list(floor.event)].sum(axis=2)
+    compared = FloorArms.of(floor, chance, 1.0 - probe.joint[:, :, 0], probe.propensity, overlap)
+    return floor_pool(compared, _n_fitted(rows))
+
+
+def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overlap: float) -> Scores:
+    """Scores of lower bounds, and of the slack that floors under events earmark.
+
+    Of several floors under one event the model's largest counts; a floor under one class raises its lower
+    bound where the model says so; one under several earmarks what they miss: δ_A = (L_A - Σ_A l)^+. Floors of
+    pairs count where they stand out from their noise: others would make bounds wider, not narrower.
+
+    Parameters
+    ----------
+    rows : Rows
+    base : Scores
+        Lower bounds of each class.
+    floors : sequence of Floor and Chord
+    overlap : float
+    """
+    values, plug_in = np.array(base.values), np.array(base.plug_in)
+    found: dict[tuple[int, ...], Judged] = {}
+    for floor in floors:
+        event = tuple(sorted(floor.event))
+        here = floor_scores(rows, floor, overlap)
+        found[event] = here if event not in found else _larger(found[event], here)
+    for (code,), pair in [(event, pair) for event, pair in found.items() if len(event) == 1]:
+        own = values[:, code], plug_in[:, code], plug_in[:, code]
+        values[:, code], plug_in[:, code], _ = _larger(own, pair)
+    wide = {event: pair for event, pair in found.items() if len(event) > 1}
+    if crossing(list(found)) and boxed(list(found), values.shape[1]):
+        earmarks: Earmarks | None = _ceilings(values, wide)
+    else:
+        earmarks = _earmarked(values, plug_in, wide)
+    return Scores(values, plug_in, base.clipped, base.bounded, base.lost, earmarks)
+
+
+def _earmarked(
+    values: np.ndarray, plug_in: np.ndarray, wide: dict[tuple[int, ...], Judged]
+) -> Earmarks | None:
+    events = laminar(list(wide), values.shape[1])
+    if not events:
+        return None
+    pots, pots_plug_in = np.zeros((2, len(values), len(events)))
+    for number, event in enumerate(events):
+        inside = [place for place, each in enumerate(events[:number]) if set(each) <= set(event)]
+        members = list(event)
+        held = plug_in[:, members].sum(axis=1) + pots_plug_in[:, inside].sum(axis=1)
+        counts = wide[event][2] > held
+        score = wide[event][0] - values[:, members].sum(axis=1) - pots[:, inside].sum(axis=1)
+        pots[:, number] = np.where(counts, score, 0.0)
+        pots_plug_in[:, number] = np.where(counts, wide[event][1] - held, 0.0)
+    return Earmarks(events, pots, pots_plug_in)
+
+
+def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> Earmarks:
+    """A floor under all classes but one is a ceiling on that one."""
+    ceiling, ceiling_plug_in = np.ones((2, *values.shape))
+    for event, (score, model, stands_out) in wide.items():
+        (left,) = set(range(values.shape[1])) - set(event)
+        counts = stands_out > 0.0
+        ceiling[:, left] = np.where(counts, 1.0 - score, 1.0)
+        ceiling_plug_in[:, left] = np.where(counts, 1.0 - model, 1.0)
+    nothing = np.zeros((len(values), 0))
+    return Earmarks((), nothing, nothing, ceiling, ceiling_plug_in)
+
+
+def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Pair:
+    """All decision-makers as one."""
+    mean_chance, mean_leniency = (
+        np.einsum("na,an->n", rows.propensity, each)[None] for each in (chance, leniency)
+    )
+    share = share_of(mean_chance, mean_leniency)
+    model = floor.values(mean_chance, mean_leniency)[0]
+    step = _step(floor, share, mean_leniency, seen, rows.y >= 0)[0]
+    return model + step, model
+
+
+def _step(
+    floor: Floor, share: np.ndarray, leniency: np.ndarray, seen: np.ndarray, decided: np.ndarray
+) -> np.ndarray:
+    """What a case adds to the model's floor, if it went to this decision-maker."""
+    safe = np.maximum(leniency, LEAST_LENIENCY)
+    leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
+    own = decided * (seen - share) * leverage
+    return np.asarray(own + (share - floor.refused(share)) * (decided - leniency))
+
+
+def _over_all(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Judged:
+    """The mean over decision-makers, as cases go to them: it needs no weighting, and no instrument."""
+    model = np.einsum("na,an->n", rows.propensity, floor.values(chance, leniency))
+    own = rows.arm, np.arange(len(rows.y))
+    step = _step(floor, share_of(chance, leniency)[own], leniency[own], seen, rows.y >= 0)
+    return model + step, model, model
+
+
+def _chord(
+    rows: Rows, floor: Chord, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray, overlap: float
+) -> Judged:
+    """The best pair of decision-makers by the model less a lead; nothing where none are far enough apart."""
+    n_fitted, decided = _n_fitted(rows), rows.y >= 0
+    least = LEAST_GAP if np.isfinite(n_fitted) else 1e-9
+    allowed = allowed_arms(rows.propensity, overlap).T
+    best, values, model = (np.zeros(len(rows.y)) for _ in range(3))
+    for first, second in permutations(range(len(chance)), 2):
+        gap = leniency[first] - leniency[second]
+        apart = allowed[first] & allowed[second] & (gap >= least)
+        if not apart.any():
+            continue
+        safe = np.where(apart, gap, 1.0)
+        lenient, strict = (chance[first], leniency[first]), (chance[second], leniency[first] - safe)
+        value = floor.value(lenient, strict)
+        inverse = 1.0 / np.maximum(rows.propensity[:, [first, second]], overlap)
+        noise = np.sqrt(inverse.sum(axis=1) / n_fitted) / safe
+        lead = noise * (1.0 - leniency[first]) + np.sqrt(inverse[:, 0] / n_fitted) if floor.beyond else noise
+        better = apart & (value - lead > best)
+        slope = (lenient[0] - strict[0] - 2.0 * floor.radius) / safe
+        steps = [
+            (rows.arm == arm) * inverse[:, place] * (seen - chance[arm] - slope * (decided - leniency[arm]))
+            for place, arm in enumerate((first, second))
+        ]
+        step = (steps[0] - steps[1]) / safe
+        score = value + (steps[0] + (1.0 - leniency[first]) * step if floor.beyond else step)
+        best, model = np.where(better, value - lead, best), np.where(better, value, model)
+        values = np.where(better, score, values)
+    return values, model, best
+
+
+def _larger(one: Judged, other: Judged) -> Judged:
+    """The larger by what stands out from noise."""
+    second = other[2] > one[2]
+    values, model, stands_out = (np.where(second, b, a) for a, b in zip(one, other, strict=True))
+    return values, model, stands_out
+
+
+def _n_fitted(rows: Rows) -> float:
+    """Probabilities that are given have no noise, and nobody needs a lead."""
+    return np.inf if np.isinf(rows.n_units) else rows.n_fitted

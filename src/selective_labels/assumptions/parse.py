@@ -1,0 +1,291 @@
+"""What --assume says: assumptions in one word each, which hold together and with the instrument."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from selective_labels._errors import InputError, several, shown
+from selective_labels.assumptions.base import Assumption, Part
+from selective_labels.assumptions.combination import Combination, combined, whole
+from selective_labels.assumptions.instrument import (
+    EventTilt,
+    Instrument,
+    NearNucem,
+    NoAssumption,
+    Nucem,
+    Unconfounded,
+)
+from selective_labels.assumptions.refused import (
+    Informed,
+    LabelRange,
+    Prevalence,
+    Refused,
+    RisingRisk,
+    SameRanking,
+    SimilarBias,
+)
+
+# The one list of them, in the order in which they are shown.
+NAMED: tuple[Assumption, ...] = (NoAssumption(), Instrument(), Nucem(), Unconfounded())
+# Those that are used where they are asked for by name, and not by "all": they are not there for every metric.
+BY_NAME: tuple[Assumption, ...] = (EventTilt(),)
+
+
+def known() -> tuple[Assumption, ...]:
+    """All assumptions that have a name, looked up when asked: what is added to NAMED is known everywhere.
+
+    Examples
+    --------
+    >>> [each.name for each in known() if each.identifies_value]
+    ['nucem', 'unconfounded']
+    """
+    return NAMED
+
+
+def names() -> tuple[str, ...]:
+    """Names of the known assumptions, in the order in which they are shown.
+
+    Examples
+    --------
+    >>> names()
+    ('none', 'instrument', 'nucem', 'unconfounded')
+    """
+    return tuple(each.name for each in known())
+
+
+def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
+    """The assumption that has this name, or is this object or combination; anything else is refused.
+
+    Parameters
+    ----------
+    assumption : str or Assumption
+    besides : tuple of str
+        What the caller takes besides, to be listed in the refusal.
+
+    Examples
+    --------
+    >>> named("nucem"), named(Instrument())
+    (Nucem(), Instrument())
+    >>> from selective_labels.assumptions.refused import Informed
+    >>> named(Instrument() & Informed("failed")).name
+    'instrument & informed(failed)'
+    >>> named("faith", besides=("all",))
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: assumption 'faith' is not one of 'none', 'instrument',
+    'nucem', 'unconfounded', 'tilt', 'all'.
+    """
+    if isinstance(assumption, str | Assumption):
+        for each in (*known(), *BY_NAME):
+            if assumption in (each.name, each):
+                return each
+    if isinstance(assumption, NearNucem):
+        return assumption
+    if isinstance(assumption, Part | Combination):
+        return whole(assumption)
+    words = ", ".join(map(repr, (*names(), *(each.name for each in BY_NAME), *besides)))
+    raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")
+
+
+BETWEEN, ALSO, ERROR = "..", "+", "error="
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one kind of assumption is written, and how it is made of its words.
+
+    Attributes
+    ----------
+    usage : str
+    make : callable of class, value and settings, all of them text
+    has_class, has_value : bool
+    settings : tuple of str
+        What may follow a comma; one that ends in "=" takes a number.
+    """
+
+    usage: str
+    make: Callable[[str, str, list[str]], Assumption]
+    has_class: bool = True
+    has_value: bool = True
+    settings: tuple[str, ...] = ()
+
+
+def _informed(label: str, _: str, settings: list[str]) -> Assumption:
+    given = "features" if "given-features" in settings else "decision_maker"
+    return Informed(label, given=given, direction_known="direction-known" in settings)
+
+
+def _refused(label: str, value: str, settings: list[str]) -> Assumption:
+    if BETWEEN not in value or len(settings) > 1:
+        raise ValueError
+    return Refused(label, *_ends(value), scale=settings[0] if settings else "ratio")
+
+
+def _prevalence(label: str, value: str, settings: list[str]) -> Assumption:
+    errors = [float(each.removeprefix(ERROR)) for each in settings]
+    if len(errors) > 1:
+        raise ValueError
+    share: Any = _filled(value) if BETWEEN in value else float(value)
+    return Prevalence(label, share, standard_error=errors[0] if errors else None)
+
+
+def _label_range(_: str, value: str, settings: list[str]) -> Assumption:
+    return LabelRange(*_filled(value))
+
+
+FORMS = {
+    "informed": Form(
+        "informed:CLASS", _informed, has_value=False, settings=("direction-known", "given-features")
+    ),
+    "refused": Form(
+        "refused:CLASS=LOW..HIGH (one of them may be left out), then ,odds or ,share if it is no ratio",
+        _refused,
+        settings=("ratio", "odds", "share"),
+    ),
+    "prevalence": Form(
+        "prevalence:CLASS=SHARE or prevalence:CLASS=LOW..HIGH, then ,error=NUMBER if it was estimated",
+        _prevalence,
+        settings=(ERROR,),
+    ),
+    "similar-bias": Form(
+        "similar-bias:NUMBER", lambda _, value, __: SimilarBias(float(value)), has_class=False
+    ),
+    "rising-risk": Form("rising-risk:CLASS", lambda label, _, __: RisingRisk(label), has_value=False),
+    "same-ranking": Form("same-ranking", lambda *_: SameRanking(), has_class=False, has_value=False),
+    "label-range": Form("label-range:LOW..HIGH", _label_range, has_class=False),
+}
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What a command was told to assume: names, each for itself, and parts, all at once.
+
+    The classes of the parts are text until the table is read.
+
+    Examples
+    --------
+    >>> assumed = Assumed.read(["informed:1", "prevalence:1=0.10..0.14"])
+    >>> [each.name for each in assumed.listed(np.array([0, 1]))]
+    ['instrument & informed(1) & prevalence(1, 0.1 to 0.14)']
+    """
+
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    parts: tuple[Assumption, ...] = ()
+
+    @classmethod
+    def read(cls, texts: Sequence[str] | None, names: Sequence[str] = ()) -> "Assumed":
+        """Read --assume, and refuse what no table could make right."""
+        parts = tuple(read_part(each) for each in texts or ())
+        combined(Instrument(), *parts)
+        return cls(tuple(names), tuple(texts or ()), parts)
+
+    def one_by_one(self, classes: np.ndarray) -> list[Assumption]:
+        """What --assume gives, in the order given."""
+        return [_with_classes(*each, classes) for each in zip(self.parts, self.texts, strict=True)]
+
+    def together(self, classes: np.ndarray) -> Assumption | None:
+        """What --assume gives, with the instrument; None if nothing was given."""
+        return combined(Instrument(), *self.one_by_one(classes)) if self.parts else None
+
+    def listed(self, classes: np.ndarray) -> list[str | Assumption]:
+        """The names, and then what is assumed together."""
+        together = self.together(classes)
+        return [*self.names, *([] if together is None else [together])]
+
+    def require_learnable(self, mode: str) -> None:
+        """Refuse what learning would refuse after the table was read."""
+        if not self.parts:
+            return
+        if mode != "partial":
+            raise InputError(f"--assume goes with --mode partial, not with --mode {mode}.", "assumption")
+        if any(isinstance(each, Prevalence) for each in self.parts):
+            return
+        for part, text in zip(self.parts, self.texts, strict=True):
+            if isinstance(part, Informed) and not part.direction_known:
+                raise InputError(
+                    f"--assume {shown(text)}: learning needs a prevalence beside it, which could refute it, "
+                    f"or your word, {shown(f'{text},direction-known')}: the data cannot tell which class is "
+                    "the adverse one.",
+                    "assumption",
+                )
+
+
+def read_part(text: str) -> Assumption:
+    """One assumption; its class is still text.
+
+    Examples
+    --------
+    >>> read_part("refused:late=..3,odds").name, read_part("prevalence:late=0.12,error=0.01").name
+    ('refused(late, odds at most 3)', 'prevalence(late, 0.12 ± 0.01)')
+    >>> read_part("faith:late")
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: --assume 'faith:late': 'faith' is not one of 'informed',
+    'refused', 'prevalence', 'similar-bias', 'rising-risk', 'same-ranking', 'label-range'.
+    """
+    kind, colon, rest = text.partition(":")
+    form = FORMS.get(kind.strip())
+    if form is None:
+        known = several(list(FORMS), len(FORMS))
+        raise InputError(f"--assume {shown(text)}: {shown(kind)} is not one of {known}.")
+    rest, settings = _settings(rest.strip(), form.settings)
+    label, equals, value = rest.rpartition("=") if form.has_class and form.has_value else ("", "=", rest)
+    if not form.has_value:
+        label, value = rest, ""
+    complete = bool(equals) and bool(label) == form.has_class and bool(value) == form.has_value
+    try:
+        if not complete or (colon and not (form.has_class or form.has_value)):
+            raise ValueError
+        return form.make(label.strip(), value.strip(), settings)
+    except InputError as error:
+        raise InputError(f"--assume {shown(text)}: {error}") from None
+    except ValueError:
+        raise InputError(f"--assume {shown(text)}: write {form.usage}.") from None
+
+
+def _settings(text: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Cut what follows commas off the end, as far as it is known: a class may have commas of its own."""
+    found: list[str] = []
+    while True:
+        head, comma, tail = (each.strip() for each in text.rpartition(","))
+        is_known = any(tail == each or (each.endswith("=") and tail.startswith(each)) for each in known)
+        if not comma or not is_known:
+            return text, found
+        text, found = head, [tail, *found]
+
+
+def _ends(value: str) -> tuple[float | None, float | None]:
+    low, between, high = value.partition(BETWEEN)
+    if not between or not (low.strip() or high.strip()):
+        raise ValueError
+    return (float(low) if low.strip() else None), (float(high) if high.strip() else None)
+
+
+def _filled(value: str) -> tuple[float, float]:
+    """Ends of a share: one that is left out is 0 or 1."""
+    low, high = _ends(value)
+    return (0.0 if low is None else low), (1.0 if high is None else high)
+
+
+def _with_classes(part: Assumption, text: str, classes: np.ndarray) -> Assumption:
+    """Put the data's own class in the place of its text, as --pos-label does."""
+    field = "label" if isinstance(part, Prevalence) else "adverse"
+    if not hasattr(part, field):
+        return part
+    return replace(part, **{field: _class(getattr(part, field), text, classes)})  # type: ignore[type-var]
+
+
+def _class(name: str, text: str, classes: np.ndarray) -> Any:
+    """The class of this name, or several with + between them."""
+    by_name = {str(each): each for each in classes.tolist()}
+    if name in by_name:
+        return by_name[name]
+    found = [each.strip() for each in name.split(ALSO)]
+    for each in found:
+        if each not in by_name:
+            known = several(list(by_name))
+            raise InputError(f"--assume {shown(text)}: {shown(each)} is not a class; there are {known}.")
+    return tuple(by_name[each] for each in found)

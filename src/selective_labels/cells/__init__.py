@@ -1,1 +1,0 @@
-"""Rows that are alike, summed: a sample of which only such sums are known, asked as rows are."""

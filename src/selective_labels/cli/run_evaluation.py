@@ -1,0 +1,496 @@
+"""Sensitivity, policies and plans on a table: the library called, the result arranged."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import DiagnosticWarning, TableError, shown
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.parse import Assumed, named
+from selective_labels.cli.app import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
+from selective_labels.cli.console import working
+from selective_labels.cli.inputs import (
+    HUMAN,
+    Judging,
+    Loaded,
+    Source,
+    Stakes,
+    contender,
+    contestant,
+    described,
+    holds_scores,
+    models_among,
+    one_measure,
+    read_cost,
+    require_cost_of,
+    require_level,
+    require_metrics,
+    team_sentence,
+)
+from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
+from selective_labels.cli.output import View, compare_view, curve_view, evaluate_view, ladder_view
+from selective_labels.diagnostics.balance import quick_assignment
+from selective_labels.diagnostics.diagnose import diagnose
+from selective_labels.evaluation.compare import compare
+from selective_labels.evaluation.display import ENDS
+from selective_labels.evaluation.drift import drift
+from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.ladder import ladder
+from selective_labels.evaluation.plan import check_wishes, plan
+from selective_labels.evaluation.policy import TEAMS
+from selective_labels.evaluation.policy_curve import policy_curve
+from selective_labels.evaluation.results import Evaluation, Evaluations, plain
+from selective_labels.evaluation.sensitivity import sensitivity_curve
+from selective_labels.io.model_file import SavedModel, load_model
+from selective_labels.io.prepare import PreparedTable, pos_label_of, predictions_of
+from selective_labels.io.table_roles import require_column
+
+# More subgroups than this are no subgroups.
+MAX_SUBGROUPS = 50
+
+
+def judge(
+    source: Source,
+    subject: SubjectOptions,
+    asked: tuple[NumberOptions, CutOptions],
+    fitting: FittingOptions,
+    assumed: Assumed,
+    by: str | None,
+) -> View:
+    """Evaluate predictions or a model."""
+    numbers, cut = asked
+    stakes = Stakes.read(numbers.metric, cut)
+    require_level(numbers.confidence_level)
+    if by is not None and stakes.by_policy:
+        raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
+    saved, loaded = _load(source, subject, lazily=True)
+    subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    if holds_scores(loaded, [subject.predictions]):
+        stakes = stakes.for_scores()
+        if by is not None and stakes.by_policy:
+            raise TableError("--by needs predicted classes: give --threshold.")
+    judging = _judging(loaded, stakes, numbers)
+    column = str(subject.predictions)
+    judged: Any = saved
+    if loaded.lazy is not None:
+        subgroups = by
+        if saved is None:
+            require_column(loaded.frame, column, "--predictions")
+        judged = judging.of_parts(column if saved is None else saved)
+    else:
+        judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
+    assumptions = assumed.listed(loaded.classes)
+    with working():
+        quick_checks(loaded, assumptions, fitting.seed)
+        results = evaluate(
+            judged,
+            loaded.data,
+            metric=list(stakes.metrics),
+            assumption=assumptions,
+            by=subgroups,
+            pos_label=judging.pos_label,
+            cost=stakes.cost,
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    assert isinstance(results, Evaluations)  # a list of metrics gives several
+    notes = _notes(saved, subject, loaded.prepared)
+    return evaluate_view(loaded, subject.described, results, notes, stakes)
+
+
+def climb(
+    source: Source, subject: SubjectOptions, numbers: NumberOptions, fitting: FittingOptions, assumed: Assumed
+) -> View:
+    """One metric of predictions or a model, from assuming nothing to all that was given."""
+    metrics = numbers.metric or ["accuracy"]
+    if len(metrics) > 1:
+        raise TableError("ladder takes one --metric.")
+    require_metrics(metrics, None)
+    require_level(numbers.confidence_level)
+    saved, loaded = _load(source, subject, lazily=True)
+    judging = _judging(loaded, Stakes.read(metrics, CutOptions()), numbers)
+    column, prepared = str(subject.predictions), loaded.prepared
+    judged: Any = saved
+    if saved is None and loaded.lazy is not None:
+        require_column(loaded.frame, column, "--predictions")
+        judged = column
+    elif saved is None:
+        judged = judging.of_column(column, "--predictions")
+    with working():
+        found = ladder(
+            judged,
+            loaded.data,
+            assumptions=[*assumed.one_by_one(judging.classes), *assumed.names],
+            metric=metrics[0],
+            pos_label=judging.pos_label,
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    return ladder_view(loaded, subject.described, found, _notes(saved, subject, prepared))
+
+
+def _load(
+    source: Source, subject: SubjectOptions, *, lazily: bool = False
+) -> tuple[SavedModel | None, Loaded]:
+    """The model to be judged, if it is one, and the table."""
+    saved = None if subject.model is None else load_model(subject.model)
+    loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
+    return saved, loaded
+
+
+def _judging(loaded: Loaded, stakes: Stakes, numbers: NumberOptions, team: str | None = None) -> Judging:
+    classes = loaded.classes
+    stakes.require_classes(classes)
+    if loaded.lazy is not None and stakes.cut.threshold is not None and not stakes.by_policy:
+        raise TableError(
+            "Scores that are cut into classes need rows in memory; give predicted classes, or ask for "
+            "metrics of accepted cases such as --metric failures."
+        )
+    return Judging(loaded, stakes, pos_label_of(numbers.pos_label, classes), team)
+
+
+def _notes(saved: SavedModel | None, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
+    return [] if saved is None else training_notes(saved, prepared, str(subject.model))
+
+
+def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
+    require_column(frame, by, "--by")
+    n_subgroups = frame[by].nunique()
+    if n_subgroups > MAX_SUBGROUPS:
+        raise TableError(
+            f"--by {shown(by)} has {n_subgroups:,} values; give a column with {MAX_SUBGROUPS} at most."
+        )
+    return frame[by]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What is set against what, and what the human has to say besides."""
+
+    a: str
+    b: str
+    team: str | None = None
+
+
+def set_against(
+    source: Source,
+    contest: Contest,
+    asked: tuple[NumberOptions, CutOptions],
+    fitting: FittingOptions,
+    assumed: Assumed,
+) -> View:
+    """Compare two."""
+    numbers, cut = asked
+    stakes = _stakes_of(contest, numbers, cut)
+    require_level(numbers.confidence_level)
+    names = (contest.a, contest.b)
+    models = models_among(names)
+    not_features = [*names, None if contest.team in TEAMS else contest.team]
+    loaded = source.load(list(models.values()), not_features, lazily=True)
+    if holds_scores(loaded, names):
+        stakes = one_measure(stakes.for_scores())
+    judging = _judging(loaded, stakes, numbers, contest.team)
+    first, second = (
+        contender(judging, name, option, models, with_team=option == "--a")
+        for name, option in zip(names, ("--a", "--b"), strict=True)
+    )
+    assumption = assumed.listed(loaded.classes)[0]
+    with working():
+        quick_checks(loaded, [assumption], fitting.seed)
+        result = compare(
+            first,
+            second,
+            loaded.data,
+            metric=stakes.metrics[0],
+            assumption=assumption,
+            pos_label=judging.pos_label,
+            cost=stakes.cost,
+            **numbers.keywords,
+            **fitting.keywords,
+        )
+    called = (
+        described(contest.a, cut, stakes.by_policy, contest.team),
+        contest.b if contest.b == HUMAN else described(contest.b, cut, stakes.by_policy),
+    )
+    notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
+    said = [*team_sentence(contest.team), *(stakes.sentences(loaded.classes) if stakes.by_policy else [])]
+    return compare_view(loaded, replace(result, a=called[0], b=called[1]), notes, said)
+
+
+def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Stakes:
+    """One metric; against the human, and with the human, cases are accepted or refused."""
+    metrics = numbers.metric or []
+    if len(metrics) > 1:
+        raise TableError("compare takes one --metric.")
+    return one_measure(Stakes.read(metrics, cut, human=contest.team is not None or contest.b == HUMAN))
+
+
+def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: int) -> None:
+    """Warn if a quick check refuses what numbers are about to rest on: how cases reach decision-makers."""
+    if not any(named(each).needs_decision_makers for each in assumptions):
+        return
+    data = loaded.prepared.data
+    if loaded.lazy is not None or data.n_decision_makers < 2 or data.decision.all():
+        return
+    found = quick_assignment(data, seed)
+    if found.status in ("warning", "violated"):
+        text = f"({found.name}, {found.status}): {found.message} {found.advice} See selective-labels check."
+        warnings.warn(DiagnosticWarning(found.code, text), stacklevel=2)
+
+
+def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> list[str]:
+    """Say how many of the rows that a model was trained on are judged here."""
+    share = training_share(saved, prepared)
+    if share == 0:
+        return []
+    return [
+        f"About {share:.0%} of the rows that {name} was trained on are in this table, so its numbers here "
+        "are too good; judge it on other cases."
+    ]
+
+
+def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
+    """Share of a model's training rows that are in a table."""
+    features = saved.schema.read(prepared.X)
+    return saved.schema.share_of_training_rows(features, prepared.recognised_by)
+
+
+def draw_sensitivity(
+    source: Source, subject: SubjectOptions, asked: CurveOptions, fitting: FittingOptions
+) -> View:
+    """A curve over one knob."""
+    values = None if asked.values is None else _numbers(asked.values, "--values")
+    require_level(asked.confidence_level)
+    loaded, judged = _load_scores(source, subject, asked.compare_to)
+    classes = loaded.prepared.data.classes
+    other = None
+    if asked.compare_to is not None:
+        other = contestant(
+            asked.compare_to, "--compare-to", loaded.frame, classes, models_among([asked.compare_to])
+        )
+    with working():
+        curve = sensitivity_curve(
+            judged,
+            loaded.prepared.data,
+            parameter=asked.over.value,
+            values=values,
+            threshold=asked.against,
+            compare_to=other,
+            metric=asked.metric,
+            pos_label=pos_label_of(asked.pos_label, classes),
+            confidence_level=asked.confidence_level,
+            cluster=None if asked.cluster is None else asked.cluster.value,
+            **fitting.keywords,
+        )
+    points = np.column_stack([curve.x, *(getattr(curve, end) for end in ENDS), curve.crossed])
+    rows = [dict(zip(("x", *ENDS, "contradicted_share"), plain(row), strict=True)) for row in points.tolist()]
+    content = {
+        "subject": None if judged is None else subject.described,
+        "over": curve.x_name,
+        "metric": curve.title,
+        "assumed": curve.assumption,
+        "confidence_level": curve.confidence_level,
+        "curve": rows,
+        "limit": {
+            "assumption": curve.limit,
+            "lower": plain(curve.limit_lower),
+            "upper": plain(curve.limit_upper),
+        },
+        "supported": None if curve.supported is None else [plain(list(pair)) for pair in curve.supported],
+        "threshold": curve.threshold,
+        "conclusion": curve.conclusion,
+        "concluded_at": plain(curve.concluded_at),
+        **{name: _flip(getattr(curve, name)) for name in FLIPS},
+        "sentences": curve.sentences(),
+    }
+    return curve_view("sensitivity", loaded, content, rows, curve)
+
+
+FLIPS = ("break_even", "break_even_ci", "break_even_below", "break_even_below_ci")
+
+
+def _flip(value: float | None) -> float | str | None:
+    """A conclusion that never flips is a word: null says that there is none."""
+    return "never" if value is not None and np.isinf(value) else value
+
+
+def draw_policies(
+    source: Source,
+    subject: SubjectOptions,
+    asked: PolicyOptions,
+    fitting: FittingOptions,
+    assumed: Assumed,
+) -> View:
+    """Failures and costs at every acceptance rate."""
+    rates = None if asked.rates is None else _numbers(asked.rates, "--rates")
+    cost = read_cost(asked.cost)
+    require_level(asked.confidence_level)
+    loaded, judged = _load_scores(source, subject, lazily=True)
+    require_cost_of(cost, loaded.classes)
+    with working():
+        curve = policy_curve(
+            judged,
+            loaded.data,
+            pos_label=pos_label_of(asked.pos_label, loaded.classes),
+            rates=rates,
+            rule=asked.rule.value,
+            cost=cost,
+            assumption=assumed.listed(loaded.classes)[0],
+            confidence_level=asked.confidence_level,
+            cluster=None if asked.cluster is None else asked.cluster.value,
+            **fitting.keywords,
+        )
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in curve.to_frame().to_dict("records")
+    ]
+    content = {
+        "subject": subject.described,
+        "rule": curve.rule,
+        "pos_label": plain(curve.pos_label),
+        "assumption": curve.assumption,
+        "confidence_level": asked.confidence_level,
+        "policies": rows,
+        "human": {name: _ends(each) for name, each in curve.human.items()},
+        "decision_makers": [
+            {str(name): plain(value) for name, value in row.items()}
+            for row in curve.decision_makers.to_dict("records")
+        ],
+        "sentences": curve.sentences(),
+    }
+    return curve_view("policy", loaded, content, rows, curve)
+
+
+def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
+    """Acceptance, labels and bounds, period by period."""
+    require_level(asked.confidence_level)
+    loaded, judged = _load_scores(source, subject, asked.period, lazily=True)
+    require_column(loaded.frame, asked.period, "--period")
+    with working():
+        found = drift(
+            judged,
+            loaded.data,
+            period=loaded.frame[asked.period] if loaded.lazy is None else asked.period,
+            every=None if asked.every is None else asked.every.value,
+            metric=asked.metric,
+            pos_label=pos_label_of(asked.pos_label, loaded.classes),
+            assumption=asked.assumption.value,
+            confidence_level=asked.confidence_level,
+            **fitting.keywords,
+        )
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in found.to_frame().to_dict("records")
+    ]
+    first = found.evaluations[0]
+    content = {
+        "subject": subject.described,
+        "period": asked.period,
+        "every": None if asked.every is None else asked.every.value,
+        "metric": first.metric,
+        "assumption": first.assumption,
+        "pos_label": plain(found.pos_label),
+        "confidence_level": first.confidence_level,
+        "periods": rows,
+        "sentences": found.sentences(),
+    }
+    return curve_view("drift", loaded, content, rows, found)
+
+
+def make_plan(
+    source: Source, subject: SubjectOptions, asked: tuple[PlanOptions, CutOptions], fitting: FittingOptions
+) -> View:
+    """From a comparison, an evaluation, or (with nobody to judge) the checks."""
+    wanted, cut = asked
+    check_wishes(wanted.cases, wanted.decision_makers, wanted.leniency, wanted.width, wanted.power)
+    metrics = None if wanted.metric is None else [wanted.metric]
+    stakes = one_measure(Stakes.read(metrics, cut, human=wanted.against == HUMAN))
+    require_level(wanted.confidence_level)
+    saved = None if subject.model is None else load_model(subject.model)
+    others = {} if wanted.against is None else models_among([wanted.against])
+    models = [each for each in (saved, *others.values()) if each is not None]
+    loaded = source.load(models, [subject.predictions, wanted.against])
+    data = loaded.prepared.data
+    if holds_scores(loaded, [subject.predictions, wanted.against]):
+        stakes = one_measure(stakes.for_scores())
+    stakes.require_classes(data.classes)
+    refused = int((data.decision == 0).sum())
+    if wanted.lottery is not None and wanted.lottery > refused:
+        raise TableError(
+            f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
+        )
+    # Of a table in partitions, a plan is made from the rows in memory.
+    judging = Judging(replace(loaded, lazy=None), stakes, pos_label_of(wanted.pos_label, data.classes))
+    judged: Any = None
+    if saved is not None:
+        judged = judging.of_model(saved)
+    elif subject.predictions is not None:
+        judged = judging.of_column(subject.predictions, "--predictions")
+    how = {
+        "metric": stakes.metrics[0],
+        "pos_label": judging.pos_label,
+        "cost": stakes.cost,
+        "confidence_level": wanted.confidence_level,
+        **fitting.keywords,
+    }
+    other = None if wanted.against is None else contender(judging, wanted.against, "--against", others)
+    with working():
+        if judged is None:
+            result: Any = diagnose(data, **fitting.keywords)
+        elif other is None:
+            result = evaluate(judged, data, **how)
+        else:
+            compared = compare(judged, other, data, **how)
+            a, b = str(subject.described["name"]), str(wanted.against)
+            first = described(a, cut, stakes.by_policy)
+            second = b if b == HUMAN else described(b, cut, stakes.by_policy)
+            result = replace(compared, a=first, b=second)
+        found = plan(
+            result,
+            cases=wanted.cases,
+            decision_makers=wanted.decision_makers,
+            leniency=wanted.leniency,
+            lottery=wanted.lottery,
+            width=wanted.width,
+            power=wanted.power,
+        )
+    rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
+    content = {
+        "subject": None if judged is None else subject.described,
+        "against": wanted.against,
+        "basis": "diagnosis" if judged is None else "evaluation" if wanted.against is None else "comparison",
+        "title": found.title,
+        "ways": rows,
+        "answers": found.answers,
+        "sentences": found.sentences(),
+    }
+    return curve_view("plan", loaded, content, rows, found)
+
+
+def _load_scores(
+    source: Source, subject: SubjectOptions, other: str | None = None, *, lazily: bool = False
+) -> tuple[Loaded, Any]:
+    """The table, and what is judged on it, if anything."""
+    saved = None if subject.model is None else load_model(subject.model)
+    loaded = source.load([] if saved is None else [saved], [subject.predictions, other], lazily=lazily)
+    if saved is not None or subject.predictions is None:
+        return loaded, saved
+    if lazily and loaded.lazy is not None:
+        require_column(loaded.frame, subject.predictions, "--predictions")
+        return loaded, subject.predictions
+    return loaded, predictions_of(loaded.frame, subject.predictions)
+
+
+def _ends(result: Evaluation) -> dict[str, Any]:
+    return {end: plain(getattr(result, end)) for end in ENDS}
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise TableError(f"{option} {shown(text)}: write numbers with commas between.") from None

@@ -1,0 +1,204 @@
+"""What a model says about every row of a table, and the file that holds it."""
+
+import gzip
+import hashlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from selective_labels._errors import TableError, shown
+from selective_labels._parallel import followed, in_processes, one_thread
+from selective_labels.data.partition_sources import ParquetPart, ParquetSource
+from selective_labels.identification.costs import decided
+from selective_labels.io.files import drafts_of_workers, safe_cell, whole_file, write_whole
+from selective_labels.io.model_file import SavedModel
+from selective_labels.io.table_roles import require_column, require_names
+
+STANDARD_OUTPUT = "-"
+
+
+def prediction_table(
+    saved: SavedModel, X: pd.DataFrame, frame: pd.DataFrame, keep: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Predictions, bounds of class probabilities, and whether the data decide; rows in their order.
+
+    Parameters
+    ----------
+    saved : SavedModel
+    X : pandas.DataFrame
+        The table as the model's schema reads it.
+    frame : pandas.DataFrame
+        The table.
+    keep : sequence of str
+        Columns of the table to put first, such as ids.
+    """
+    for column in keep:
+        require_column(frame, column, "--keep")
+    bounds = saved.model.predict_bounds(X)
+    # As the model's own `decided`, which would compute the bounds a second time.
+    columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost_)}
+    for place, name in enumerate(saved.classes_.tolist()):
+        columns |= {f"lower_{name}": bounds.lower[:, place], f"upper_{name}": bounds.upper[:, place]}
+    if hasattr(saved.model, "predict_proba"):
+        probabilities = saved.model.predict_proba(X)
+        columns |= {
+            f"probability_{name}": probabilities[:, place]
+            for place, name in enumerate(saved.classes_.tolist())
+        }
+    for column in keep:
+        if column in columns:
+            raise TableError(f"--keep {shown(column)} has the name of a column of the output; rename it.")
+    return pd.DataFrame({column: frame[column].to_numpy() for column in keep} | columns)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Counts of what was predicted: of a table, or of its parts together.
+
+    Attributes
+    ----------
+    classes : dict of int
+        Rows by predicted class.
+    n_decided : int
+        Rows at which only one class can be best.
+    columns : tuple of str
+        Of what was written.
+    unseen : dict of int
+        By column, rows that hold a category that training had not.
+    """
+
+    classes: Mapping[Any, int]
+    n_decided: int
+    columns: tuple[str, ...]
+    unseen: Mapping[str, int]
+
+    @classmethod
+    def of(cls, predictions: pd.DataFrame, unseen: Mapping[str, int]) -> "Predicted":
+        """Count."""
+        counts = predictions["prediction"].value_counts(sort=False)
+        decided = int(predictions["decided"].sum())
+        return cls({name: int(n) for name, n in counts.items()}, decided, (*predictions.columns,), unseen)
+
+    @classmethod
+    def added(cls, several: Sequence["Predicted"]) -> "Predicted":
+        """Add the counts of parts."""
+        classes: Counter[Any] = Counter()
+        unseen: Counter[str] = Counter()
+        for each in several:
+            classes.update(each.classes)
+            unseen.update(each.unseen)
+        return cls(classes, sum(each.n_decided for each in several), several[0].columns, unseen)
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return sum(self.classes.values())
+
+
+def write_predictions(predictions: pd.DataFrame, out: str) -> None:
+    """Write CSV (compressed if the name ends in .gz), whole or not at all; "-" is standard output.
+
+    Text that a spreadsheet would take for a formula gets a leading apostrophe, in cells and names.
+    """
+    safe = {
+        safe_cell(name): column if pd.api.types.is_numeric_dtype(column) else column.map(safe_cell)
+        for name, column in predictions.items()
+    }
+    text = pd.DataFrame(safe).to_csv(index=False, lineterminator="\n")
+    if out == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    content = text.encode()
+    write_whole(Path(out), gzip.compress(content, mtime=0) if out.endswith(".gz") else content)
+
+
+# Where a file of predictions says what it was made from.
+MADE_FROM = b"selective-labels:made-from"
+
+
+def write_partitions(
+    source: ParquetSource, saved: SavedModel, model: Path, out: Path, keep: Sequence[str]
+) -> tuple[Predicted, int]:
+    """Predict file by file; those that an interrupted run has finished are used again.
+
+    Parameters
+    ----------
+    source : ParquetSource
+    saved : SavedModel
+    model : Path
+        Its file: predictions of another model are not taken for these.
+    out : Path
+        A folder; made if it does not exist.
+    keep : sequence of str
+        Columns to carry over.
+
+    Returns
+    -------
+    Predicted
+    int
+        Files that were there already.
+    """
+    names = [Path(path).name for path in source.paths]
+    if len(set(names)) < len(names):
+        raise TableError("Two files of the table have the same name; predictions would overwrite each other.")
+    if out.exists() and not out.is_dir():
+        raise TableError(f"--out {out} is a file; predictions of a table in partitions need a folder.")
+    require_names(source.columns, saved.schema.names, "The model's feature")
+    require_names(source.columns, keep, "--keep")
+    source.check([*saved.schema.names, *keep])
+    out.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    parts_of = {path: [part for part in source.parts if part.path == path] for path in source.paths}
+    with drafts_of_workers(out) as run:
+        tasks = [
+            (_one_file, path, parts, out / Path(path).name, run, saved, list(keep), digest)
+            for path, parts in parts_of.items()
+        ]
+        results = in_processes(tasks, n_jobs=-1 if len(tasks) > 1 else 1)
+        found = [each for each in followed(results, "predicting files", len(tasks)) if each is not None]
+    if not found:
+        raise TableError("The table has no row to predict.")
+    return Predicted.added([each for each, _ in found]), sum(there for _, there in found)
+
+
+def _one_file(
+    path: str,
+    parts: Sequence[ParquetPart],
+    out: Path,
+    run: str,
+    saved: SavedModel,
+    keep: list[str],
+    digest: str,
+) -> tuple[Predicted, bool] | None:
+    """What was predicted, and whether it was there already; None for a file without rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    state = os.stat(path)
+    made_from = f"{digest}:{state.st_size}:{state.st_mtime_ns}:{','.join(keep)}".encode()
+    if out.exists() and (pq.read_schema(out).metadata or {}).get(MADE_FROM) == made_from:
+        there = pq.read_table(out).to_pandas()
+        return Predicted.of(there, {}), True
+    found: list[Predicted] = []
+    if not parts:
+        return None
+    columns = list(dict.fromkeys([*saved.schema.names, *keep]))
+    with whole_file(out, run) as draft, one_thread():
+        writer = None
+        for frame in (frame for part in parts for frame in part.frames(columns)):
+            X = saved.schema.read(frame.reset_index(drop=True))
+            predictions = prediction_table(saved, X, frame, keep)
+            rows = pa.Table.from_pandas(predictions, preserve_index=False)
+            if writer is None:
+                writer = pq.ParquetWriter(draft, rows.schema.with_metadata({MADE_FROM: made_from}))
+            writer.write_table(rows.cast(writer.schema))
+            found.append(Predicted.of(predictions, saved.schema.unseen_categories(X)))
+        if writer is not None:
+            writer.close()
+    return Predicted.added(found), False

@@ -1,0 +1,425 @@
+"""A table of features as numbers: text and categories become codes, dates become days."""
+
+import warnings
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
+
+from selective_labels._errors import InputError
+from selective_labels.data.features import CATEGORY, DATE, NUMBER, as_objects, kind_by_type, leaking_columns
+
+# Squares of larger numbers, and sums of them, may be beyond what a float holds.
+LARGEST_NUMBER = 1e100
+WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
+
+
+@dataclass(frozen=True)
+class TableCoding:
+    """What the columns of a table hold, and the code of every category: a relabelling, no statistics.
+
+    Numbers and booleans stay as they are, dates become days since 1970 (durations: days), and a value of a
+    category column becomes its place in the order in which values first appeared; so nothing ever depends
+    on how categories are called, or on an order of ordered categories.
+
+    Attributes
+    ----------
+    kinds : tuple of "number", "category" or "date"
+        One for each column.
+    vocabularies : dict of tuples of str
+        By column number: the values of each category column, as text.
+
+    Examples
+    --------
+    >>> coding = TableCoding.of(pd.DataFrame({"job": ["cook", None, "clerk"], "age": [31, 40, 25]}))
+    >>> coding.categorical, coding.vocabularies
+    ((0,), {0: ('cook', 'clerk')})
+
+    Values that are new get the code after the last; missing ones stay missing:
+
+    >>> coding.code(pd.DataFrame({"job": ["clerk", "nurse", None], "age": [1, 2, 3]}))
+       job  age
+    0  1.0  1.0
+    1  2.0  2.0
+    2  NaN  3.0
+    """
+
+    kinds: tuple[str, ...]
+    vocabularies: dict[int, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, X: Any, kinds: Sequence[str] | None = None) -> "TableCoding | None":
+        """Read the coding of a table, whose kinds of columns may be known already; an array has none."""
+        table = as_table(X)
+        if table is None:
+            return None
+        kinds = kinds_of(table) if kinds is None else tuple(kinds)
+        vocabularies = {
+            number: tuple(dict.fromkeys(_texts(column)[1]))
+            for number, column in enumerate(table.iter_columns())
+            if kinds[number] == CATEGORY
+        }
+        return cls(kinds, vocabularies)
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Numbers of the columns that hold codes."""
+        return tuple(self.vocabularies)
+
+    def code(self, X: Any, kinds: Sequence[str] | None = None) -> Any:
+        """Relabel a table with the same columns; one that holds nothing but numbers is returned as it is.
+
+        Parameters
+        ----------
+        X : table or array
+        kinds : sequence of str, optional
+            What the columns of `X` hold, if that is known already.
+
+        Returns
+        -------
+        pandas.DataFrame of float, or X
+        """
+        table = as_table(X)
+        if table is None:
+            if set(self.kinds) <= {NUMBER}:
+                return X
+            raise InputError.about(
+                "X", "is an array, and fit had a table with text or dates; give such a table."
+            )
+        columns = list(table.iter_columns())
+        kinds = kinds_of(table) if kinds is None else kinds
+        if {*self.kinds, *kinds} <= {NUMBER}:
+            return X
+        coded = [self._code_column(number, columns[number], kind) for number, kind in enumerate(kinds)]
+        return pd.DataFrame(np.column_stack(coded), columns=table.columns)
+
+    def of_rows(self, features: np.ndarray) -> tuple["TableCoding", np.ndarray]:
+        """Coding of some rows of the table, categories in the order in which they first appear there.
+
+        Parameters
+        ----------
+        features : (n_rows, n_columns) array
+            Rows of what :meth:`code` gave.
+
+        Returns
+        -------
+        TableCoding
+        (n_rows, n_columns) array
+            The same rows in the new codes.
+
+        Examples
+        --------
+        >>> coding = TableCoding.of(pd.DataFrame({"job": ["cook", "clerk", "nurse"]}))
+        >>> coding.of_rows(np.array([[2.0], [np.nan], [0.0]]))
+        (TableCoding(kinds=('category',), vocabularies={0: ('nurse', 'cook')}), array([[ 0.],
+               [nan],
+               [ 1.]]))
+        """
+        if not self.vocabularies:
+            return self, features
+        features, vocabularies = features.copy(), {}
+        for number, words in self.vocabularies.items():
+            rows, codes = pd.factorize(features[:, number])  # NaN is no value: -1
+            vocabularies[number] = tuple(words[int(code)] for code in codes)
+            features[:, number] = np.where(rows < 0, np.nan, rows)
+        return TableCoding(self.kinds, vocabularies), features
+
+    def _code_column(self, number: int, column: nw.Series, kind: str) -> np.ndarray:
+        expected = self.kinds[number]
+        if expected == CATEGORY:
+            return _codes(column, self.vocabularies[number])
+        if kind == expected:
+            return _days(column) if kind == DATE else _numbers(column)
+        present = as_objects(column).dropna()
+        if not len(present):
+            return np.full(len(column), np.nan)
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
+            f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}.",
+        )
+
+
+def kinds_of(table: nw.DataFrame) -> tuple[str, ...]:
+    """Kind of every column of a typed table."""
+    return tuple(kind_by_type(column) for column in table.iter_columns())
+
+
+def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarray, TableCoding | None]:
+    """Features as an array of numbers, NaN allowed, and the coding of what is not a number in a table.
+
+    Examples
+    --------
+    >>> numbers, coding = coded_features(pd.DataFrame({"age": [31, None], "job": ["cook", "clerk"]}))
+    >>> numbers, coding.categorical
+    (array([[31.,  0.],
+           [nan,  1.]]), (1,))
+    """
+    refuse_repeated_names(X)
+    coding = TableCoding.of(X, kinds)
+    numbers = X if coding is None else coding.code(X, coding.kinds)
+    return as_numbers(numbers), coding
+
+
+def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndarray, TableCoding | None]:
+    """Code features; nothing is known of cases without a column."""
+    refuse_repeated_names(X)
+    table = X if X is None else as_table(X)
+    shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
+    if X is None or (len(shape) == 2 and shape[1] == 0):
+        return np.zeros((np.shape(y)[0] if np.ndim(y) else 0, 0)), None
+    return coded_features(X, kinds)
+
+
+def as_numbers(X: Any) -> np.ndarray:
+    """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
+    try:
+        checked = check_array(dense(X), dtype="numeric", ensure_all_finite="allow-nan")
+        numbers = checked.astype(float, copy=False)
+    except ValueError as error:
+        raise InputError(str(error), "X") from None
+    except OverflowError:
+        raise InputError.about("X", "holds a whole number that is too large; rescale it.") from None
+    refuse_huge_numbers(numbers)
+    return numbers
+
+
+def dense(X: Any) -> Any:
+    """Write out columns of pandas that leave their commonest value away; everything else stays as it is.
+
+    Examples
+    --------
+    >>> dense(pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.0])})).dtypes.tolist()
+    [dtype('float64')]
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    sparse = [isinstance(each, pd.SparseDtype) for each in X.dtypes]
+    if not any(sparse):
+        return X
+    columns: list[Any] = [X.iloc[:, k] for k in range(X.shape[1])]
+    written = [
+        each.sparse.to_dense() if is_sparse else each for each, is_sparse in zip(columns, sparse, strict=True)
+    ]
+    return pd.concat(written, axis=1)
+
+
+def refuse_huge_numbers(numbers: np.ndarray) -> None:
+    """Refuse numbers whose squares, which every linear model forms, are beyond what a float holds.
+
+    Examples
+    --------
+    >>> refuse_huge_numbers(np.array([[1.0, -1e300]]))
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: X holds numbers beyond 1e+100 in column 1; rescale.
+    """
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return
+    with np.errstate(invalid="ignore"):
+        too_large = (np.abs(numbers) > LARGEST_NUMBER).any(axis=0)
+    if too_large.any():
+        column = int(too_large.argmax())
+        raise InputError.about("X", f"holds numbers beyond {LARGEST_NUMBER:g} in column {column}; rescale.")
+
+
+def as_table(X: Any) -> nw.DataFrame | None:
+    """See a pandas, polars or arrow table through narwhals; None for an array."""
+    refuse_what_is_no_table(X)
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    return table if isinstance(table, nw.DataFrame) else None
+
+
+def refuse_what_is_no_table(X: Any) -> None:
+    """Refuse what has neither rows nor columns, and tables that are not computed yet."""
+    if issparse(X):
+        raise InputError.about("X", "is sparse, which is not supported; give X.toarray().")
+    if isinstance(X, Mapping | str | bytes | Set):
+        raise InputError.about("X", f"is a {type(X).__name__}; give a table or an array.")
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise InputError.about("X", f"is a {type(X).__name__}; call its collect() first.")
+
+
+def not_numbers(X: Any) -> list[str]:
+    """Names of the columns that hold text, categories or dates; of an array, none."""
+    table = as_table(X)
+    return (
+        [] if table is None else [each.name for each in table.iter_columns() if kind_by_type(each) != NUMBER]
+    )
+
+
+def refuse_repeated_names(frame: Any) -> None:
+    """Raise if two columns of a frame have the same name."""
+    refuse_what_is_no_table(frame)
+    columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    names = pd.Series([] if columns is None else list(columns), dtype=object)
+    repeated = sorted(set(names[names.duplicated()].map(repr)))
+    if repeated:
+        raise InputError(f"The table has several columns named {', '.join(repeated)}; rename them.", "X")
+
+
+def _numbers(column: nw.Series) -> np.ndarray:
+    values = column.to_numpy()
+    if values.dtype == object:  # booleans with holes, decimals
+        objects = as_objects(column)
+        values = objects.where(objects.notna(), np.nan).to_numpy()
+    try:
+        return values.astype(float)
+    except OverflowError:
+        raise InputError.about(
+            "X", f"has a column {column.name!r} with a whole number that is too large; rescale it."
+        ) from None
+
+
+def _days(column: nw.Series) -> np.ndarray:
+    values = column.to_numpy()
+    if values.dtype == object:
+        objects = as_objects(column)
+        lengths = pd.api.types.infer_dtype(objects).startswith("timedelta")
+        read = pd.to_timedelta(objects) if lengths else pd.to_datetime(objects, utc=True).dt.tz_localize(None)
+        values = read.to_numpy()
+    start = np.datetime64(0, "s") if values.dtype.kind == "M" else np.timedelta64(0, "s")
+    return (values - start) / np.timedelta64(1, "D")
+
+
+def _codes(column: nw.Series, vocabulary: tuple[str, ...]) -> np.ndarray:
+    rows, texts = _texts(column)
+    place = {text: float(code) for code, text in enumerate(vocabulary)}
+    # The last entry serves rows without a value, whose number is -1.
+    return np.array([*(place.get(text, float(len(vocabulary))) for text in texts), np.nan])[rows]
+
+
+def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
+    """Number of each row's value, -1 where it is missing, and the values as text, in order of appearance."""
+    try:
+        rows, values = pd.factorize(as_objects(column))
+    except TypeError:
+        raise InputError.about(
+            "X",
+            f"has a column {column.name!r} whose values are neither numbers, text nor dates; convert it or "
+            "leave it out.",
+        ) from None
+    return rows, [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    """Say a value; 3 is the same category as 3.0, which it becomes beside holes, and as "3"."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+class Named(NamedTuple):
+    """A table of features, the columns of roles, and known probabilities of decision-makers."""
+
+    features: Any
+    values: dict[str, Any]
+    assignment: Any
+
+
+def take_apart(
+    frame: Any, named: Mapping[str, str | None], features: Sequence[str] | None, assignment: Any
+) -> Named:
+    """Features and roles of a table.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [31], "judge": ["a"], "failed": [1]})
+    >>> parts = take_apart(frame, {"label": "failed", "decision_maker": "judge"}, None, None)
+    >>> list(parts.features.columns), list(parts.values)
+    (['age'], ['label', 'decision_maker'])
+    """
+    for role, column in named.items():
+        if isinstance(column, list) or hasattr(column, "__array__"):
+            raise InputError(
+                f"{role} is the values of a column; put them into the frame and give the column's name, or "
+                "use from_arrays.",
+                role,
+            )
+    refuse_odd_names(frame, [*named.values(), *(features or ())])
+    for role in ("label", "decision_maker"):
+        if role in named and named[role] is None:
+            raise InputError(f"{role} is None; name its column, or use from_arrays.", role)
+    table = as_table(frame)
+    if table is None:
+        raise InputError(
+            f"frame is a {type(frame).__name__}, not a table with named columns; use from_arrays.", "frame"
+        )
+    features = [features] if isinstance(features, str) else features
+    given = {role: column for role, column in named.items() if column is not None}
+    probabilities = list(assignment) if _are_names(assignment) else []
+    _check_columns(table.columns, given, features, probabilities)
+    others = {*given.values(), *probabilities}
+    chosen = [c for c in table.columns if c not in others] if features is None else list(features)
+    if not chosen:
+        raise InputError("features: no column is left besides those with another role.", "features")
+    known = np.column_stack([table[c].to_numpy() for c in probabilities]) if probabilities else assignment
+    return Named(
+        table.select(chosen).to_native(), {role: table[column] for role, column in given.items()}, known
+    )
+
+
+def refuse_odd_names(frame: Any, asked: Sequence[Any] = ()) -> None:
+    """Refuse columns that have numbers or tuples for names: roles could not name them."""
+    columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    for name in [*columns, *(each for each in asked if each is not None)]:
+        if not isinstance(name, str):
+            raise InputError(
+                f"The table has a column named {name!r}, which is no text; rename its columns, such as by "
+                "frame.columns = frame.columns.map(str).",
+                "frame",
+            )
+
+
+def names_of(given: Mapping[str, Any]) -> dict[str, str]:
+    """What columns that were given one by one are called, as far as they have a name."""
+    names = {role: getattr(values, "name", None) for role, values in given.items()}
+    return {role: name for role, name in names.items() if isinstance(name, str)}
+
+
+def warn_of_leaks(features: Any, y: np.ndarray, decision: np.ndarray) -> None:
+    """Warn of columns from each of which alone the label or the decision can (nearly) be read."""
+    table = as_table(features)
+    assert table is not None
+    columns = pd.DataFrame({name: table[name].to_numpy() for name in table.columns})
+    seen = decision == 1
+    for target, where, what in [(y, seen, "label"), (decision, np.ones_like(seen), "decision")]:
+        leaks = leaking_columns(columns[where], target[where])
+        if leaks:
+            warnings.warn(
+                f"{', '.join(map(repr, leaks))}: each alone (nearly) gives the {what} away; "
+                "leave out what is not known before the decision.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _are_names(assignment: Any) -> bool:
+    return isinstance(assignment, list | tuple) and all(isinstance(each, str) for each in assignment)
+
+
+def _check_columns(
+    columns: list[str],
+    named: Mapping[str, str],
+    features: Sequence[str] | None,
+    probabilities: Sequence[str],
+) -> None:
+    wanted = [*named.items(), *(("features", each) for each in features or [])]
+    for role, column in [*wanted, *(("assignment", each) for each in probabilities)]:
+        if column not in columns:
+            raise InputError(f"{role}={column!r} is not a column of the table.", role)
+    roles: dict[str, str] = {}
+    for role, column in [*named.items(), *(("assignment", each) for each in probabilities)]:
+        if column in roles:
+            raise InputError(f"Column {column!r} is given both as {roles[column]} and as {role}.", role)
+        roles[column] = role
+    for feature in features or []:
+        if list(features or []).count(feature) > 1:
+            raise InputError(f"features names {feature!r} twice.", "features")
+        if feature in roles:
+            raise InputError(
+                f"Column {feature!r} is given both as {roles[feature]} and as a feature.", "features"
+            )

@@ -1,0 +1,411 @@
+"""Where the parts of a table come from: files of Parquet, or a Dask frame."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+
+from selective_labels._errors import InputError, needs, several
+from selective_labels._parallel import followed, in_processes, losses_told, one_thread
+
+# So many rows are held at once, whatever the size of a part.
+ROWS_AT_ONCE = 100_000
+
+
+class Part(Protocol):
+    """A part of a table."""
+
+    @property
+    def start(self) -> int:
+        """Number of its first row."""
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Its rows, a bounded number at a time, indexed by the number of the row in the table."""
+
+
+@dataclass(frozen=True)
+class ParquetPart:
+    """A row group of a file."""
+
+    path: str
+    group: int
+    start: int
+    n_rows: int
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Its rows, a bounded number at a time."""
+        import pyarrow.parquet as pq
+
+        start = self.start
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[self.group], columns=list(columns)):
+                frame = batch.to_pandas()
+                frame.index = pd.RangeIndex(start, start + len(frame))
+                start += len(frame)
+                if len(frame):
+                    yield frame[list(columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class FramePart:
+    """A partition of a Dask frame, computed."""
+
+    frame: pd.DataFrame
+    start: int
+
+    def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Its rows, a bounded number at a time."""
+        missing = [column for column in columns if column not in self.frame.columns]
+        if missing:
+            raise InputError(
+                f"a partition of the Dask frame has no column {missing[0]!r}, which the others have.", "frame"
+            )
+        for first in range(0, len(self.frame), ROWS_AT_ONCE):
+            rows = self.frame[list(columns)].iloc[first : first + ROWS_AT_ONCE]
+            start = self.start + first
+            yield rows.set_axis(pd.RangeIndex(start, start + len(rows)), axis=0)
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Files of one schema."""
+
+    paths: tuple[str, ...]
+
+    @classmethod
+    def find(cls, path: str | Path | Sequence[str | Path]) -> "ParquetSource":
+        """Files of a folder, of a glob, or named one by one."""
+        given = [path] if isinstance(path, str | Path) else list(path)
+        found = [file for each in given for file in parquet_files(str(each))]
+        if not found:
+            raise InputError(f"{', '.join(map(str, given))}: no Parquet file is there.", "path")
+        return cls(tuple(dict.fromkeys(found)))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self._schema.names)
+
+    @cached_property
+    def parts(self) -> list[ParquetPart]:
+        """Row groups, in the order of the files; empty ones are left out."""
+        parts, start = [], 0
+        for path in self.paths:
+            metadata = _file(path).metadata
+            for group in range(metadata.num_row_groups):
+                n_rows = metadata.row_group(group).num_rows
+                if n_rows:
+                    parts.append(ParquetPart(path, group, start, n_rows))
+                start += n_rows
+        return parts
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files, as they say themselves."""
+        return sum(part.n_rows for part in self.parts)
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse files in which a column is missing or of another type."""
+        for path in self.paths[1:]:
+            schema = _file(path).schema_arrow
+            for column in columns:
+                if column not in schema.names:
+                    raise InputError(
+                        f"{path} has no column {column!r}, which {self.paths[0]} has; all files must have "
+                        "the same columns.",
+                        "path",
+                    )
+                here, first = schema.field(column).type, self._schema.field(column).type
+                if _plain(here) != _plain(first):
+                    raise InputError(
+                        f"column {column!r} is of type {here} in {path} and of type {first} in "
+                        f"{self.paths[0]}; write all files with one schema.",
+                        "path",
+                    )
+
+    @cached_property
+    def _schema(self) -> Any:
+        return _file(self.paths[0]).schema_arrow
+
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """Names, sizes and times of the files."""
+        states = [(path, os.stat(path)) for path in self.paths]
+        return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
+
+    def describe(self) -> str:
+        """Say what it is."""
+        n_files = len(self.paths)
+        return f"{len(self.parts):,} partitions in {n_files:,} Parquet file{'s' if n_files > 1 else ''}"
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSource:
+    """A Dask frame."""
+
+    frame: Any
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self.frame.columns)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Rows of every partition: counted once."""
+        return np.asarray(self.frame.map_partitions(len).compute())
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """Partitions, each as a delayed :class:`FramePart`; empty ones are left out."""
+        from dask import delayed
+
+        starts = np.cumsum(self.lengths) - self.lengths
+        pairs = zip(self.frame.to_delayed(), starts.tolist(), self.lengths.tolist(), strict=True)
+        return [delayed(FramePart)(part, start) for part, start, n_rows in pairs if n_rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all partitions."""
+        return int(self.lengths.sum())
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Dask has one schema; partitions that break it are refused as they are met."""
+
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """Numbers of rows: what is in them is for the user to keep the same."""
+        return [("partition", number, int(n_rows)) for number, n_rows in enumerate(self.lengths)]
+
+    def describe(self) -> str:
+        """Say what it is."""
+        return f"{self.frame.npartitions:,} partitions of a Dask frame"
+
+
+Source = ParquetSource | DaskSource
+
+
+def parquet_files(path: str) -> list[str]:
+    """Files that a path, a folder or a glob means, sorted.
+
+    Names that begin with a dot or an underscore are not data, as everywhere.
+    """
+    if has_magic(path) and not Path(path).exists():
+        found = [each for each in glob(path, recursive=True) if Path(each).is_file()]
+    elif Path(path).is_dir():
+        found = [str(each) for each in Path(path).rglob("*.parquet") if each.is_file()]
+    elif Path(path).is_file():
+        found = [path]
+    else:
+        raise InputError(f"{path} does not exist.", "path")
+    return sorted(each for each in found if Path(each).name[0] not in "._")
+
+
+def require_columns(wanted: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
+    """Raise if a column, given as (role, name), does not exist."""
+    for role, column in wanted:
+        if column not in columns:
+            raise InputError(
+                f"{role}={column!r} is not a column of the table; there are {several(list(columns), 8)}.",
+                role,
+            )
+
+
+def _file(path: str) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError(f"reading Parquet {needs('pyarrow')}.", "path") from None
+    try:
+        with pq.ParquetFile(path) as file:
+            return _Footer(file.metadata, file.schema_arrow)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}", "path") from None
+
+
+@dataclass(frozen=True)
+class _Footer:
+    metadata: Any
+    schema_arrow: Any
+
+
+def _plain(kind: Any) -> str:
+    """Type of a column, whatever its width: widths do not change what values mean."""
+    text = str(kind)
+    for name in ("dictionary", "large_string", "string"):
+        if text.startswith(name):
+            return "string"
+    return "".join(each for each in text if not each.isdigit()).removeprefix("u")
+
+
+# Sums of so many parts are added at a time.
+BRANCHES = 8
+# Fewer rows than this are done in this process: starting others takes longer.
+FEW_ROWS = 300_000
+
+# From some rows to something that can be combined.
+RowsTask = Callable[[pd.DataFrame], Any]
+Combine = Callable[[Sequence[Any]], Any]
+
+
+def over_parts(
+    source: Source,
+    columns: Sequence[str],
+    task: RowsTask,
+    combine: Combine,
+    *,
+    n_jobs: int | None = None,
+    what: str = "",
+) -> Any:
+    """Combine what a task says of all rows, a bounded number of them at a time.
+
+    Parameters
+    ----------
+    source : ParquetSource or DaskSource
+    columns : sequence of str
+        What the task needs; nothing else is read.
+    task : callable of a frame
+        Plain function of some rows, indexed by their numbers. Sent to other processes.
+    combine : callable of a sequence of results
+        Must give the same in any order, up to rounding.
+    n_jobs : int, optional
+        Processes on this machine, if no Dask client is active. Default: the cores there are.
+    what : str
+        A few words for people.
+
+    Returns
+    -------
+    The combination; None if there is no row.
+    """
+    parts = source.parts
+    if not parts:
+        return None
+    if isinstance(source, DaskSource) or active_client() is not None:
+        return _by_dask(parts, columns, task, combine)
+    results: Iterator[Any]
+    if source.n_rows < FEW_ROWS or len(parts) == 1:
+        results = (one_part(part, columns, task, combine) for part in parts)
+    else:
+        n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        tasks = [(one_part, part, columns, task, combine) for part in parts]
+        results = in_processes(tasks, n_jobs=n_jobs, pre_dispatch=n_jobs + 1, batch_size=1)
+    waiting: list[Any] = []
+    for result in followed(results, what, len(parts)):
+        waiting.append(result)
+        if len(waiting) == BRANCHES:
+            waiting = [_combined(waiting, combine)]
+    return _combined(waiting, combine)
+
+
+def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
+    """Combine what a task says of the rows of one part; None if it has none."""
+    with one_thread():
+        found = None
+        for frame in part.frames(columns):
+            found = _combined([found, task(frame)], combine)
+        return found
+
+
+def active_client() -> Any:
+    """The Dask client that is active, or None; nothing is imported to find out."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _by_dask(parts: Sequence[Any], columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
+    """Results of parts, combined in a tree by whichever scheduler Dask would use."""
+    import dask
+
+    shared = dask.delayed(task, pure=False)
+    found = [dask.delayed(one_part)(part, list(columns), shared, combine) for part in parts]
+    while len(found) > 1:
+        groups = [found[first : first + BRANCHES] for first in range(0, len(found), BRANCHES)]
+        found = [dask.delayed(_combined)(group, combine) for group in groups]
+    with losses_told():
+        return dask.compute(found[0])[0]
+
+
+def _combined(results: Sequence[Any], combine: Combine) -> Any:
+    kept = [each for each in results if each is not None]
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return combine(kept)
+
+
+# What is drawn from one key, each by a hash of its own.
+FOLDS, SAMPLE, SPLIT, INNER = 1, 2, 3, 4
+# Parts of parts of rows: purposes of each level are so far apart.
+LEVELS = 8
+# Constants of SplitMix64, a bijection of 64 bits that leaves no pattern.
+STEP, FIRST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def row_keys(values: Any) -> np.ndarray:
+    """64 bits for each id, by what it is and not by where it stands.
+
+    Whole numbers have the same key as integers and as floats.
+
+    Examples
+    --------
+    >>> keys = row_keys(["a", "b", "a"])
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1]), bool((row_keys([3]) == row_keys([3.0])).all())
+    (True, False, True)
+    """
+    column = pd.Series(values).reset_index(drop=True)
+    if column.isna().any():
+        raise InputError.about("case_id", f"is missing in {column.isna().sum()} rows: give every case an id.")
+    if pd.api.types.is_float_dtype(column):
+        numbers = column.to_numpy(dtype=float)
+        whole = (numbers == np.round(numbers)) & (np.abs(numbers) < 2.0**53)
+        as_integers = np.where(whole, numbers, 0.0).astype("int64")
+        return np.where(whole, pd.util.hash_array(as_integers), pd.util.hash_array(numbers))
+    if pd.api.types.is_integer_dtype(column):
+        return pd.util.hash_array(column.to_numpy(dtype="int64"))
+    return pd.util.hash_array(column.astype(str).to_numpy())
+
+
+def uniform(keys: np.ndarray, purpose: int, seed: int = 0) -> np.ndarray:
+    """A number in [0, 1) for each key, independent between purposes and seeds.
+
+    Examples
+    --------
+    >>> keys = row_keys(np.arange(10_000))
+    >>> one, other = uniform(keys, FOLDS), uniform(keys, SPLIT)
+    >>> float(one.mean().round(1)), abs(float(np.corrcoef(one, other)[0, 1].round(1)))
+    (0.5, 0.0)
+    """
+    salt = np.uint64(((seed % 2**32) * 2**8 + purpose) % 2**64)
+    with np.errstate(over="ignore"):
+        mixed = keys.astype(np.uint64) ^ _mixed(salt * STEP + STEP)
+        mixed = _mixed(mixed * STEP + STEP)
+    return (mixed >> np.uint64(11)).astype(float) / 2.0**53
+
+
+def hash_folds(keys: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
+    """Fold of each row, (n_samples,) int array.
+
+    Examples
+    --------
+    >>> np.bincount(hash_folds(row_keys(np.arange(9000)), 3), minlength=3).round(-3)
+    array([3000, 3000, 3000])
+    """
+    return (uniform(keys, FOLDS, seed) * n_folds).astype(int)
+
+
+def _mixed(value: Any) -> Any:
+    value = (value ^ (value >> np.uint64(30))) * FIRST
+    value = (value ^ (value >> np.uint64(27))) * SECOND
+    return value ^ (value >> np.uint64(31))

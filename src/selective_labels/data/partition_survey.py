@@ -1,0 +1,243 @@
+"""What a table in partitions holds, by one look at the columns of its roles."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import InputError
+from selective_labels.data.partition_sources import row_keys, uniform
+from selective_labels.data.roles import (
+    label_values,
+    read_label_column,
+    read_weights,
+    refuse_rows,
+    seen_labels,
+    sorted_values,
+)
+
+CASE = "case_id"
+# A part of the rows by hash: purpose, seed, and the interval of hashes that are kept.
+Kept = tuple[int, int, float, float]
+
+
+@dataclass(frozen=True)
+class RoleColumns:
+    """Columns of roles in a table that is read in parts.
+
+    Attributes
+    ----------
+    label : str
+    decision_maker, decision, sample_weight, groups, strata, case_id : str or None
+    kept : tuple of Kept
+        Parts of parts of the rows.
+    """
+
+    label: str
+    decision_maker: str | None = None
+    decision: str | None = None
+    sample_weight: str | None = None
+    groups: str | None = None
+    strata: str | None = None
+    case_id: str | None = None
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Column by role, of those given."""
+        roles = ("label", "decision_maker", "decision", "sample_weight", "groups", "strata", CASE)
+        return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns, each once."""
+        return list(dict.fromkeys(self.named.values()))
+
+    @property
+    def key_columns(self) -> list[str]:
+        """Columns that hashes are made of; none: of row numbers."""
+        key = self.groups or self.case_id
+        return [] if key is None else [key]
+
+    def keys(self, frame: pd.DataFrame) -> np.ndarray:
+        """Hash of the group or the case of each row, else of its number."""
+        column = self.key_columns
+        return row_keys(frame[column[0]] if column else frame.index.to_numpy())
+
+    def rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+        """The rows that are kept, and their hashes."""
+        keys = self.keys(frame)
+        inside = np.ones(len(frame), dtype=bool)
+        for purpose, seed, low, high in self.kept:
+            drawn = uniform(keys, purpose, seed)
+            inside &= (drawn >= low) & (drawn < high)
+        return (frame, keys) if inside.all() else (frame[inside], keys[inside])
+
+    def values(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """Columns of the roles by their keyword, but the label; None where a role was not given."""
+        roles = ("decision_maker", "decision", "sample_weight", "groups", "strata")
+        return {role: None if getattr(self, role) is None else frame[getattr(self, role)] for role in roles}
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Counts of a table in partitions.
+
+    Attributes
+    ----------
+    n_rows, n_labeled, n_ignored : int
+    weight : float
+        Sum of the weights.
+    classes : array
+        Sorted.
+    class_rows, class_weight : dict
+        By class: rows with this label, and their weight.
+    mass : pandas.DataFrame
+        By stratum and decision-maker: `rows`, their `weight`, that of those `accepted`, and how many these
+        are (`n_accepted`).
+    values : dict of arrays
+        Sorted values of columns asked for besides.
+    """
+
+    n_rows: int
+    n_labeled: int
+    n_ignored: int
+    weight: float
+    classes: np.ndarray
+    mass: pd.DataFrame
+    values: Mapping[str, np.ndarray]
+    class_rows: Mapping[Any, int]
+    class_weight: Mapping[Any, float]
+
+    @property
+    def decision_makers(self) -> np.ndarray:
+        """Sorted ids."""
+        return _sorted(self.mass["maker"])
+
+    @property
+    def strata(self) -> np.ndarray:
+        """Sorted strata."""
+        return _sorted(self.mass["stratum"])
+
+    def caseloads(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cases of every decision-maker, and how many of them were accepted."""
+        found = self.mass.groupby("maker", observed=True)[["rows", "n_accepted"]].sum()
+        return found["rows"].to_numpy(), found["n_accepted"].to_numpy()
+
+    def table(self) -> np.ndarray:
+        """Weight of every stratum and decision-maker, (n_strata, n_decision_makers)."""
+        found = np.zeros((len(self.strata), len(self.decision_makers)))
+        rows = pd.Index(self.strata).get_indexer(self.mass["stratum"])
+        found[rows, pd.Index(self.decision_makers).get_indexer(self.mass["maker"])] = self.mass["weight"]
+        return found
+
+    def accepted(self) -> np.ndarray:
+        """Share accepted in every stratum, (n_strata,)."""
+        by_stratum = self.mass.groupby("stratum", observed=True)
+        sums = by_stratum[["accepted", "weight"]].sum().loc[list(self.strata)].to_numpy()
+        return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0.0)
+
+
+@dataclass(frozen=True)
+class SurveyTask:
+    """Counts of some rows; sent to other processes."""
+
+    roles: RoleColumns
+    others: tuple[str, ...] = ()
+
+    def __call__(self, frame: pd.DataFrame) -> Survey:
+        """Count."""
+        frame, _ = self.roles.rows(frame)
+        n_rows = len(frame)
+        given = self.roles.values(frame)
+        labels, seen, ignored = seen_labels(frame[self.roles.label], given["decision"], n_rows)
+        read = read_weights(given["sample_weight"], n_rows, part=True)
+        weight = np.ones(n_rows) if read is None else read
+        none = np.zeros(n_rows, dtype=int)
+        makers, strata = given["decision_maker"], given["strata"]
+        for role in ("decision_maker", "strata", "groups"):
+            if given[role] is not None:
+                missing = given[role].isna().to_numpy()
+                refuse_rows(missing, role, "is missing", "drop these rows or give them a value")
+        mass = pd.DataFrame(
+            {
+                "stratum": none if strata is None else strata.to_numpy(),
+                "maker": none if makers is None else makers.to_numpy(),
+                "weight": weight,
+                "accepted": weight * seen,
+                "rows": 1,
+                "n_accepted": seen.astype(int),
+            }
+        )
+        codes, classes = pd.factorize(np.asarray(label_values(labels[seen])))
+        return Survey(
+            n_rows,
+            int(seen.sum()),
+            int(ignored.sum()),
+            float(np.sum(weight)),
+            np.asarray(classes),
+            mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
+            {column: _present(frame[column]) for column in self.others},
+            dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True)),
+            dict(zip(classes.tolist(), np.bincount(codes, weight[seen], len(classes)).tolist(), strict=True)),
+        )
+
+
+def combined_survey(several: Sequence[Survey]) -> Survey:
+    """Add counts of parts."""
+    mass = pd.concat([each.mass for each in several], ignore_index=True)
+    return Survey(
+        sum(each.n_rows for each in several),
+        sum(each.n_labeled for each in several),
+        sum(each.n_ignored for each in several),
+        float(sum(each.weight for each in several)),
+        _union([each.classes for each in several]),
+        mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
+        {name: _union([each.values[name] for each in several]) for name in several[0].values},
+        _sums([each.class_rows for each in several]),
+        _sums([each.class_weight for each in several]),
+    )
+
+
+def finished(survey: Survey | None) -> Survey:
+    """Check what was counted, and sort the classes."""
+    if survey is None or not survey.n_rows:
+        raise InputError("the table has no row.", "path")
+    if not survey.n_labeled:
+        raise InputError.about(
+            "y", "has no label at all: every row is a hole, so there is nothing to learn from."
+        )
+    if not survey.weight > 0.0:
+        raise InputError.about("sample_weight", "is zero everywhere.")
+    labels = pd.Series(list(survey.classes), dtype=object)
+    read = read_label_column(labels, np.ones(len(labels), dtype=int), len(labels))
+    values = {name: _sorted(pd.Series(each)) for name, each in survey.values.items()}
+    return replace(survey, classes=read.classes, values=values)
+
+
+def _present(column: pd.Series) -> np.ndarray:
+    if column.isna().any():
+        raise InputError.about(
+            "by", f"is missing in {column.isna().sum()} rows of a part: give every case a subgroup."
+        )
+    return np.asarray(column.unique())
+
+
+def _sums(several: Sequence[Mapping[Any, Any]]) -> dict[Any, Any]:
+    total: dict[Any, Any] = {}
+    for each in several:
+        for label, number in each.items():
+            total[label] = total.get(label, 0) + number
+    return total
+
+
+def _union(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    kept = [np.asarray(each, dtype=object) for each in arrays if len(each)]
+    return np.asarray(pd.unique(np.concatenate(kept))) if kept else np.array([], dtype=object)
+
+
+def _sorted(column: pd.Series) -> np.ndarray:
+    """Sorted values, as a table in memory has them."""
+    return sorted_values(pd.Series(list(pd.unique(column)), dtype=object).infer_objects())

@@ -1,0 +1,266 @@
+"""SL1001 to SL1005: whether the data contradict a combination of assumptions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+
+import numpy as np
+
+from selective_labels.assumptions.base import ALGEBRA, OK, VIOLATED, WARNING, Assumption, event_codes
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.parse import named
+from selective_labels.assumptions.refused import Refused, RisingRisk, SameRanking
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.context import Context
+from selective_labels.diagnostics.hypothesis_tests import mean_above_zero
+from selective_labels.diagnostics.results import Check, CheckResult, Finding, status_of_test
+from selective_labels.identification.event_bounds import poured, share_of
+from selective_labels.identification.prevalence import Share
+from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
+from selective_labels.nuisance.scores import cross_fit_scores
+
+# Of leniencies, by models without the row: closer ones have no order to speak of.
+LEAST_GAP = 0.1
+# Less room than this is missing by rounding alone, as where a floor and a ceiling are the same number.
+ROUNDING = 1e-9
+# Share of rows that need a larger ratio than the one stated, by the models, above which it is worth a word.
+SOME = 0.05
+
+
+def algebra_results(
+    context: Context, data: SelectiveLabels, assumptions: Sequence[str | Assumption]
+) -> list[CheckResult]:
+    """Check combinations; others have their own checks.
+
+    Parameters
+    ----------
+    context : Context
+    data : SelectiveLabels
+        With the features as the user gave them, of which a prevalence may name a column.
+    assumptions : sequence of names and objects
+    """
+    found = []
+    for each in map(named, assumptions):
+        if isinstance(each, Combination):
+            each.check(data.classes)
+            found += [check(context) for check in _checks(each, each.shares(data))]
+    return found
+
+
+def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
+    def check(code: str, name: str, find: Callable[[Context], Finding]) -> Check:
+        return Check(code, f"{name} ({assumption.name})", ALGEBRA, find)
+
+    checks = [check("SL1001", "room", lambda context: _room(context, assumption))]
+    for share in shares:
+        checks.append(check("SL1002", "prevalence", partial(_share, assumption=assumption, share=share)))
+    if any(isinstance(each, SameRanking | RisingRisk) for each in assumption.parts):
+        checks.append(check("SL1003", "one order", partial(_order, adverse=None)))
+    for part in assumption.parts:
+        if isinstance(part, RisingRisk):
+            checks.append(check("SL1004", "rising risk", partial(_order, adverse=part.adverse)))
+        if isinstance(part, Refused) and part.at_most is not None and part.scale == "ratio":
+            checks.append(check("SL1005", "least ratio", partial(_least, assumption=assumption, part=part)))
+    return checks
+
+
+def _scores(context: Context, assumption: Combination) -> Scores:
+    return cross_fit_scores(context.fit, context.model_data, [assumption])[assumption.name]
+
+
+def _above_zero(
+    context: Context, values: np.ndarray, rows: np.ndarray | None = None, error: float = 0.0
+) -> tuple[float, float]:
+    """Statistic and p-value of "the mean is not above zero", by weights and by groups of repeated cases."""
+    data = context.model_data
+    kept = np.ones(len(data), dtype=bool) if rows is None else rows
+    units = None if data.groups is None else data.groups[kept]
+    return mean_above_zero(values, data.weights[kept], units, error)
+
+
+def _pots(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    if scores.earmarks is None:
+        nothing = np.zeros((len(scores.values), 0))
+        return nothing, nothing
+    return scores.earmarks.values, scores.earmarks.plug_in
+
+
+def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """How much room a row lacks in each way, as scores and by the model, (n_samples, n_ways).
+
+    Floors that sum to more than one; ceilings that sum to less; a floor above its ceiling.
+    """
+    values, plug_in = _pots(scores)
+    columns = [
+        [lower.sum(axis=1) + pots.sum(axis=1) - 1.0]
+        for lower, pots in ((scores.values, values), (scores.plug_in, plug_in))
+    ]
+    earmarks = scores.earmarks
+    if earmarks is not None and earmarks.ceiling is not None and earmarks.ceiling_plug_in is not None:
+        ceilings = earmarks.ceiling, earmarks.ceiling_plug_in
+        for column, lower, ceiling in zip(columns, (scores.values, scores.plug_in), ceilings, strict=True):
+            column += [1.0 - ceiling.sum(axis=1), *(lower - ceiling).T]
+    found, model = (np.stack(column, axis=1) for column in columns)
+    return found, model
+
+
+def _room(context: Context, assumption: Combination) -> Finding:
+    """Rows where the model leaves no room, and the score of how much is missing there."""
+    found, model = _shortfalls(_scores(context, assumption))
+    worst = model.argmax(axis=1)[:, None]
+    empty = np.take_along_axis(model, worst, axis=1)[:, 0] > ROUNDING
+    missing = empty * np.take_along_axis(found, worst, axis=1)[:, 0]
+    statistic, p_value = _above_zero(context, missing)
+    status, share = (
+        status_of_test(p_value, context.level),
+        float(np.average(empty, weights=context.model_data.weights)),
+    )
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"For {share:.0%} of cases no class probabilities are left, and not by chance: these assumptions "
+            "contradict the data.",
+            statistic,
+            p_value,
+            "Do not use them together.",
+        )
+    return Finding(
+        status,
+        f"By the models, no class probabilities are left for {share:.0%} of cases; noise explains it. "
+        "Nothing short of gross contradictions would show.",
+        statistic,
+        p_value,
+    )
+
+
+def _share(context: Context, assumption: Combination, share: Share) -> Finding:
+    """E[L_A] <= high and E[U_A] >= low: the better of two one-sided tests, each at half the level."""
+    scores = _scores(context, assumption)
+    events = () if scores.earmarks is None else scores.earmarks.events
+    values, _ = _pots(scores)
+    free = 1.0 - scores.values.sum(axis=1) - values.sum(axis=1)
+    rows = share.rows[context.model_rows]
+    weights = context.model_data.weights[rows]
+    found = []
+    for sign, limit in ((-1.0, share.high), (1.0, share.low)):
+        gain = np.broadcast_to(sign * share.members, scores.values.shape)
+        reach = poured(scores.values, free, gain, events, values)[rows] @ share.members
+        tested = _above_zero(context, -sign * (reach - limit), rows, share.error)
+        found.append((*tested, float(np.average(reach, weights=weights))))
+    statistic = max(each for each, _, _ in found)
+    p_value = min(2.0 * min(each for _, each, _ in found), 1.0)
+    status = status_of_test(p_value, context.level)
+    stated = f"{share.low:.3g}" if share.low == share.high else f"{share.low:.3g} to {share.high:.3g}"
+    between = f"what else is assumed leaves {found[0][2]:.3f} to {found[1][2]:.3f}"
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"The share is stated as {stated}, and {between}: not by chance.",
+            statistic,
+            p_value,
+            "One of them is wrong: the share, what is said to be adverse, or the instrument.",
+        )
+    return Finding(status, f"The share is stated as {stated}; {between}.", statistic, p_value)
+
+
+@dataclass(frozen=True)
+class _Against:
+    """Scores of what speaks against an order of leniency, row by row and class by class.
+
+    Without `event`: p_kz - p_kz' for z stricter than z'. With it: m_Az - m_Az', the share of the event among
+    those accepted, which rising risks do not allow either. z and z' are those with the largest difference by
+    a model without the row; rows with none count as zero.
+    """
+
+    event: tuple[int, ...] | None = None
+    name = "against"
+    needs_halves = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Largest difference that speaks against it."""
+        n_classes = rows.joint.shape[2] - 1
+        leniency, decided = 1.0 - rows.joint[:, :, 0], (rows.y >= 0)[:, None]
+        chance, seen = rows.joint[:, :, 1:], seen_labels(rows.y, n_classes)
+        if self.event is not None:
+            members = list(self.event)
+            total = share_of(chance[:, :, members].sum(axis=2), leniency)[:, :, None]
+            residual = decided * (seen[:, members].sum(axis=1, keepdims=True) - total)
+            chance, residual = total, residual / np.maximum(leniency, LEAST_GAP)[:, :, None]
+        else:
+            residual = seen - chance
+        values, plug_in = np.zeros((2, len(rows.y), n_classes))
+        allowed = allowed_arms(rows.propensity, overlap).T
+        for strict, lenient in permutations(range(len(chance)), 2):
+            apart = allowed[strict] & allowed[lenient] & (leniency[lenient] - leniency[strict] >= LEAST_GAP)
+            model = chance[strict] - chance[lenient]
+            width = model.shape[1]
+            better = apart[:, None] & (model > plug_in[:, :width])
+            score = model.copy()
+            for sign, arm in ((1.0, strict), (-1.0, lenient)):
+                weight = (rows.arm == arm) / np.maximum(rows.propensity[:, arm], overlap)
+                score += sign * weight[:, None] * residual[arm]
+            values[:, :width] = np.where(better, score, values[:, :width])
+            plug_in[:, :width] = np.where(better, model, plug_in[:, :width])
+        return Scores(values, plug_in, np.zeros(len(rows.y), dtype=bool))
+
+
+def _order(context: Context, adverse: object) -> Finding:
+    data = context.model_data
+    event = None if adverse is None else event_codes(adverse, data.classes)
+    scores = cross_fit_scores(context.fit, data, [_Against(event)])["against"]
+    columns = scores.values.T if event is None else scores.values.T[:1]
+    tests = [_above_zero(context, column) for column in columns]
+    statistic, p_value = min(tests, key=lambda each: each[1])
+    p_value = min(p_value * len(tests), 1.0)  # each class is a look
+    status = status_of_test(p_value, context.level)
+    what = (
+        "a stricter decision-maker shows a class more often than a more lenient one"
+        if event is None
+        else "those whom a stricter decision-maker accepts are adverse more often"
+    )
+    if status == VIOLATED:
+        return Finding(
+            status, f"For some cases {what}, and not by chance.", statistic, p_value, "Do not assume it."
+        )
+    return Finding(status, f"It is not found that {what}.", statistic, p_value)
+
+
+@dataclass(frozen=True)
+class _LeastRatio:
+    """γ_min(x) = max_z (M_A / m_Az - λ_z) / (1 - λ_z), M_A the model's floor under the event."""
+
+    event: tuple[int, ...]
+    assumption: Combination
+    name = "least"
+    needs_halves = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """The model's ratio, in every column."""
+        known = self.assumption.score(rows, overlap)
+        floor = known.plug_in[:, list(self.event)].sum(axis=1)
+        if known.earmarks is not None:
+            for event, amount in zip(known.earmarks.events, known.earmarks.plug_in.T, strict=True):
+                floor = floor + amount * (set(event) <= set(self.event))
+        leniency = 1.0 - rows.joint[:, :, 0]
+        share = share_of(rows.joint[:, :, 1:][:, :, list(self.event)].sum(axis=2), leniency)
+        refused = np.maximum(1.0 - leniency, LEAST_GAP)
+        ratio = (floor / np.maximum(share, 1e-3) - leniency) / refused
+        ratio = np.where((leniency >= LEAST_GAP) & (leniency <= 1.0 - LEAST_GAP), ratio, 0.0).max(axis=0)
+        wide = np.repeat(ratio[:, None], rows.joint.shape[2] - 1, axis=1)
+        return Scores(wide, wide, np.zeros(len(rows.y), dtype=bool))
+
+
+def _least(context: Context, assumption: Combination, part: Refused) -> Finding:
+    data = context.model_data
+    event = event_codes(part.adverse, data.classes)
+    ratio = cross_fit_scores(context.fit, data, [_LeastRatio(event, assumption)])["least"].values[:, 0]
+    assert part.at_most is not None
+    above = float(np.average(ratio > part.at_most + 1e-9, weights=data.weights))
+    middle, high = np.quantile(ratio, [0.5, 0.95])
+    words = (
+        f"By the models, the data need a ratio of {middle:.2f} at least for half of the cases and {high:.2f} "
+        f"for one in twenty; {part.at_most:g} is stated, which is too little for {above:.0%}."
+    )
+    advice = "State a larger ratio." if above > SOME else ""
+    return Finding(WARNING if above > SOME else OK, words, float(high), None, advice)

@@ -1,0 +1,384 @@
+"""SL601: the over-identification test of NUCEM: one slope for all decision-makers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import chi2
+from scipy.stats import t as t_distribution
+
+from selective_labels.assumptions.base import OK, VIOLATED, WARNING
+from selective_labels.diagnostics.context import Context, case_indices
+from selective_labels.diagnostics.hypothesis_tests import detectable_noncentrality, holm, one_sided, sums_by
+from selective_labels.diagnostics.marginal_curve import LinearityTest, cell_linearity, covariate_linearity
+from selective_labels.diagnostics.relevance import CONDITIONAL_STRENGTH_CHECK as STRENGTH
+from selective_labels.diagnostics.relevance import USABLE, effective_f, need_strength
+from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need, status_of_test
+
+# Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
+# normal.
+FEWEST_ROWS_PER_ARM = 20
+FEWEST_OF_EACH = 5
+
+
+def _large(rows: np.ndarray, accepted: np.ndarray) -> np.ndarray:
+    enough = np.minimum(accepted, rows - accepted) >= FEWEST_OF_EACH
+    return enough & (rows >= FEWEST_ROWS_PER_ARM)
+
+
+def _by_cell(context: Context) -> LinearityTest:
+    """Test every stratum with three decision-makers or more, and add up."""
+    n_makers = context.n_decision_makers
+    n_outcomes = context.n_classes + 1
+    code = (context.cell * n_makers + context.decision_maker) * n_outcomes + context.data.y + 1
+    n_cells = int(context.cell.max()) + 1
+    counts = np.bincount(code, minlength=n_cells * n_makers * n_outcomes).reshape(
+        n_cells, n_makers, n_outcomes
+    )
+    tests = []
+    for cell in counts.reshape(n_cells, n_makers, n_outcomes):
+        large = cell[_large(cell.sum(axis=1), cell[:, 1:].sum(axis=1))]
+        shown = large[:, 1:].any(axis=0)
+        if len(large) >= 3 and shown.sum() > 1:
+            tests.append(cell_linearity(large[:, np.append(True, shown)]))
+    need(tests, f"no three decision-makers of one stratum have {FEWEST_ROWS_PER_ARM} cases or more.")
+    return sum(tests[1:], start=tests[0])
+
+
+def _given_features(context: Context) -> LinearityTest:
+    need_strength(context, "for the test to hold its level given features")
+    model = context.row_model
+    rows = np.bincount(model.arm, minlength=model.propensity.shape[1])
+    accepted = np.bincount(model.arm, context.model_data.decision, len(rows))
+    large = _large(rows, accepted)
+    need(large.sum() >= 3, f"fewer than three decision-makers have {FEWEST_ROWS_PER_ARM} cases or more.")
+    kept = large[model.arm]
+    propensity = model.propensity[kept][:, large]
+    propensity = propensity / np.maximum(propensity.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return covariate_linearity(
+        context.seen_labels[context.model_rows][kept],
+        model.labeled[kept],
+        model.posterior[kept],
+        model.deviation[kept],
+        model.parabola[kept],
+        (np.cumsum(large) - 1)[model.arm[kept]],
+        propensity,
+    )
+
+
+def first_stage(context: Context) -> float:
+    """Power proxy: a weak first stage cannot show a curve."""
+    try:
+        return effective_f(context)
+    except NotApplicableError:
+        return 0.0
+
+
+def _find_overidentification(context: Context) -> Finding:
+    need(context.n_decision_makers >= 3, "it takes three decision-makers to tell a line from a curve.")
+    need(context.n_classes > 1, "one class only was seen.")
+    context.need_rejected()
+    test = _given_features(context) if context.has_features else _by_cell(context)
+    p_value = test.p_value
+    proxy = first_stage(context)
+    figures = (
+        f"χ² = {test.total:.1f} with {test.total_freedom} degrees of freedom; first-stage F = {proxy:.1f}"
+    )
+    detects = _detects(test, context.level)
+    if status_of_test(p_value, context.level) == VIOLATED:
+        return Finding(
+            VIOLATED,
+            f"Seen labels are not a straight line in leniency ({figures}): something unmeasured both moves "
+            "the label and changes how decision-makers differ, or who decides changes the label.",
+            test.total,
+            p_value,
+            "Use bounds (assumption='instrument'), not point estimates.",
+            detects,
+        )
+    # Without features, conditional and average leniency are the same.
+    if proxy < USABLE or (context.has_features and context.result_of(STRENGTH).status != OK):
+        return Finding(
+            WARNING,
+            f"NUCEM is not rejected ({figures}), but average leniencies differ too little for that to mean "
+            "much.",
+            test.total,
+            p_value,
+            "Use bounds (assumption='instrument'), not point estimates.",
+            detects,
+        )
+    return Finding(
+        OK,
+        f"Seen labels are a straight line in leniency, as NUCEM says ({figures}).",
+        test.total,
+        p_value,
+        detects=detects,
+    )
+
+
+def _detects(test: LinearityTest, level: float) -> str:
+    """The parabola that would have been seen; half of the level is its own."""
+    bend = np.sqrt(detectable_noncentrality(level / 2.0, test.curvature_freedom)) * test.bend_error
+    if not np.isfinite(bend):
+        return ""
+    return f"a curve that leaves the line by {100 * bend * 0.1**2:.1f} points at ten points of leniency"
+
+
+OVERIDENTIFICATION_CHECK = Check("SL601", "NUCEM over-identification", "nucem", _find_overidentification)
+
+
+def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """T statistic and p-value of E[lower_k] > E[point_k] for each class, (n_classes, 2)."""
+    return np.array([one_sided(column) for column in (lower - point).T])
+
+
+def _find_point_in_bounds(context: Context) -> Finding:
+    need(context.n_classes > 1, "one class only was seen.")
+    need_strength(context, "for a point estimate")
+    slopes = context.scores["nucem"]
+    # Rows with bounds in place of a slope have nothing to compare.
+    rows = ~slopes.by_bounds
+    need(rows.sum() > 1, "decision-makers differ too little for a point estimate in any row.")
+    lower, point = context.scores["instrument"].values[rows], slopes.values[rows]
+    tests = shortfalls(lower, point)
+    adjusted = holm(tests[:, 1])
+    worst = int(adjusted.argmin())
+    statistic, p_value = float(tests[worst, 0]), float(adjusted[worst])
+    label = context.data.classes.tolist()[worst]
+    status = status_of_test(p_value, context.level)
+    figures = f"{point[:, worst].mean():.2f} against a lower bound of {lower[:, worst].mean():.2f}"
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"The point estimate contradicts the bounds: the share of {label!r} is {figures}.",
+            statistic,
+            p_value,
+            "Use bounds, not point estimates.",
+        )
+    outside = point[:, worst].mean() < lower[:, worst].mean()
+    where = "lies outside the bounds, by no more than noise" if outside else "lies within the bounds"
+    return Finding(
+        status,
+        f"The point estimate {where} (closest: the share of {label!r}, {figures}).",
+        statistic,
+        p_value,
+    )
+
+
+POINT_IN_BOUNDS_CHECK = Check("SL602", "point estimate within bounds", "nucem", _find_point_in_bounds)
+
+
+FEWEST_LABELS = 30
+FEWEST_DECISION_MAKERS = 5
+SMALLEST_RATE = 0.02
+
+
+def biserial(codes: np.ndarray, decision: np.ndarray, index: np.ndarray, n_codes: int) -> np.ndarray:
+    """Correlation of an index with the normal variable that a decision cuts at a threshold, by code.
+
+    (E[g | D=1] - E[g | D=0]) λ (1 - λ) / (φ(Φ⁻¹(λ)) sd(g))
+
+    Unlike a plain correlation it does not depend on the threshold: decision-makers who sort cases equally
+    well have the same value at any leniency λ.
+
+    Returns
+    -------
+    (n_codes,) array, NaN where decisions or the index do not vary
+
+    Examples
+    --------
+    >>> index = np.array([0.0, 1.0, 2.0, 3.0])
+    >>> biserial(np.zeros(4, dtype=int), np.array([0, 0, 1, 1]), index, 1).round(2)
+    array([1.12])
+    """
+    columns = np.column_stack([np.ones(len(index)), decision, index, index**2, decision * index])
+    rows, accepted, total, squares, both = sums_by(codes, columns, n_codes).T
+    result = np.full(n_codes, np.nan)
+    usable = (rows > 1) & (accepted > 0) & (accepted < rows)
+    rate = accepted[usable] / rows[usable]
+    mean = total[usable] / rows[usable]
+    spread = np.sqrt(np.maximum(squares[usable] / rows[usable] - mean**2, 0.0))
+    covariance = both[usable] / rows[usable] - rate * mean
+    density = np.exp(-0.5 * ndtri(rate) ** 2) / np.sqrt(2.0 * np.pi)
+    result[usable] = np.divide(
+        covariance, density * spread, out=np.full(len(rate), np.nan), where=spread > 1e-9
+    )
+    return result
+
+
+def slope_test(y: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """Slope of y on x by weighted least squares, and its p-value with robust errors and J - 2 freedom.
+
+    Examples
+    --------
+    >>> slope, p_value = slope_test(np.array([0.0, 1.1, 1.9, 3.0]), np.arange(4.0), np.ones(4))
+    >>> round(slope, 2), p_value < 0.01
+    (0.98, True)
+    """
+    x = x - np.average(x, weights=weight)
+    y = y - np.average(y, weights=weight)
+    scale = np.sum(weight * x**2)
+    slope = float(np.sum(weight * x * y) / scale)
+    residual = y - slope * x
+    leverage = weight * (1.0 / weight.sum() + x**2 / scale)
+    error = np.sqrt(np.sum((weight * x * residual / (1.0 - np.minimum(leverage, 0.99))) ** 2)) / scale
+    statistic = slope / max(error, np.finfo(float).tiny)
+    return slope, float(2.0 * t_distribution.sf(abs(statistic), len(y) - 2))
+
+
+def _find_skill(context: Context) -> Finding:
+    need(context.n_classes > 1, "one class only was seen.")
+    context.need_rejected()
+    indices = case_indices(context)
+    labels = [column for column, name in enumerate(indices.names) if name != "predicted decision"]
+    need(labels, "features do not predict the label.")
+    rows_of = context.compared
+    codes, decision = context.decision_maker[rows_of], context.data.decision[rows_of]
+    rows = np.bincount(codes, minlength=context.n_decision_makers)
+    rate = np.bincount(codes, context.adjusted_outcomes[:, 0], context.n_decision_makers) / np.maximum(
+        rows, 1
+    )
+    tests = []
+    for column in labels:
+        sorting = biserial(codes, decision, indices.values[:, column], context.n_decision_makers)
+        kept = (rows >= FEWEST_LABELS) & np.isfinite(sorting)
+        kept &= (rate > SMALLEST_RATE) & (rate < 1.0 - SMALLEST_RATE)
+        need(
+            kept.sum() >= FEWEST_DECISION_MAKERS,
+            f"fewer than {FEWEST_DECISION_MAKERS} decision-makers have {FEWEST_LABELS} cases, some of each "
+            "decision.",
+        )
+        average = np.average(sorting[kept], weights=rows[kept])
+        slope, p_value = slope_test(np.sign(average) * sorting[kept], rate[kept], rows[kept].astype(float))
+        tests.append((slope, p_value, abs(average)))
+    adjusted = holm(np.array([p_value for _, p_value, _ in tests]))
+    worst = int(adjusted.argmin())
+    slope, _, average = tests[worst]
+    p_value = float(adjusted[worst])
+    how = f"decisions and predicted label have a correlation of {average:.2f}"
+    if p_value <= context.level:
+        kind = "Lenient" if slope > 0 else "Strict"
+        return Finding(
+            WARNING,
+            f"{kind} decision-makers also sort cases better by what features tell ({how}, which changes by "
+            f"{abs(slope):.2f} per unit of leniency).",
+            slope,
+            p_value,
+            "Do not read differences along leniency as effects of leniency alone: contraction and "
+            "extrapolation mix them with skill.",
+        )
+    return Finding(
+        OK,
+        f"Lenient and strict decision-makers sort cases equally well by what features tell ({how}).",
+        slope,
+        p_value,
+    )
+
+
+SKILL_CHECK = Check("SL801", "leniency apart from skill", "skill", _find_skill)
+
+
+@dataclass(frozen=True)
+class AddedVariable:
+    """A variable added to regressions of several residuals.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+        Of the robust χ² test that it adds nothing.
+    error : float
+        Standard error of its coefficient, the largest over residuals; infinite if it does not vary.
+    """
+
+    statistic: float
+    p_value: float
+    error: float
+
+
+def added_variable_test(
+    residual: np.ndarray, variable: np.ndarray, basis: np.ndarray, unit: np.ndarray | None = None
+) -> AddedVariable:
+    """Robust χ² test that a variable adds nothing to regressions of several residuals on a basis.
+
+    T = s' (Σ_u s_u s_u')⁻¹ s,   s_u = Σ_{i in u} v_i r_i,   s = Σ_u s_u,
+
+    v and r the variable and the residuals, net of the basis.
+
+    Parameters
+    ----------
+    residual : (n, q) array
+    variable : (n,) array
+    basis : (n, b) array
+    unit : (n,) int array, optional
+        Rows of one unit are not independent of each other.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> variable, noise = generator.standard_normal((2, 400))
+    >>> ones = np.ones((400, 1))
+    >>> added_variable_test(noise[:, None] + variable[:, None], variable, ones).p_value < 1e-6
+    True
+    """
+    own = variable - basis @ np.linalg.lstsq(basis, variable, rcond=None)[0]
+    left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
+    parts = own[:, None] * left
+    if unit is not None:
+        parts = sums_by(unit, parts, int(unit.max()) + 1)
+    total = parts.sum(axis=0)
+    centred = parts - total / len(parts)
+    matrix = centred.T @ centred
+    statistic = float(total @ np.linalg.lstsq(matrix, total, rcond=None)[0])
+    square = float(own @ own)
+    error = float(np.sqrt(np.diag(matrix).max())) / square if square > 0.0 else float("inf")
+    return AddedVariable(statistic, float(chi2.sf(statistic, residual.shape[1])), error)
+
+
+def _find_unconfounded(context: Context) -> Finding:
+    need(context.n_classes > 1, "one class only was seen.")
+    # Where decision-makers hardly differ the test keeps its level, and its power says how little it saw.
+    model, data = context.row_model, context.model_data
+    labeled = np.flatnonzero(data.decision)
+    n_free = context.n_classes - 1
+    decided = model.labeled[labeled].sum(axis=1)
+    expected = model.labeled[labeled, :n_free] / np.maximum(decided, np.finfo(float).tiny)[:, None]
+    seen = data.y[labeled, None] == np.arange(n_free)
+    basis = np.column_stack([np.ones(len(labeled)), decided, expected])
+    unit = None if data.groups is None else np.unique(data.groups[labeled], return_inverse=True)[1]
+    test = added_variable_test(seen - expected, model.deviation[labeled], basis, unit)
+    statistic, p_value = test.statistic, test.p_value
+    change = 10.0 * np.sqrt(detectable_noncentrality(context.level, n_free)) * test.error
+    need(np.isfinite(change), "decision-makers are equally lenient with labeled cases.")
+    detects = f"shares of labels of like cases that change by {change:.1f} points with ten points of leniency"
+    status = status_of_test(p_value, context.level)
+    if status == VIOLATED:
+        return Finding(
+            status,
+            f"Among like cases, labels depend on how lenient the decision-maker was (χ² = {statistic:.1f}): "
+            "decisions know more about the label than the features do.",
+            statistic,
+            p_value,
+            "Do not assume that decisions are unconfounded; use bounds.",
+            detects,
+        )
+    proxy = first_stage(context)
+    figures = f"χ² = {statistic:.1f}; first-stage F = {proxy:.1f}"
+    if proxy < USABLE:
+        return Finding(
+            WARNING,
+            f"Among like cases, no dependence of labels on who decided was found ({figures}), but average "
+            "leniencies differ too little for that to mean much.",
+            statistic,
+            p_value,
+            "Do not take this as evidence that decisions are unconfounded.",
+            detects,
+        )
+    return Finding(
+        status,
+        f"Among like cases, labels are not found to depend on who decided ({figures}).",
+        statistic,
+        p_value,
+        detects=detects,
+    )
+
+
+UNCONFOUNDED_CHECK = Check("SL901", "labels given features", "unconfounded", _find_unconfounded)

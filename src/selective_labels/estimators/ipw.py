@@ -1,0 +1,415 @@
+"""Weight the labeled rows by the inverse of their chance of a label."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from selective_labels._errors import InputError
+from selective_labels._validation import fit_weighted, random_stream
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.estimators.base import SelectiveClassifier, read_features
+from selective_labels.nuisance.folds import Fold, make_folds
+from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
+
+MAX_ITERATIONS = 1000
+
+
+def classifier_of(
+    choice: Any,
+    default: Any = None,
+    *,
+    role: str = "estimator",
+    categorical: tuple[int, ...] = (),
+    random_state: np.random.RandomState,
+) -> ClassifierMixin:
+    """Make a new, unfitted classifier of what the user chose.
+
+    None stands for `default`, and if that is None too for gradient boosting; "linear" for logistic
+    regression on standardised features, holes filled. Any other choice is cloned, gets the columns that hold
+    codes of categories (`categorical`) as indicators, and seeds which it leaves open are drawn from
+    `random_state`.
+
+    Examples
+    --------
+    >>> classifier_of("linear", random_state=np.random.RandomState(0))[-1]
+    LogisticRegression(max_iter=1000, random_state=...)
+    """
+    choice = default if choice is None else choice
+    if choice is None:
+        classifier = boosting(HistGradientBoostingClassifier(), categorical)
+    elif isinstance(choice, str) and choice == "linear":
+        classifier = Pipeline(
+            [*standardised(categorical).steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
+        )
+    elif not hasattr(choice, "fit") or not is_classifier(choice):
+        raise InputError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.', role)
+    else:
+        classifier = one_hot_before(clone(choice), categorical)
+    return _seeded(classifier, random_state)
+
+
+def classifier_and_propensity(
+    baseline: Any, categorical: tuple[int, ...], random_state: np.random.RandomState
+) -> tuple[ClassifierMixin, ClassifierMixin]:
+    """Make the two models of a baseline that weights: of the label, and of the decision (default: linear)."""
+    classifier = classifier_of(baseline.estimator, categorical=categorical, random_state=random_state)
+    propensity = classifier_of(
+        baseline.propensity, "linear", role="propensity", categorical=categorical, random_state=random_state
+    )
+    require_probabilities(propensity, "the propensity")
+    return classifier, propensity
+
+
+def has_probabilities(baseline: Any) -> bool:
+    """Whether the classifier which a baseline is set to use can give probabilities."""
+    chosen = baseline.estimator
+    return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
+
+
+def require_probabilities(classifier: ClassifierMixin, why: str) -> None:
+    """Refuse a classifier that has no ``predict_proba``, before time is spent on fitting it."""
+    if not hasattr(classifier, "predict_proba"):
+        raise InputError(f"{type(classifier).__name__} has no predict_proba, which {why} needs.", "estimator")
+
+
+def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) -> ClassifierMixin:
+    open_seeds = [
+        name
+        for name, value in sorted(classifier.get_params(deep=True).items())
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    ]
+    return classifier.set_params(**{name: draw_seed(random_state) for name in open_seeds})
+
+
+def draw_seed(random_state: np.random.RandomState) -> int:
+    """Draw one whole number that seeds a part of the work."""
+    return int(random_state.randint(np.iinfo(np.int32).max))
+
+
+@dataclass(frozen=True)
+class LabeledRowsModel:
+    """A fitted classifier that predicts without being told the decision-maker.
+
+    If the decision-maker is among its features (`shares` given),
+
+        P(Y=k | x, D=1) is replaced by  Σ_z share_z P(Y=k | x, z, D=1),
+
+    where share_z is z's share of the training rows, labeled or not.
+
+    Attributes
+    ----------
+    classifier : fitted scikit-learn classifier
+    classes : (n_classes,) array
+    shares : (n_decision_makers,) array or None
+    """
+
+    classifier: ClassifierMixin
+    classes: np.ndarray
+    shares: np.ndarray | None
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        if self.shares is None:
+            return self.classifier.predict(X)
+        return self.classes[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes, (n_samples, n_classes)."""
+        if self.shares is None:
+            return self.classifier.predict_proba(X)
+        # One decision-maker at a time: all their predictions together need not fit in memory.
+        features = np.hstack([X, np.zeros((len(X), len(self.shares)))])
+        indicators = features[:, X.shape[1] :]
+        average = np.zeros((len(X), len(self.classes)))
+        for code, share in enumerate(self.shares):
+            indicators[:, code] = 1.0
+            average += share * self.classifier.predict_proba(features)
+            indicators[:, code] = 0.0
+        return average
+
+
+class LabeledRowsClassifier(SelectiveClassifier):
+    """What baselines with a `LabeledRowsModel` share: how they predict, and when they need ids."""
+
+    use_decision_maker: bool
+    model_: LabeledRowsModel
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels, (n_samples,)."""
+        check_is_fitted(self)
+        return self.model_.predict(read_features(self, X))
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of P(Y=k | x, D=1), (n_samples, n_classes)."""
+        check_is_fitted(self)
+        return self.model_.predict_proba(read_features(self, X))
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        return "use_decision_maker=True makes it a feature" if self.use_decision_maker else None
+
+
+def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:
+    """Features of all rows, with one indicator column per decision-maker if wanted."""
+    if not use_decision_maker:
+        return data.features
+    if data.panels is not None:
+        raise InputError(
+            "use_decision_maker=True has a column for each decision-maker, and with share_labels=True panels "
+            "decide; leave one of the two out.",
+            "use_decision_maker",
+        )
+    return np.hstack([data.features, data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)])
+
+
+def fit_labeled_rows(
+    classifier: ClassifierMixin,
+    data: SelectiveLabels,
+    use_decision_maker: bool,
+    sample_weight: np.ndarray | None = None,
+) -> LabeledRowsModel:
+    """Fit a classifier to the labeled rows, on the labels as the user wrote them.
+
+    Parameters
+    ----------
+    classifier : unfitted scikit-learn classifier
+    data : SelectiveLabels
+        With numeric `X`.
+    use_decision_maker : bool
+    sample_weight : (n_labeled,) array, optional
+        Weights of the labeled rows; default: those of the data.
+
+    Returns
+    -------
+    LabeledRowsModel
+    """
+    if use_decision_maker:
+        require_probabilities(classifier, "averaging over decision-makers")
+    labeled = data.decision == 1
+    if sample_weight is None and data.sample_weight is not None:
+        sample_weight = data.sample_weight[labeled]
+    if sample_weight is not None and not sample_weight.any():
+        raise InputError.about("sample_weight", "is zero on every labeled row.")
+    features = design_matrix(data, use_decision_maker)[labeled]
+    fit_weighted(classifier, features, data.classes[data.y[labeled]], sample_weight)
+    return LabeledRowsModel(classifier, data.classes, _shares(data) if use_decision_maker else None)
+
+
+def _shares(data: SelectiveLabels) -> np.ndarray:
+    counts = np.bincount(data.decision_maker_codes, data.sample_weight, minlength=data.n_decision_makers)
+    return counts / counts.sum()
+
+
+class SelectedSampleClassifier(LabeledRowsClassifier):
+    """A classifier fitted to the labeled rows only.
+
+    It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), s_i the sample weights, and so aims at
+
+        argmax_k P(Y=k | x, D=1),
+
+    which is the best rule for everybody if decisions depend on nothing but the features that is also related
+    to the outcome (no unobserved confounding, D independent of Y* given X), and need not be otherwise.
+    There are no folds here and no instrument: groups, strata and assignment are not used.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, "linear" or None
+        "linear": logistic regression on standardised features, holes filled; None: gradient boosting
+        (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
+    use_decision_maker : bool
+        Make the decision-maker a feature, one indicator column each. ``predict`` never takes one: it
+        averages, Σ_z share_z P(Y=k | x, z, D=1), by the shares of decision-makers among all training rows
+        (weighted, if there are weights). Needs ``predict_proba``.
+    random_state : int, RandomState or None
+        Seeds whatever `estimator` leaves unseeded.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) array
+        Sorted labels that were seen.
+    model_ : LabeledRowsModel
+        `model_.classifier` is the fitted classifier, `model_.shares` the shares in the order of sorted ids.
+    n_ignored_labels_ : int
+        Labels that were given where the decision is 0, and not read.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], ["no", "no", None, None, "yes", "yes"]
+    >>> SelectedSampleClassifier("linear").fit(X, y).predict([[0.5], [4.5]])
+    array(['no', 'yes'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        use_decision_maker: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.use_decision_maker = use_decision_maker
+        self.random_state = random_state
+
+    def _learn(self, data: SelectiveLabels) -> None:
+        random_state = random_stream(self.random_state)
+        classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
+        self.model_ = fit_labeled_rows(classifier, data, self.use_decision_maker)
+
+
+DECISION_NAMES = ("the unlabeled case", "the labeled case")
+
+
+class IPWClassifier(LabeledRowsClassifier):
+    """A classifier fitted to the labeled rows, weighted by the inverse of their chance of a label.
+
+    It minimises Σ_{i: D_i=1} w_i loss(f(x_i), y_i), where
+
+        w_i = s_i / max(clip, e(x_i)),   e(x) = P(D=1 | x),
+
+    s_i are the sample weights, and e(x_i) is predicted by a model which has not seen row i.
+
+    What this can do, and what not (correction E19): the weight is a function of x, so it multiplies the
+    whole loss at x by a constant. For a rich class of rules the minimiser in the population is therefore
+    unchanged: it is argmax_k P(Y=k | x, D=1), that of :class:`SelectedSampleClassifier`. Weights act only
+    through misspecification: a rule that cannot fit everywhere is made to fit where people are, not where
+    labels are. They correct nothing that decision-makers saw and the features do not hold, and they cost
+    variance: `effective_sample_size_` says how much. Strata and assignment are not used.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, "linear" or None
+        Must take ``sample_weight``. "linear": logistic regression on standardised features, holes filled;
+        None: gradient boosting (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
+    propensity : scikit-learn classifier, "linear" or None
+        The model of the decision, with ``predict_proba``. None: "linear".
+    clip : float
+        Chances of a label below it are raised to it, so that no weight exceeds 1 / clip.
+    use_decision_maker : bool
+        Make the decision-maker a feature of both models, one indicator column each: e(x, z) and
+        P(Y=k | x, z, D=1). ``predict`` never takes one: it averages, Σ_z share_z P(Y=k | x, z, D=1), by the
+        shares of decision-makers among all training rows (weighted, if there are weights). Needs
+        ``predict_proba``.
+    cv : int, splitter or iterable of folds
+        Folds in which the chance of a label is predicted; they must hold out every row once.
+    random_state : int, RandomState or None
+        Seeds the folds, and whatever `estimator` and `propensity` leave unseeded.
+
+    Attributes
+    ----------
+    propensity_clipped_share_ : float
+        Share of labeled rows whose chance of a label was below `clip`.
+    effective_sample_size_ : float
+        (Σ_i w_i)² / Σ_i w_i² over the labeled rows: how many equally weighted rows they are worth.
+    classes_ : (n_classes,) array
+        Sorted labels that were seen.
+    model_ : LabeledRowsModel
+        `model_.classifier` is the fitted classifier, `model_.shares` the shares in the order of sorted ids.
+    n_ignored_labels_ : int
+        Labels that were given where the decision is 0, and not read.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> X, y = [[i] for i in range(8)], ["no", "no", "no", None, "yes", None, None, "yes"]
+    >>> classifier = IPWClassifier("linear", cv=2, random_state=0).fit(X, y)
+    >>> classifier.predict([[0], [7]])
+    array(['no', 'yes'], dtype=object)
+    >>> classifier.effective_sample_size_ < 5
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        propensity: Any = None,
+        clip: float = 0.05,
+        use_decision_maker: bool = False,
+        cv: Any = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.propensity = propensity
+        self.clip = clip
+        self.use_decision_maker = use_decision_maker
+        self.cv = cv
+        self.random_state = random_state
+
+    def _learn(self, data: SelectiveLabels) -> None:
+        if not 0 < self.clip <= 1:
+            raise InputError(f"clip={self.clip!r} must be above 0 and at most 1.", "clip")
+        random_state = random_stream(self.random_state)
+        classifier, decision_model = classifier_and_propensity(self, data.categorical, random_state)
+        labeled = data.decision == 1
+        if labeled.all():
+            chance = np.ones(len(data))
+        else:
+            folds = make_folds(
+                data.decision,
+                self.cv,
+                groups=data.groups,
+                outcome_names=DECISION_NAMES,
+                random_state=draw_seed(random_state),
+            )
+            features = design_matrix(data, self.use_decision_maker)
+            chance = held_out_propensity(decision_model, features, data.decision, folds, data.sample_weight)
+        base = None if data.sample_weight is None else data.sample_weight[labeled]
+        weight = inverse_propensity_weight(chance[labeled], self.clip, base)
+        self.model_ = fit_labeled_rows(classifier, data, self.use_decision_maker, weight)
+        self.propensity_clipped_share_ = float(np.mean(chance[labeled] < self.clip))
+        self.effective_sample_size_ = effective_sample_size(weight)
+
+
+def held_out_propensity(
+    classifier: ClassifierMixin,
+    features: np.ndarray,
+    decision: np.ndarray,
+    folds: list[Fold],
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """P(D=1 | features) of each row, by a model fitted without the row's fold, (n_samples,).
+
+    Where all rows outside a fold were decided alike, the fold gets that decision for certain.
+    """
+    chance = np.empty(len(decision))
+    for train, test in folds:
+        if np.ptp(decision[train]) == 0:
+            chance[test] = decision[train[0]]
+            continue
+        weight = None if sample_weight is None else sample_weight[train]
+        model = fit_weighted(clone(classifier), features[train], decision[train], weight)
+        chance[test] = model.predict_proba(features[test])[:, 1]
+    return chance
+
+
+def inverse_propensity_weight(
+    chance: np.ndarray, clip: float, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Weights w = s / max(clip, e), with s of one if there are no sample weights.
+
+    Examples
+    --------
+    >>> inverse_propensity_weight(np.array([0.5, 0.01]), 0.1)
+    array([ 2., 10.])
+    """
+    weight = 1.0 / np.maximum(chance, clip)
+    return weight if sample_weight is None else sample_weight * weight
+
+
+def effective_sample_size(weight: np.ndarray) -> float:
+    """Kish's (Σw)² / Σw²: as many rows if all weigh the same, one if a single row has all the weight.
+
+    Examples
+    --------
+    >>> effective_sample_size(np.array([2.0, 2.0, 0.0]))
+    2.0
+    """
+    return float(weight.sum() ** 2 / np.sum(weight**2))

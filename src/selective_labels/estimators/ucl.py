@@ -1,0 +1,540 @@
+"""Unified cost-sensitive learning: Algorithm 1 of Chen, Li and Mao (2025) as a scikit-learn classifier."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from selective_labels._errors import InputError, RuleNote, require_choice
+from selective_labels._validation import draw_seeds
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.parse import named
+from selective_labels.assumptions.refused import Informed, Prevalence
+from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, with_instrument
+from selective_labels.data.roles import HOLE
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.estimators.base import (
+    SelectiveClassifier,
+    check_cost,
+    full_label_accuracy,
+    read_features,
+    takes_partitions,
+)
+from selective_labels.estimators.identified import NO_RANGE, Identified, PlugIn, TrainingRows, identify_once
+from selective_labels.estimators.learners import (
+    ClassifierScore,
+    check_surrogate,
+    learn_scores,
+    usual_surrogate,
+)
+from selective_labels.estimators.surrogates import CostSensitiveProblem
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.costs import decided, possible_classes
+from selective_labels.identification.prevalence import minimax_multiplier
+from selective_labels.nuisance.scores import cross_fit_scores
+from selective_labels.nuisance.settings import FittingSettings
+
+
+def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combination | None:
+    """What is assumed besides the instrument; None if nothing is.
+
+    Learning under "informed" without a prevalence needs ``direction_known=True``: no check tells from the
+    instrument which label is the adverse one, and the wrong direction costs accuracy.
+    """
+    if assumption is None:
+        return None
+    found: Assumption = named(assumption)
+    if found == Instrument():
+        return None
+    if mode != "partial":
+        raise InputError("assumption= goes with mode='partial'; mode='point' assumes NUCEM.", "assumption")
+    if not isinstance(found, Combination) or Instrument() not in found.parts:
+        raise InputError(
+            f"assumption {found.name!r} does not go with mode='partial', which rests on the instrument: "
+            "write Instrument() & ... .",
+            "assumption",
+        )
+    found.check(data.classes)
+    informed = [each for each in found.parts if isinstance(each, Informed)]
+    known = [each for each in found.parts if isinstance(each, Prevalence)]
+    if not known and any(not each.direction_known for each in informed):
+        raise InputError(
+            f"learning under {informed[0].name!r} needs a Prevalence beside it, which could refute it, or "
+            "your word Informed(..., direction_known=True): the data cannot tell which label is the adverse "
+            "one.",
+            "assumption",
+        )
+    if any(each.by is not None for each in known):
+        raise InputError("learning takes a Prevalence of everybody, not by groups.", "assumption")
+    return found
+
+
+def read_label_range(assumption: Combination | None, label_range: Any) -> Any:
+    """The range of labels among what is assumed, or that of the keyword; both are refused."""
+    if assumption is None or assumption.label_range is None:
+        return label_range
+    if label_range is not NO_RANGE and label_range != NO_RANGE:
+        raise InputError(
+            "label_range= and LabelRange(...) say the same thing twice; give one of them.", "label_range"
+        )
+    return assumption.label_range.lowest, assumption.label_range.highest
+
+
+def with_share(
+    identified: Identified, rows: TrainingRows, assumption: Combination | None, data: SelectiveLabels
+) -> Identified:
+    """Choose the multiplier of a known share: that of the rule with the least worst-case regret."""
+    shares = () if assumption is None else assumption.shares(data)
+    if not shares:
+        return identified
+    if identified.class_weight is not None:
+        raise InputError("a Prevalence does not go with cost='balanced'; leave one of them out.", "cost")
+    multiplier = minimax_multiplier(rows.bounds, shares[0], data.weights, identified.cost)
+    return replace(identified, share=(shares[0].members, multiplier, shares[0].limit(multiplier)))
+
+
+BALANCED = "balanced"
+# A rule that predicts one class for so many rows has given the others up ...
+NEARLY_ALL = 0.99
+# ... and says so if they make up at least this part of the labels seen.
+WORTH_A_WORD = 0.02
+
+
+def balanced_weights(shares: np.ndarray) -> np.ndarray:
+    """What a right prediction of each class is worth if all classes weigh alike.
+
+    v_k = 1 / (K q_k),   q_k the share of class k among the labels seen
+
+    With q the class shares of everybody, E[v_Y* 1{t(X) = Y*}] is the balanced accuracy, and the rule that is
+    sure of most of it (maximin) predicts the class with the largest l_k(x) / q_k. Shares of everybody are not
+    identified; those of the labels seen are known. (Minimax regret with such weights is no remedy: unseen
+    labels might all be of the rarest class, and the rule would predict that one for everybody.)
+
+    Examples
+    --------
+    >>> balanced_weights(np.array([0.75, 0.25]))
+    array([0.66666667, 2.        ])
+    """
+    return 1.0 / (len(shares) * shares)
+
+
+def seen_shares(data: SelectiveLabels) -> np.ndarray:
+    """Weighted shares of the classes among the labels seen, (n_classes,)."""
+    seen = data.y != HOLE
+    counts = np.bincount(data.y[seen], data.weights[seen], len(data.classes))
+    # A class that a user names and nobody shows has no share to balance by; a tiny one keeps costs finite.
+    return np.maximum(counts / counts.sum(), 1e-6)
+
+
+def tell_if_constant(
+    data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, costly: bool, stacklevel: int = 2
+) -> np.ndarray:
+    """Shares of the predicted classes, with a word if nearly all predictions are one class.
+
+    With all mistakes alike, the worst case has given the other classes up: a warning. With costs of one's own
+    one class may well be the right answer: a note.
+
+    Parameters
+    ----------
+    data : SelectiveLabels
+    chosen : (n_samples,) int array
+        Codes of the predicted classes of the same rows.
+    worst_case : bool
+        Whether the rule guards against the worst case of the unseen labels.
+    costly : bool
+        Whether a cost matrix says what mistakes cost.
+    stacklevel : int
+
+    Returns
+    -------
+    (n_classes,) array
+    """
+    predicted = np.bincount(chosen, data.weights, len(data.classes)) / data.weights.sum()
+    top = int(predicted.argmax())
+    if predicted[top] < NEARLY_ALL:
+        return predicted
+    label, others = data.classes.tolist()[top], 1.0 - seen_shares(data)[top]
+    open_labels = worst_case and bool((data.y == HOLE).any())
+    if costly:
+        note = _constant_by_cost(data.classes.tolist(), top, predicted[top], open_labels)
+        warnings.warn(note, RuleNote, stacklevel=stacklevel + 1)
+    elif others >= WORTH_A_WORD and open_labels:
+        warnings.warn(
+            f"the rule predicts {label!r} for {predicted[top]:.1%} of the rows, while {others:.1%} of the "
+            "labels seen are of other classes: lower bounds of rarely seen classes are small, and the "
+            f"worst case gives them up. cost={BALANCED!r} weighs all classes alike; a cost matrix says what "
+            "mistakes cost.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+    return predicted
+
+
+def _constant_by_cost(classes: list[Any], top: int, share: float, open_labels: bool) -> str:
+    who = "everybody" if share == 1.0 else f"{share:.1%} of the rows"
+    guard = ", guarding against the worst case of the unseen labels" if open_labels else ""
+    order = ", ".join(repr(each) for each in classes)
+    return (
+        f"the rule predicts {classes[top]!r} for {who}: with these costs no other prediction pays there"
+        f"{guard}. That can be right; look whether cost[i][j] is what predicting class j costs where class i "
+        f"is true, classes in the order {order}."
+    )
+
+
+MODES = ("partial", "point", "tilt", "auto")
+# What `mode_` says where the instrument was too weak for the mode.
+LABELED_ONLY = "labeled-only"
+
+
+def _has_probabilities(classifier: "UCLClassifier") -> bool:
+    if classifier.mode == "partial":
+        raise AttributeError("predict_proba does not exist in mode='partial': use predict_bounds.")
+    return True
+
+
+class UCLClassifier(SelectiveClassifier):
+    r"""Learn a classifier for everybody from labels that exist only where someone decided in favour.
+
+    min_t E[Σ_k w_k(X) 1{t(X) = k}],
+
+    with w_k the worst-case regret of predicting k over everything the instrument allows (``mode="partial"``,
+    Theorem 5.3), the regret under NUCEM (``mode="point"``, Theorem 4.4) or the regret under a tilt
+    (``mode="tilt"``), estimated by cross-fitting.
+
+    Parameters
+    ----------
+    mode : "partial", "point", "tilt" or "auto"
+        partial assumes only that decision-makers are assigned as if at random given X and do not themselves
+        act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
+        tilt assumes in place of NUCEM that among like cases the odds of a class among the refused differ
+        from those among the accepted by one factor for everybody, which the instrument then tells; it needs
+        decision-makers who differ (`concentration_` of 25 or more), and is else the classifier fitted to the
+        labeled rows. auto is tilt, and the labeled rows also where the instrument is refuted (SL401).
+    estimator : scikit-learn classifier, "linear", "plug-in", "neural", LinearScore, NeuralScore or None
+        Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
+        at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and ``NeuralScore()``,
+        whose ridge, width, rate, epochs and decay a search can choose (``estimator__ridge``).
+    surrogate : str
+        For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy" (the default where
+        `mode_` is "labeled-only"), and for two classes also "logistic", "hinge", "exponential". Others have
+        their own loss.
+    nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
+        Model of decision and label given features and decision-maker: linear, with squares and products,
+        cubic in two indices, trees. None compares the four by held-out log-loss. A callable
+        X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
+    instrument : "leniency" or "numeric"
+        "numeric": `decision_maker` is a number that means something (a distance, a time, a rate). Twenty
+        quantiles stand for it, models are smooth in it, bounds are maxima over the quantiles, and point mode
+        takes the paper's covariance ratio. "leniency": ids are names, and point mode takes the slope on
+        leniency.
+    label_range : pair
+        Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
+    cost : (n_classes, n_classes) array, "balanced" or None
+        C[true, predicted] over the sorted classes; None is 0-1. "balanced": a right prediction of class k is
+        worth 1 / (K q_k), q_k its share among the labels seen, and the rule takes the class with the largest
+        lower bound (point mode: probability) times that; for rare or rarely seen classes, which the worst
+        case otherwise gives up. Regrets and decided rows are still those of 0-1 costs.
+    cv : int, splitter or iterable of folds
+    n_jobs : int or None
+    random_state : int, RandomState or None
+    memory : None, path or joblib.Memory
+        Where to keep what was identified, so that learners of the same data, mode and seed (another
+        `estimator` or `surrogate`) need not fit the nuisance model again. None: the last eight are kept while
+        the program runs, of up to 200,000 rows each, which serves a search.
+    assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
+        What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
+        are over what is left, with a `Prevalence` over what has this share. The rule under the instrument
+        alone is learned beside it: `predict_by_instrument`.
+
+    Attributes
+    ----------
+    classes_, decision_makers_ : arrays, sorted
+    nuisance_report_ : NuisanceReport
+        The models compared, their held-out losses, the one used; in ``assignment``, how the probabilities of
+        decision-makers were found, and at new rows are.
+    worst_case_regret_ : float
+        Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
+    predicted_shares_ : (n_classes,) array
+        Share of training rows for which the rule predicts each class; a warning says if one takes nearly all.
+    cost_ : (n_classes, n_classes) array or None
+        The costs used; None for 0-1 costs and for "balanced".
+    crossed_share_ : float
+        Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
+    disagreement_ : float
+        With an `assumption`: share of training rows that the rule under the instrument alone predicts
+        otherwise; what the assumption decides.
+    n_ignored_labels_ : int
+        Labels given where the decision was 0; never read.
+    mode_ : str
+        What was done: the mode, "tilt" in auto mode, or "labeled-only" where the instrument is too weak for
+        the mode (or refuted, in auto mode), so that the classifier is fitted to the labeled rows alone.
+    concentration_ : float
+        Tilt and auto: squared t-value of "decision-makers move decisions"; the gate opens at 25.
+    gate_open_ : bool
+        Tilt and auto: whether tilts were learned.
+    tilt_ : TiltWeights or None
+        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,), for which among like cases the odds
+        of class k against j are e^(γ_j - γ_k) times as high among the refused; `confidence_range()`.
+    shrinkage_ : float
+        Point mode: pull of the slope to the labeled cases' answer; infinite if the instrument is too weak
+        to improve on the classifier fitted to the labeled rows, which is then what point mode is.
+    one_step_ : (n_classes,) array or None
+        Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
+        class probabilities; None where the instrument is too weak for it, or nothing was estimated.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, random_state=0)
+    >>> clf = sl.UCLClassifier(estimator="plug-in", nuisance="logistic", random_state=0)
+    >>> clf = clf.fit(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> clf.predict(sample.X[:3]).shape, clf.predict_bounds(sample.X[:3]).lower.shape
+    ((3,), (3, 3))
+    """
+
+    def __init__(
+        self,
+        mode: str = "partial",
+        estimator: Any = None,
+        surrogate: str = "auto",
+        nuisance: Any = None,
+        instrument: str = "leniency",
+        label_range: Any = NO_RANGE,
+        cost: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        memory: Any = None,
+        assumption: Any = None,
+    ):
+        self.mode = mode
+        self.estimator = estimator
+        self.surrogate = surrogate
+        self.nuisance = nuisance
+        self.instrument = instrument
+        self.label_range = label_range
+        self.cost = cost
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.memory = memory
+        self.assumption = assumption
+
+    def _learn(self, data: SelectiveLabels) -> None:
+        self._check_parameters(data)
+        data = with_instrument(data, self.instrument, nuisance=self.nuisance)
+        seeds = draw_seeds(self.random_state, 2)
+        assumed = read_assumption(self.assumption, self.mode, data)
+        self.decision_makers_ = data.decision_makers
+        balanced = isinstance(self.cost, str)  # the one word that is allowed
+        self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
+        self._identified, rows = identify_once(
+            self.memory,
+            data.bare(),
+            mode=self.mode,
+            instrument=self.instrument,
+            label_range=read_label_range(assumed, self.label_range),
+            cost=self.cost_,
+            fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
+            assignment=None if self.mode == "partial" else data.assignment_function,
+            **({} if assumed is None else {"assumption": assumed}),
+        )
+        if balanced:
+            weights = balanced_weights(seen_shares(data))
+            self._identified = replace(self._identified, class_weight=weights)
+        alone = replace(self._identified, assumption=None, classes=None)
+        self._identified = with_share(self._identified, rows, assumed, data)
+        self.nuisance_report_ = self._identified.joint.report
+        self._tell_of_mode()
+        problem = self._problem(data, rows)
+        surrogate = usual_surrogate(self.surrogate, from_labels=self._identified.direct is not None)
+        self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
+        weight = data.weights
+        chosen = self._training_scores(data, problem).argmax(axis=1)
+        regrets = self._identified.worst_regrets(rows.bounds)[np.arange(len(chosen)), chosen]
+        self.worst_case_regret_ = float(np.average(regrets, weights=weight))
+        self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
+        worst_case = self.mode == "partial" and not balanced
+        costly = self.cost_ is not None
+        self.predicted_shares_ = tell_if_constant(data, chosen, worst_case, costly, stacklevel=4)
+        self._scores_by_instrument = None
+        if assumed is not None:
+            costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
+            problem = replace(problem, costs=costs, gains=gains)
+            self._scores_by_instrument = learn_scores(self.estimator, problem, surrogate, seeds[1], alone)
+            others = self._scores_by_instrument
+            plain = -costs if isinstance(others, PlugIn) else others.scores(data.features)
+            self.disagreement_ = float(np.average(plain.argmax(axis=1) != chosen, weights=weight))
+
+    def _tell_of_mode(self) -> None:
+        """Set the attributes that say what the mode did."""
+        found = self._identified
+        usual = "tilt" if self.mode == "auto" else self.mode
+        self.mode_ = LABELED_ONLY if found.direct is not None else usual
+        if found.slope is not None:
+            self.shrinkage_ = found.slope.shrinkage
+            self.one_step_ = found.slope.step
+        if self.mode in ("tilt", "auto"):
+            self.concentration_ = found.concentration
+            self.gate_open_ = found.tilt is not None
+            self.tilt_ = None if found.tilt is None else found.tilt.refused
+
+    def _problem(self, data: SelectiveLabels, rows: TrainingRows) -> CostSensitiveProblem:
+        """What the learner gets: all rows with what is identified there, or the labeled with their labels."""
+        known, kept = rows.known, slice(None)
+        if self._identified.direct is not None:
+            kept = data.y != HOLE
+            known = np.eye(len(data.classes))[data.y[kept]]
+        costs, gains = self._identified.costs_and_gains(known)
+        return CostSensitiveProblem(data.features[kept], costs, gains, data.weights[kept], data.categorical)
+
+    def _training_scores(self, data: SelectiveLabels, problem: CostSensitiveProblem) -> np.ndarray:
+        if not isinstance(self._scores, PlugIn):
+            return self._scores.scores(data.features)
+        if self._identified.direct is not None:
+            return self._scores.scores(data.features, data)
+        return -problem.costs  # held out
+
+    def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
+        if (data.y == HOLE).any():
+            return "y has holes, and who decided each case is what identifies the rest"
+        return None
+
+    @takes_partitions
+    def predict(self, X: Any) -> np.ndarray:
+        """Class with the highest score; never takes a decision-maker.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or frame
+
+        Returns
+        -------
+        (n_samples,) array of classes
+        """
+        check_is_fitted(self)
+        if isinstance(self._scores, ClassifierScore):
+            return self.classes_[self._scores.best(read_features(self, X))]
+        return self.classes_[self._checked_scores(X).argmax(axis=1)]
+
+    def predict_by_instrument(self, X: Any) -> np.ndarray:
+        """Predict by the rule that assumes the instrument alone, to be shown beside that of `assumption`."""
+        check_is_fitted(self)
+        scores = self._scores_by_instrument
+        if scores is None:
+            return self.predict(X)
+        features = read_features(self, X)
+        found = scores.scores(features, X) if isinstance(scores, PlugIn) else scores.scores(features)
+        return self.classes_[found.argmax(axis=1)]
+
+    @takes_partitions
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
+        scores = self._checked_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @available_if(_has_probabilities)
+    @takes_partitions
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of everybody, (n_samples, n_classes). Not in partial mode.
+
+        Under what the mode assumes: NUCEM (point), a tilt (tilt); where `mode_` is "labeled-only", those of
+        the labeled rows.
+        """
+        check_is_fitted(self)
+        return self._identified.probabilities(read_features(self, X), X)
+
+    @takes_partitions
+    def predict_bounds(self, X: Any) -> Bounds:
+        """Bounds on the class probabilities that hold without NUCEM, in both modes.
+
+        Joint probabilities are averaged over the folds' models, shrunk across decision-makers, and the
+        maximum taken; crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
+
+        Returns
+        -------
+        Bounds
+            ``lower`` and ``upper``, each (n_samples, n_classes).
+        """
+        check_is_fitted(self)
+        return self._identified.bounds(read_features(self, X))
+
+    def predict_set(self, X: Any) -> np.ndarray:
+        """Classes that can still be best, (n_samples, n_classes) bool."""
+        return possible_classes(self.predict_bounds(X), self._identified.cost)
+
+    def decided(self, X: Any) -> np.ndarray:
+        """Rows at which only one class can be best, (n_samples,) bool."""
+        return decided(self.predict_bounds(X), self._identified.cost)
+
+    def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
+        if (data.y != HOLE).all():
+            return full_label_accuracy(data, predicted)
+        if not data.decision_makers_given:
+            raise InputError(
+                "decision_maker is missing: y has holes, and accuracy on the labeled rows is not accuracy.",
+                "decision_maker",
+            )
+        if data.panels is not None:
+            raise InputError(
+                "score has no place for panels that fit has not seen; use evaluate(model, data) where labels "
+                "are shared.",
+                "share_labels",
+            )
+        chosen = np.searchsorted(self.classes_, predicted)
+        return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
+
+    def _check_parameters(self, data: SelectiveLabels) -> None:
+        """Refuse what does not fit together."""
+        require_choice("mode", self.mode, MODES)
+        require_choice("instrument", self.instrument, INSTRUMENTS)
+        if isinstance(self.cost, str):
+            require_choice("cost", self.cost, (None, BALANCED))
+        else:
+            check_cost(self.cost, data.classes)
+        if data.n_decision_makers == 1 and (data.y == HOLE).any():
+            if self.mode in ("point", "tilt"):
+                raise InputError(f"decision_maker has one value only; {self.mode} mode needs two or more.")
+            if self.mode == "partial":
+                warnings.warn(
+                    "decision_maker has one value only: there is no instrument, and the bounds are Manski's.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        check_surrogate(self.estimator, self.surrogate, len(data.classes))
+
+    def _checked_scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        features = read_features(self, X)
+        if isinstance(self._scores, PlugIn):
+            return self._scores.scores(features, X)
+        return self._scores.scores(features)
+
+
+def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
+    """Mean envelope score of the chosen classes, by the classifier's own nuisance model."""
+    if classifier.instrument == NUMERIC:
+        data = at_values(data, classifier.decision_makers_)
+    coded = data.coded_like(classifier.classes_, classifier.decision_makers_)
+    known = np.flatnonzero(coded.decision_maker_codes >= 0)
+    if not len(known):
+        raise InputError(
+            "decision_maker holds no id that fit has seen; score cases of the same decision-makers."
+        )
+    if len(known) < len(coded):
+        warnings.warn(
+            f"decision_maker: {len(coded) - len(known)} rows have ids that fit has not seen; left out.",
+            UserWarning,
+            stacklevel=3,
+        )
+    coded = coded.take(known)
+    scores = cross_fit_scores(classifier._identified.joint, coded, [Instrument()], held_out=False)[
+        "instrument"
+    ]
+    lower = scores.values[np.arange(len(known)), chosen[known]]
+    return float(np.average(lower, weights=coded.sample_weight))

@@ -1,0 +1,230 @@
+"""Over time: acceptance, labels and sharp bounds of one number, period by period."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from selective_labels._validation import the_only
+from selective_labels.assumptions.base import Assumption
+from selective_labels.data.reading import read_table
+from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.evaluation.dispatch import Judged, RowSubjects, judged_on
+from selective_labels.evaluation.display import ENDS, Described, assumption_text, sample_text
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import AnyMetric
+from selective_labels.evaluation.periods import periods_of
+from selective_labels.evaluation.policy_curve import clopper_pearson
+from selective_labels.evaluation.predictions import Subject
+from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.nuisance.settings import FittingSettings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Drift(Described):
+    """One number, the share accepted and the share of the event among the labeled, period by period.
+
+    Attributes
+    ----------
+    pos_label : class label
+        The event.
+    table : DataFrame
+        One row for each period: "period", "n", "acceptance" and "event" (among the labeled) with "_ci_lower"
+        and "_ci_upper", and "lower", "upper", "ci_lower", "ci_upper" of the metric.
+    evaluations : tuple of Evaluation
+        Those of the metric.
+    """
+
+    pos_label: Any
+    table: pd.DataFrame
+    evaluations: tuple[Evaluation, ...]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The metric, over time."""
+        return f"{self.evaluations[0].metric}, period by period"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each period."""
+        return self.table
+
+    def printed_frame(self) -> pd.DataFrame:
+        """Without the intervals of what is seen."""
+        return self.table[["period", "n", "acceptance", "event", *ENDS]]
+
+    def sentences(self) -> list[str]:
+        """Say what the columns are, what is assumed, and what has moved beyond doubt."""
+        first = self.evaluations[0]
+        return [
+            f"acceptance: share accepted; event: share of {self.pos_label!r} among the labeled; lower to "
+            f"ci_upper: bounds and interval of {first.metric} on everybody of the period.",
+            *self.moves(),
+            assumption_text(first.assumption, first.sample.sentence),
+            f"Sample: {sample_text(first.sample)} (first period). Models are those of all periods together; "
+            f"each {first.confidence_level:.0%} interval covers the value of one period.",
+        ]
+
+    def moves(self) -> list[str]:
+        """What the first and the last period say of change."""
+        if len(self.table) < 2:
+            return []
+        first, last = self.table.iloc[0], self.table.iloc[-1]
+        said = [
+            f"From {first['period']} to {last['period']} acceptance went from {first['acceptance']:.1%} to "
+            f"{last['acceptance']:.1%}."
+        ]
+        metric = self.evaluations[0].metric
+        if last["ci_lower"] > first["ci_upper"] or last["ci_upper"] < first["ci_lower"]:
+            way = "higher" if last["ci_lower"] > first["ci_upper"] else "lower"
+            said.append(f"The last period's {metric} is {way} than the first's: their intervals are apart.")
+        else:
+            said.append(f"Whether {metric} has moved between them, the data leave open.")
+        return said
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw acceptance and labels above, bounds and intervals below.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib Axes, optional
+
+        Returns
+        -------
+        pair of matplotlib Axes
+        """
+        if axes is None:
+            from matplotlib import pyplot
+
+            _, axes = pyplot.subplots(2, 1, sharex=True, figsize=(7.0, 5.6), layout="constrained")
+        above, below = axes
+        places = np.arange(len(self.table))
+        for name, words, color in (
+            ("acceptance", "accepted", "C0"),
+            ("event", f"{self.pos_label} among the labeled", "C1"),
+        ):
+            values = self.table[name]
+            errors = [values - self.table[f"{name}_ci_lower"], self.table[f"{name}_ci_upper"] - values]
+            above.errorbar(places, values, yerr=np.array(errors), color=color, marker="o", label=words)
+        above.set_ylim(0.0, 1.0)
+        above.legend(fontsize="small")
+        below.vlines(places, self.table["ci_lower"], self.table["ci_upper"], color="C2", linewidth=1.5)
+        below.vlines(places, self.table["lower"], self.table["upper"], color="C2", linewidth=6)
+        below.set(ylabel=self.evaluations[0].metric)
+        below.set_xticks(places, self.table["period"].astype(str), rotation=45, ha="right")
+        return axes
+
+
+def drift(
+    classifier: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    period: Any,
+    every: str | None = None,
+    decision_maker: Any = None,
+    decision: Any = None,
+    metric: Any = "accuracy",
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    cluster: str | None = None,
+    nuisance: Any = None,
+    propensity: str = "auto",
+    cv: Any = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> Drift:
+    """Follow acceptance, labels and the bounds of a metric over time.
+
+    metric(t) in [E[low | T=t], E[high | T=t]],   low and high as in :func:`selective_labels.evaluate`
+
+    Models are fitted once, on the cases of all periods: with a feature that tells time they know it.
+
+    Parameters
+    ----------
+    classifier, X, y, decision_maker, decision
+        As in :func:`selective_labels.evaluate`.
+    period : (n_samples,) dates, or any values that sort as time goes
+        Of a table in partitions, the name of a column.
+    every : "month", "quarter", "year" or None
+        What dates are cut into; None: values of `period` are periods as they are.
+    metric, assumption, pos_label, cost, confidence_level, sample_weight, groups, strata, assignment, cluster
+        As in `evaluate`; one metric and one assumption.
+    nuisance, propensity, cv, n_jobs, random_state
+        As in `evaluate`.
+
+    Returns
+    -------
+    Drift
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> days = pd.date_range("2024-01-01", periods=1200, freq="4h")
+    >>> found = drift(sample.X[:, 0] < 0, data, period=days, every="quarter", nuisance="logistic",
+    ...               random_state=0)
+    >>> found.to_frame()["period"].tolist()
+    ['2024Q1', '2024Q2', '2024Q3']
+    """
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_jobs=n_jobs, random_state=random_state)
+    by = periods_of(table, period, every)
+    asked = Asked((classifier,), metric, assumption, cluster, fitting, pos_label=pos_label, cost=cost, by=by)
+    judged = judged_on(asked, table, with_outcomes=True)
+    one = the_only(judged.metrics, "metric", "drift is of one metric.")
+    assumed = the_only(judged.sample(one).assumptions, "assumption", "drift takes one assumption.")
+    return drift_of_judged(judged, assumed, pos_label, confidence_level)
+
+
+def drift_of_sample(
+    sample: ScoredSample,
+    subject: Subject,
+    metrics: Sequence[AnyMetric],
+    periods: np.ndarray,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+    assumption: str | None = None,
+) -> Drift:
+    """Follow a metric over time on rows that are scored already: nothing is fitted."""
+    masks = {label: periods == label for label in np.unique(periods).tolist()}
+    name = sample.assumptions[0] if assumption is None else assumption
+    return drift_of_judged(RowSubjects(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
+
+
+def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float) -> Drift:
+    """Follow the first metric over the subgroups, which are periods."""
+    metric, seen = judged.metrics[0], judged.seen
+    sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)
+    assert cells is not None
+    event = class_code(pos_label, subject.classes)
+    accepted, failed = seen.outcome > 0, seen.outcome == event + 1
+    found, table = [], []
+    for label, rows in cells.items():
+        here = seen.masks[label]
+        (each,) = evaluate_sample(
+            sample, subject, [metric], {None: rows}, "parameter", confidence_level, [assumption]
+        )
+        found.append(each)
+        row = {"period": label, "n": int(seen.rows[here].sum())}
+        for name, happened, among in (("acceptance", accepted, here), ("event", failed, here & accepted)):
+            row |= _share(name, *seen.share(happened, among), confidence_level)
+        table.append(row | {end: getattr(each, end) for end in ENDS})
+    label = subject.classes.tolist()[event]
+    return Drift(pos_label=label, table=pd.DataFrame(table), evaluations=tuple(found))
+
+
+def _share(name: str, share: float, number: float, confidence_level: float) -> dict[str, float]:
+    low, high = clopper_pearson(np.array([share]), np.array([number]), confidence_level)
+    return {name: share, f"{name}_ci_lower": float(low[0]), f"{name}_ci_upper": float(high[0])}

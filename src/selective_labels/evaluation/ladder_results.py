@@ -1,0 +1,290 @@
+"""One number under assumptions from weak to strong: what each adds, and which the data contradict."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination, combined
+from selective_labels.assumptions.instrument import EventTilt, Instrument, NoAssumption, Nucem
+from selective_labels.evaluation.display import notes_of, sample_text
+from selective_labels.evaluation.results import Evaluation, plain
+from selective_labels.inference.confidence_intervals import NAN
+
+HEADINGS = ("", "assumption", "lower", "upper", "interval", "width", "saved")
+CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One assumption, what is left possible under it, and what it adds to a weaker one.
+
+    Attributes
+    ----------
+    assumption : Assumption
+    evaluation : Evaluation
+        Bounds and interval; NaN if the data contradict the assumption.
+    beyond : str or None
+        Name of the strongest rung before it that assumes less and has a value.
+    adds : str
+        What it assumes beyond that; its own name if there is none.
+    sentence : str
+        What it adds, in words.
+    saved : float
+        By how much it is narrower than `beyond`; NaN if either has no value.
+    contradicted : bool
+        Whether the data contradict it.
+    title : str
+        Its name; a plus and what it adds, if `beyond` is the rung just before.
+    """
+
+    assumption: Assumption
+    evaluation: Evaluation
+    beyond: str | None
+    adds: str
+    sentence: str
+    saved: float
+    contradicted: bool
+    title: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is shown, as plain values."""
+        found = self.evaluation
+        return {
+            "assumption": self.assumption.name,
+            "adds": self.adds,
+            "beyond": self.beyond,
+            "lower": found.lower,
+            "upper": found.upper,
+            "ci_lower": found.ci_lower,
+            "ci_upper": found.ci_upper,
+            "width": found.width,
+            "saved": self.saved,
+            "contradicted": self.contradicted,
+            "reason": found.reason,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ladder:
+    """A metric of one classifier under assumptions from weak to strong, from one sample scored once.
+
+    Iterating, indexing and `len` go over the rungs.
+
+    Attributes
+    ----------
+    rungs : tuple of Rung
+    """
+
+    rungs: tuple[Rung, ...]
+
+    def __iter__(self) -> Iterator[Rung]:
+        return iter(self.rungs)
+
+    def __len__(self) -> int:
+        return len(self.rungs)
+
+    def __getitem__(self, position: int) -> Rung:
+        return self.rungs[position]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each rung."""
+        return pd.DataFrame([each.to_dict() for each in self.rungs])
+
+    def to_json(self) -> str:
+        """JSON list of the rungs; what is NaN is null."""
+        rows = [{name: plain(value) for name, value in each.to_dict().items()} for each in self.rungs]
+        return json.dumps(rows, allow_nan=False)
+
+    def sentences(self) -> list[str]:
+        """Say what the columns are, what every rung assumes, and what the numbers are made from."""
+        first = self.rungs[0].evaluation
+        lines = [
+            "lower, upper: estimated ends of what the assumption leaves possible. interval: "
+            f"{100 * first.confidence_level:.4g} %, for the {_target(first)}. saved: by how much the ends "
+            "are closer than on the last rung that assumes less."
+        ]
+        if any(each.saved < 0.0 for each in self.rungs):
+            lines.append(
+                "A negative one comes of estimation (noise, or the more cautious of two ways to use a "
+                "share): in the population, what is assumed besides never makes more possible."
+            )
+        for number, each in enumerate(self.rungs, start=1):
+            beyond = "" if each.beyond is None else f" (beyond {each.beyond})"
+            lines.append(f"{number}. {each.adds}{beyond}: {each.sentence}")
+            # Where there are no bounds, there is nothing to say of how sharp they are.
+            said = notes_of(each.evaluation)[: 1 if each.contradicted else None]
+            lines += [f"   {note}" for note in said]
+            if _apart(each.evaluation, first):
+                lines.append(
+                    "   Its interval lies outside that of the first rung, which assumes nothing: it does not "
+                    "hold here, or its estimate is too weak to use."
+                )
+        return [*lines, f"Sample: {sample_text(first.sample)}"]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the intervals one below the other, the weakest on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(6.4, 1.2 + 0.35 * len(self.rungs)), layout="constrained")
+        for height, rung in enumerate(self.rungs):
+            found = rung.evaluation
+            if not found.defined:
+                word = CONTRADICTED if rung.contradicted else "no value"
+                where = ax.get_yaxis_transform()  # in the middle of the picture, at the rung's height
+                ax.text(0.5, height, word, ha="center", va="center", color="C3", transform=where)
+                continue
+            ax.hlines(height, found.ci_lower, found.ci_upper, color="C0", linewidth=1.5)
+            ax.hlines(height, found.lower, found.upper, color="C0", linewidth=6)
+            ax.plot([found.lower, found.upper], [height, height], "|", color="C0", markersize=11)
+        ax.set_yticks(range(len(self.rungs)), [each.title for each in self.rungs])
+        ax.set_ylim(len(self.rungs) - 0.5, -0.5)
+        first = self.rungs[0].evaluation
+        ax.set_xlabel(
+            f"{first.metric}\nthick: identified interval; thin: {first.confidence_level:.4g} interval"
+        )
+        return ax
+
+    def __repr__(self) -> str:
+        rows = [HEADINGS, *self.rows()]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([self.rungs[0].evaluation.metric, *lines, *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
+        )
+        lines = "".join(f"<div>{escape(line)}</div>" for line in self.sentences())
+        title = escape(self.rungs[0].evaluation.metric)
+        return f"<h4>{title}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Cells of the printed table, under `HEADINGS`."""
+        rows: list[tuple[str, ...]] = []
+        for number, rung in enumerate(self.rungs, start=1):
+            found = rung.evaluation
+            ends = (_number(found.lower), _number(found.upper), _interval(found), _number(found.width))
+            if rung.contradicted:
+                ends = (CONTRADICTED, "", "", "")
+            rows.append((f"{number}", rung.title, *ends, _number(rung.saved)))
+        return rows
+
+
+def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladder:
+    """Set every rung against those before it.
+
+    What contains a contradicted assumption is contradicted with it, whether or not its own ends happen to
+    cross beyond noise: nothing more can be possible under it.
+    """
+    rungs: list[Rung] = []
+    for assumption, found in zip(assumptions, evaluations, strict=True):
+        weaker = [each for each in rungs if assumes_more(assumption, each.assumption)]
+        refuted = [each for each in weaker if each.contradicted]
+        if refuted and not found.empty:
+            found = without_value(found, refuted[0].assumption.name)
+        base = next((each for each in reversed(weaker) if each.evaluation.defined), None)
+        adds, sentence = assumption.name, assumption.caption
+        if base is not None:
+            more = beyond(assumption, base.assumption)
+            adds, sentence = more.name, more.caption
+        rungs.append(
+            Rung(
+                assumption,
+                found,
+                None if base is None else base.assumption.name,
+                adds,
+                sentence,
+                NAN if base is None else base.evaluation.width - found.width,
+                found.empty,
+                f"+ {adds}" if adds != assumption.name and base is rungs[-1] else assumption.name,
+            )
+        )
+    return Ladder(tuple(rungs))
+
+
+def assumes_more(assumption: Assumption, other: Assumption) -> bool:
+    """Whether all that the other says is said by the first too, and something besides.
+
+    Examples
+    --------
+    >>> from selective_labels.assumptions import Informed
+    >>> both = Instrument() & Informed(1)
+    >>> assumes_more(both, Instrument()), assumes_more(Nucem(), Instrument()), assumes_more(Nucem(), both)
+    (True, True, False)
+    """
+    return assumption != other and set(_parts(other)) < set(_parts(assumption))
+
+
+def beyond(assumption: Assumption, other: Assumption) -> Assumption:
+    """What is assumed beyond a weaker assumption; all of it where it is not made of parts.
+
+    Examples
+    --------
+    >>> from selective_labels.assumptions import Informed
+    >>> beyond(Instrument() & Informed(1), Instrument()).name
+    'informed(1)'
+    """
+    if not isinstance(assumption, Combination):
+        return assumption
+    known = set(_parts(other))
+    return combined(*(each for each in assumption.parts if each not in known))
+
+
+def _parts(assumption: Assumption) -> tuple[Assumption, ...]:
+    """What an assumption consists of; NUCEM and the tilt come on top of an instrument."""
+    if isinstance(assumption, Combination):
+        return assumption.parts
+    if isinstance(assumption, NoAssumption):
+        return ()
+    return (Instrument(), assumption) if isinstance(assumption, Nucem | EventTilt) else (assumption,)
+
+
+def without_value(found: Evaluation, name: str) -> Evaluation:
+    """The same without a number: it contains an assumption that the data contradict."""
+    return replace(
+        found,
+        lower=NAN,
+        upper=NAN,
+        ci_lower=NAN,
+        ci_upper=NAN,
+        crossed=True,
+        basis=None,
+        reason=f"contradicted: it contains {name!r}, which the data contradict.",
+    )
+
+
+def _apart(found: Evaluation, other: Evaluation) -> bool:
+    return found.ci_lower > other.ci_upper or found.ci_upper < other.ci_lower
+
+
+def _target(found: Evaluation) -> str:
+    return "value" if found.interval == "parameter" else "whole identified interval"
+
+
+def _interval(found: Evaluation) -> str:
+    if np.isnan(found.ci_lower):
+        return "none"
+    return f"[{_number(found.ci_lower)}, {_number(found.ci_upper)}]"
+
+
+def _number(value: float) -> str:
+    # 0.0 + turns minus zero into zero.
+    return "" if np.isnan(value) else f"{0.0 + round(value, 3):.3f}"

@@ -1,0 +1,498 @@
+"""Metrics as objects: what occurs, given what. One definition serves the value, its bounds and its scores."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels._errors import InputError
+from selective_labels._validation import require_count
+from selective_labels.data.roles import class_code
+from selective_labels.evaluation.predictions import Subject
+from selective_labels.identification.bounds import Array
+from selective_labels.identification.functionals import (
+    brier_coefficients,
+    class_coefficients,
+    log_loss_coefficients,
+)
+from selective_labels.inference.bound_estimators import (
+    Functional,
+    KnownRatioDifference,
+    RankSeparation,
+    Ratio,
+    Regret,
+    Separation,
+)
+
+Range = tuple[float, float]
+
+
+class AnyMetric(ABC):
+    """What `evaluate` and `compare` need of a metric.
+
+    Attributes
+    ----------
+    name : str
+    greater_is_better : bool
+    """
+
+    name: str
+    greater_is_better: bool = True
+
+    @abstractmethod
+    def functional(self, subject: Subject) -> Functional:
+        """Write the metric of one classifier as a functional of the class probabilities."""
+
+    @abstractmethod
+    def range(self, classes: np.ndarray) -> Range:
+        """Smallest and largest possible value."""
+
+    def difference(self, first: Subject, second: Subject) -> Functional | None:
+        """Subtract the metric of another classifier; None if no sharp form is known."""
+        return None
+
+
+@dataclass(frozen=True)
+class Metric(AnyMetric):
+    """A rate, a share or a mean: what occurs, given what.
+
+    E[given(Y*, t) · occurs(Y*, t)] / E[given(Y*, t)]
+
+    with Y* the true class and t the predicted one. Sharp bounds of a classifier, of stochastic ones too, and
+    of the difference of two if the condition depends on the truth only or on the prediction only.
+
+    Parameters
+    ----------
+    name : str
+    occurs : callable of (truth, predicted)
+        Called with arrays of class labels that broadcast against each other; returns truth values or numbers.
+    given : callable of (truth, predicted), optional
+        The condition, truth values or numbers that are not negative. Default: everybody.
+    greater_is_better : bool
+
+    Examples
+    --------
+    The rate at which class "a" is taken for "b":
+
+    >>> confusion = Metric(
+    ...     "a taken for b",
+    ...     occurs=lambda truth, predicted: predicted == "b",
+    ...     given=lambda truth, predicted: truth == "a",
+    ...     greater_is_better=False,
+    ... )
+    >>> confusion.range(np.array(["a", "b"]))
+    (0.0, 1.0)
+    """
+
+    name: str
+    occurs: Callable[[Any, Any], Any]
+    given: Callable[[Any, Any], Any] | None = None
+    greater_is_better: bool = True
+
+    def functional(self, subject: Subject) -> Ratio:
+        """Coefficients of each row: what its possible classes would add above and below."""
+        above, below = self.tables(subject.classes)
+        return Ratio(subject.chosen @ above.T, subject.chosen @ below.T)
+
+    def range(self, classes: np.ndarray) -> Range:
+        """Between the smallest and the largest of what can occur where the condition can hold."""
+        above, below = self.tables(classes)
+        occurs = above[below > 0.0] / below[below > 0.0]
+        return float(occurs.min()), float(occurs.max())
+
+    def difference(self, first: Subject, second: Subject) -> Functional | None:
+        """Sharp if the two conditions are the same, or known."""
+        one, other = self.functional(first), self.functional(second)
+        if np.array_equal(one.denominator, other.denominator):
+            return Ratio(one.numerator - other.numerator, one.denominator, signed=True)
+        if one.known_denominator and other.known_denominator:
+            return KnownRatioDifference(one, other)
+        return None
+
+    def tables(self, classes: np.ndarray) -> tuple[Array, Array]:
+        """Return what every cell [truth, predicted] adds above and below, each (n_classes, n_classes)."""
+        truth, predicted = classes[:, None], classes[None, :]
+        below = np.ones((len(classes), len(classes)))
+        if self.given is not None:
+            below = below * np.asarray(self.given(truth, predicted), dtype=float)
+        above = below * np.asarray(self.occurs(truth, predicted), dtype=float)
+        if not (np.isfinite(above).all() and np.isfinite(below).all()):
+            raise InputError(f"metric {self.name!r} gives a value that is not finite.", "metric")
+        if (below < 0.0).any() or not below.any():
+            raise InputError(
+                f"metric {self.name!r}: its condition must be non-negative and somewhere positive.", "metric"
+            )
+        return above, below
+
+
+@dataclass(frozen=True)
+class ProbabilityMetric(AnyMetric):
+    """A mean loss of predicted probabilities q: E[Σ_k loss_k(q(X)) η_k(X)]; log-loss and Brier score."""
+
+    name: str
+    losses: Callable[[Array], Array]
+    largest: float
+    greater_is_better: bool = False
+
+    def functional(self, subject: Subject) -> Ratio:
+        """Losses of each possible class."""
+        losses = self.losses(subject.probabilities)
+        return Ratio(losses, np.ones_like(losses))
+
+    def range(self, classes: np.ndarray) -> Range:
+        """From zero up."""
+        return 0.0, self.largest
+
+    def difference(self, first: Subject, second: Subject) -> Ratio:
+        """Linear, so sharp."""
+        losses = self.losses(first.probabilities) - self.losses(second.probabilities)
+        return Ratio(losses, np.ones_like(losses))
+
+
+@dataclass(frozen=True)
+class RegretMetric(AnyMetric):
+    """How much more often the Bayes rule is right.
+
+    See :class:`selective_labels.inference.bound_estimators.Regret`.
+
+    The upper end needs the margin condition stated there. The difference of two regrets is that of two
+    errors.
+    """
+
+    name: str = "regret"
+    greater_is_better: bool = False
+
+    def functional(self, subject: Subject) -> Regret:
+        """Regret of the predictions."""
+        return Regret(subject.chosen)
+
+    def range(self, classes: np.ndarray) -> Range:
+        """Between no regret and being always wrong where one could be always right."""
+        return 0.0, 1.0
+
+    def difference(self, first: Subject, second: Subject) -> Ratio:
+        """Compare the errors: the Bayes rule cancels."""
+        return Ratio(second.chosen - first.chosen, np.ones_like(first.chosen), signed=True)
+
+
+@dataclass(frozen=True)
+class BalancedAccuracy(AnyMetric):
+    """Mean of the two rates of being right, of two classes: ½ (P(t=1 | Y=1) + P(t=0 | Y=0)).
+
+    More classes couple the rates through Σ_k η_k = 1; evaluate the rate of each class instead.
+    """
+
+    name: str = "balanced_accuracy"
+    greater_is_better: bool = True
+
+    def functional(self, subject: Subject) -> Separation:
+        """Separation by the probability of predicting the last class."""
+        need_two_classes(self.name, subject.classes)
+        return Separation(subject.chosen[:, 1], event=1, scale=0.5)
+
+    def range(self, classes: np.ndarray) -> Range:
+        """Between 0 and 1."""
+        return 0.0, 1.0
+
+    def difference(self, first: Subject, second: Subject) -> Separation:
+        """Separation by the difference of the predictions."""
+        need_two_classes(self.name, first.classes)
+        return Separation(first.chosen[:, 1] - second.chosen[:, 1], event=1, scale=0.5, centre=0.0)
+
+
+@dataclass(frozen=True)
+class Auc(AnyMetric):
+    """P(S > S' | event, no event') + ½ P(S = S' | event, no event') of the score S of one class.
+
+    Parameters
+    ----------
+    pos_label : class label
+        The event: the class whose score it is, against all others.
+    """
+
+    pos_label: Any
+    name: str = "auc"
+    greater_is_better: bool = True
+
+    def functional(self, subject: Subject) -> RankSeparation:
+        """Separation by mid-ranks."""
+        return self._of([subject], (1.0,), centre=0.5)
+
+    def range(self, classes: np.ndarray) -> Range:
+        """Between 0 and 1."""
+        return 0.0, 1.0
+
+    def difference(self, first: Subject, second: Subject) -> RankSeparation:
+        """Separation by the difference of mid-ranks."""
+        return self._of([first, second], (1.0, -1.0), centre=0.0)
+
+    def _of(self, subjects: list[Subject], signs: tuple[float, ...], centre: float) -> RankSeparation:
+        code = class_code(self.pos_label, subjects[0].classes)
+        levels = [np.unique(each.score(code), return_inverse=True)[1] for each in subjects]
+        return RankSeparation(np.stack(levels), event=code, scale=1.0, centre=centre, signs=signs)
+
+
+@dataclass(frozen=True)
+class CalibrationBin(AnyMetric):
+    """P(Y* = event | predicted probability of the event in [low, high)); the last bin is closed.
+
+    Parameters
+    ----------
+    pos_label : class label
+        The event.
+    low, high : float
+        Ends of the bin, in [0, 1].
+    """
+
+    pos_label: Any
+    low: float
+    high: float
+    greater_is_better: bool = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Says the bin."""
+        return f"calibration [{self.low:g}, {self.high:g}{']' if self.high >= 1.0 else ')'}"
+
+    def functional(self, subject: Subject) -> Ratio:
+        """Count the event among the rows of the bin."""
+        n_classes = len(subject.classes)
+        code = class_code(self.pos_label, subject.classes)
+        inside = self.rows(subject).astype(float)[:, None]
+        return Ratio(inside * class_coefficients(code, n_classes), np.repeat(inside, n_classes, axis=1))
+
+    def range(self, classes: np.ndarray) -> Range:
+        """Between 0 and 1."""
+        return 0.0, 1.0
+
+    def rows(self, subject: Subject) -> np.ndarray:
+        """Rows whose predicted probability lies in the bin."""
+        predicted = subject.probabilities[:, class_code(self.pos_label, subject.classes)]
+        return (predicted >= self.low) & ((predicted < self.high) | (self.high >= 1.0))
+
+
+def conditional_rate(predicted: Any, truth: Any) -> Metric:
+    """P(t = predicted | Y* = truth), for any two class labels.
+
+    Examples
+    --------
+    >>> conditional_rate("b", "a").name
+    "P(predicted 'b' | true 'a')"
+    """
+    return Metric(
+        f"P(predicted {predicted!r} | true {truth!r})",
+        occurs=lambda y, t: t == predicted,
+        given=lambda y, t: y == truth,
+        greater_is_better=predicted == truth,
+    )
+
+
+def policy_value(utility: Mapping[Any, float], act: Any, default: float = 0.0) -> Metric:
+    """Mean utility of a policy that acts where the classifier predicts `act`.
+
+    E[1{t = act} utility[Y*] + 1{t ≠ act} default]
+
+    Parameters
+    ----------
+    utility : dict
+        Utility of acting on a case of each class.
+    act : class label
+    default : float
+        Utility of not acting.
+
+    Examples
+    --------
+    >>> lending = policy_value({"repaid": 1.0, "lost": -5.0}, act="repaid")
+    >>> lending.range(np.array(["lost", "repaid"]))
+    (-5.0, 1.0)
+    """
+
+    def occurs(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        missing = [label for label in truth[:, 0].tolist() if label not in utility]
+        if missing:
+            raise InputError.about("utility", f"has no entry for the class {missing[0]!r}.")
+        gain = np.array([float(utility[label]) for label in truth[:, 0].tolist()])[:, None]
+        return np.where(predicted == act, gain, default)
+
+    return Metric("policy value", occurs)
+
+
+def calibration_bins(pos_label: Any, n_bins: int = 10) -> list[CalibrationBin]:
+    """Calibration of the probability of one class, in bins of equal width over [0, 1].
+
+    Parameters
+    ----------
+    pos_label : class label
+        The event.
+    n_bins : int
+
+    Examples
+    --------
+    >>> [each.name for each in calibration_bins("failed", n_bins=2)]
+    ['calibration [0, 0.5)', 'calibration [0.5, 1]']
+    """
+    require_count("n_bins", n_bins)
+    edges = np.linspace(0.0, 1.0, n_bins + 1).round(12).tolist()
+    return [CalibrationBin(pos_label, low, high) for low, high in pairwise(edges)]
+
+
+def need_two_classes(name: str, classes: np.ndarray) -> None:
+    """Refuse another number of classes."""
+    if len(classes) != 2:
+        remedy = "give pos_label to set one against the rest" if name == "auc" else "use 'tpr' of each class"
+        raise InputError(
+            f"metric {name!r} needs two classes and there are {len(classes)}; {remedy}.", "metric"
+        )
+
+
+# What other fields call the metrics.
+ALSO_CALLED = {
+    "sensitivity": "tpr",
+    "recall": "tpr",
+    "specificity": "fpr, one minus specificity",
+    "precision": "ppv",
+    "prevalence": "share",
+}
+
+
+def called_here(name: str) -> str:
+    """The name that a metric of other fields has here, as a sentence; nothing if there is none.
+
+    Examples
+    --------
+    >>> called_here("Sensitivity"), called_here("luck")
+    (' It is called tpr here.', '')
+    """
+    here = ALSO_CALLED.get(name.lower())
+    return "" if here is None else f" It is called {here} here."
+
+
+def named_metrics(
+    name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
+) -> list[AnyMetric]:
+    """Metric objects of a name; several for "calibration", else one.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    classes : sorted class labels
+    pos_label : class label, optional
+        Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted], for "cost".
+    """
+    event = classes[class_code(pos_label, classes)]
+    if name not in NAMES:
+        raise InputError(f"metric {name!r} is not one of {', '.join(map(repr, NAMES))}.", "metric")
+    if name in _OF_EVENT:
+        return [_OF_EVENT[name](event)]
+    if name in _PLAIN:
+        return [_PLAIN[name]]
+    if name == "cost":
+        return [expected_cost(cost, classes)]
+    if name == "auc":
+        return [Auc(event)]
+    return list(calibration_bins(event))
+
+
+def expected_cost(cost: ArrayLike | None, classes: np.ndarray) -> Metric:
+    """E[C[Y*, t]] for a matrix over the sorted classes."""
+    if cost is None:
+        raise InputError(
+            "metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.", "cost"
+        )
+    try:
+        matrix = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError.about("cost", "must hold numbers, in rows of equal length.") from None
+    if matrix.shape != (len(classes),) * 2 or not np.isfinite(matrix).all():
+        raise InputError.about(
+            "cost",
+            f"has shape {matrix.shape}; it must be a finite matrix C[true, predicted] of shape "
+            f"{(len(classes),) * 2}.",
+        )
+    return Metric("cost", occurs=lambda truth, predicted: matrix, greater_is_better=False)
+
+
+_PLAIN: dict[str, AnyMetric] = {
+    "accuracy": Metric("accuracy", lambda truth, predicted: truth == predicted),
+    "error": Metric("error", lambda truth, predicted: truth != predicted, greater_is_better=False),
+    "log_loss": ProbabilityMetric("log_loss", log_loss_coefficients, largest=np.inf),
+    "brier": ProbabilityMetric("brier", brier_coefficients, largest=2.0),
+    "regret": RegretMetric(),
+    "balanced_accuracy": BalancedAccuracy(),
+}
+
+_OF_EVENT: dict[str, Callable[[Any], AnyMetric]] = {
+    "share": lambda event: Metric("share", lambda truth, predicted: truth == event),
+    "tpr": lambda event: Metric(
+        "tpr",
+        occurs=lambda truth, predicted: predicted == event,
+        given=lambda truth, predicted: truth == event,
+    ),
+    "fpr": lambda event: Metric(
+        "fpr",
+        occurs=lambda truth, predicted: predicted == event,
+        given=lambda truth, predicted: truth != event,
+        greater_is_better=False,
+    ),
+    "ppv": lambda event: Metric(
+        "ppv",
+        occurs=lambda truth, predicted: truth == event,
+        given=lambda truth, predicted: predicted == event,
+    ),
+    "f1": lambda event: Metric(
+        "f1",
+        occurs=lambda truth, predicted: (predicted == event) & (truth == event),
+        given=lambda truth, predicted: 1.0 * (predicted == event) + (truth == event),
+    ),
+}
+
+NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
+
+
+def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+    """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
+    wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
+    metrics: list[AnyMetric] = []
+    for each in wanted:
+        if isinstance(each, AnyMetric):
+            metrics.append(each)
+        elif isinstance(each, str):
+            metrics += named_metrics(each, subject.classes, pos_label, cost)
+        else:
+            raise InputError(f"metric={each!r} is neither a name nor a metric object.", "metric")
+    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
+
+
+N_THRESHOLDS = 41
+SHARE_ROUNDING = 1e-9
+
+
+def default_thresholds(
+    scores: ArrayLike, n_thresholds: int = N_THRESHOLDS, weights: ArrayLike | None = None
+) -> Array:
+    """Quantiles of a score, each a value that occurs, and one more above all: nobody is flagged there.
+
+    A quantile is the smallest value that at least so large a share of the weight does not exceed.
+
+    Examples
+    --------
+    >>> default_thresholds([0.0, 0.0, 1.0, 3.0], n_thresholds=3).round(2)
+    array([0., 3., 3.])
+    >>> default_thresholds([0.0, 1.0, 3.0], n_thresholds=3, weights=[1, 2, 1]).round(2)
+    array([0., 1., 3., 3.])
+    """
+    values = np.asarray(scores, dtype=float)
+    mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(mass[order]) / mass.sum()
+    # Sums of shares are rounded: what reaches a quantile up to rounding reaches it.
+    places = np.searchsorted(shares, np.linspace(0.0, 1.0, n_thresholds) - SHARE_ROUNDING)
+    quantiles = values[order][np.minimum(places, len(values) - 1)]
+    return np.unique([*quantiles, np.nextafter(values.max(), np.inf)])

@@ -1,0 +1,290 @@
+"""A sample of which only sums over cells are known: what a pass over the partitions of a table leaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import UndefinedError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.parse import named
+from selective_labels.evaluation.partitioned.cells import CellEvidence, Cells, ClusterSums
+from selective_labels.evaluation.scored_rows import impossible_in
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation
+from selective_labels.inference.confidence_intervals import Basis
+from selective_labels.inference.evidence import Ends, Evidence
+from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf
+from selective_labels.inference.standard_errors import FEWEST, ROUNDING, Spread, number_of_carriers, summed_up
+
+
+@dataclass(frozen=True)
+class Told:
+    """What results say of a table that is not at hand."""
+
+    classes: np.ndarray
+    n_decision_makers: int
+    n_fitted: int
+    n_rows: int
+    assignment: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    leniency: tuple[float, float] = (0.0, 0.0)
+
+
+@runtime_checkable
+class Coarse(Protocol):
+    """A functional that bins in place of scores may move."""
+
+    def reach(self, weights: Array) -> float:
+        """By so much at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellPopulation:
+    """Cells as a table: one row each."""
+
+    classes: np.ndarray
+    X: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSample:
+    """Cells with sums of scores under every assumption asked for: the same questions as of `ScoredSample`.
+
+    Attributes
+    ----------
+    repeats : list of dict of Cells
+        By assumption, one dict for each repetition of cross-fitting; all have the same keys.
+    told : Told
+    objects : dict of Assumption
+        By name.
+    ties : (n_keys,) tuple of int
+        Keys that are bins of a score: even ones lie between two values, odd ones hold one value.
+    cluster : str or None
+    clusters : list of dict of ClusterSums
+        As `repeats`, if there are clusters.
+    stated : dict of pairs
+        Of each column whose groups a known share is about: which key it is, and the group of each code.
+    """
+
+    repeats: list[dict[str, Cells]]
+    told: Told
+    objects: dict[str, Assumption] = field(default_factory=dict)
+    ties: tuple[int, ...] = ()
+    cluster: str | None = None
+    clusters: list[dict[str, ClusterSums]] = field(default_factory=list)
+    stated: Mapping[str, tuple[int, np.ndarray]] = field(default_factory=dict)
+
+    @property
+    def population(self) -> "CellPopulation":
+        """The cells, as far as known shares ask for them."""
+        columns = {name: values[self.cells.key[:, place]] for name, (place, values) in self.stated.items()}
+        return CellPopulation(self.told.classes, pd.DataFrame(columns, index=range(self.size)))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Those of the first repetition under the first assumption: keys and counts are the same in all."""
+        return next(iter(self.repeats[0].values()))
+
+    @property
+    def size(self) -> int:
+        """Number of cells: masks of "rows" are masks of these."""
+        return len(self.cells)
+
+    @property
+    def weights(self) -> Array:
+        """Weight of each cell."""
+        return self.cells.weights
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The assumptions scored."""
+        return list(self.repeats[0])
+
+    def assumed(self, assumption: str) -> Assumption:
+        """The assumption with this name."""
+        return self.objects.get(assumption) or named(assumption)
+
+    def require_possible(self, assumption: str) -> None:
+        """Refuse to estimate anything under what is contradicted."""
+        if assumption in self.impossible:
+            raise ContradictedError(self.impossible[assumption], "assumption")
+
+    @cached_property
+    def impossible(self) -> dict[str, str]:
+        """By assumption, what contradicts it in every repeat, as the first says it."""
+        return impossible_in(self.evidence)
+
+    @cached_property
+    def evidence(self) -> list[dict[str, Evidence]]:
+        """What cells say about class probabilities, as `repeats`."""
+        everywhere = np.ones(self.size, dtype=bool)
+        found = []
+        for number, repeat in enumerate(self.repeats):
+            here = {}
+            for name, cells in repeat.items():
+                sums = None
+                if self.cluster is not None:
+                    sums = self.clusters[number][name].among(cells, everywhere)
+                assumed = self.assumed(name)
+                evidence: Evidence = CellEvidence.of(cells, sums)
+                if isinstance(assumed, Combination):
+                    shares = [replace(each, times=cells.rows) for each in assumed.shares(self.population)]
+                    evidence = evidence.with_shares(tuple(shares), cells.first)
+                here[name] = evidence
+            found.append(here)
+        return found
+
+    def told_of(self, assumption: str) -> dict[str, Any]:
+        """What results say of the sample, whichever rows they are about."""
+        found = [each[assumption] for each in self.repeats]
+        clipped, bounded, lost = np.mean(
+            [each.told.sum(axis=0) / each.weights.sum() for each in found], axis=0
+        )
+        return {
+            "n_decision_makers": self.told.n_decision_makers,
+            "clipped_share": float(clipped),
+            "bounded_share": float(bounded),
+            "sharpness_lost": float(lost),
+            "refusal": self.told.refused.get(assumption),
+            "assignment": self.told.assignment if self.assumed(assumption).needs_decision_makers else "",
+            "n_fitted": self.told.n_fitted,
+        }
+
+    def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+        return [
+            (evidence[assumption], repeat[assumption].first, evidence[assumption].covariance)
+            for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
+        ]
+
+    def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Estimate the ends of a functional among some cells, once for each repeat."""
+        found = self.ends_by(functional.ends, assumption, rows)
+        reach = self.coarse(functional, assumption, rows)
+        return [_moved(pair, reach) for pair in found] if reach else found
+
+    def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Estimate ends by any function of evidence and weights."""
+        self.require_possible(assumption)
+        if not self.cells.weights[rows].any():
+            raise UndefinedError("no case has a positive weight.", "sample_weight")
+        return [
+            find(evidence[assumption], repeat[assumption].first * rows[:, None])
+            for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
+        ]
+
+    def basis(
+        self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
+    ) -> Basis:
+        """What an interval of a functional among some cells is made from."""
+        spread = self.spread(self.ends(functional, assumption, rows), rows, assumption)
+        reach = self.coarse(functional, assumption, rows)
+        return Basis(replace(spread, coarse=reach) if reach else spread, limits)
+
+    def coarse(self, functional: Functional, assumption: str, rows: np.ndarray) -> float:
+        """How far bins in place of scores may move a functional."""
+        if isinstance(functional, RankSeparation):
+            return self.rank_error(assumption, rows, functional)
+        return functional.reach(self.cells.weights * rows) if isinstance(functional, Coarse) else 0.0
+
+    def rank_error(self, assumption: str, rows: np.ndarray, functional: RankSeparation) -> float:
+        """How far binned ranks may move an AUC, whatever the class probabilities are.
+
+        ½ P(same bin | event, no event) <= ½ Σ_b m_b² η_b (1 - η_b) / (η (1 - η))
+
+        summed over the scores compared; bins that hold one value are ties anyway, and add nothing. The share
+        within each bin is taken where η (1 - η) is largest between the bounds, that of all where it is
+        smallest.
+        """
+        cells = self.repeats[0][assumption].take(rows)
+        total = cells.weights.sum()
+        ends = [each[:, functional.event] for each in (cells.lower, cells.upper)]
+        shares = [float(end.sum() / total) for end in ends]
+        least = min(max(each * (1.0 - each), np.finfo(float).tiny) for each in shares)
+        found = 0.0
+        for place in self.ties:
+            bins = cells.key[:, place]
+            codes, code = np.unique(bins, return_inverse=True)
+            mass = np.bincount(code, cells.weights)
+            low, high = (np.bincount(code, end) / np.maximum(mass, np.finfo(float).tiny) for end in ends)
+            chance = np.clip(0.5, np.minimum(low, high), np.maximum(low, high))
+            between = codes % 2 == 0
+            found += 0.5 * float(np.sum(((mass / total) ** 2 * chance * (1.0 - chance))[between])) / least
+        return found
+
+    def spread(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
+        """Add standard errors to ends under the assumption of this name, and take the median over repeats."""
+        if self.cluster is not None:
+            return self._clustered(ends, rows, name)
+        n_rows = self.n_cases(rows)
+        cells = self.cells
+        n_units = float(cells.weights[rows].sum() ** 2 / cells.square_weights[rows].sum())
+        if n_rows < FEWEST:
+            return _without_errors(ends, n_rows, False, n_units)
+        matrices, numbers = [], []
+        for pair, repeat in zip(ends, self.repeats, strict=True):
+            forms = [end.influence for end in pair]
+            squares = repeat[name].covariance(forms)
+            matrices.append(n_rows / (n_rows - 1) * squares)
+            numbers.append(
+                [
+                    _carriers(squares[place, place], repeat[name].fourth_powers(form), n_units)
+                    for place, form in enumerate(forms)
+                ]
+            )
+        return summed_up(ends, matrices, numbers, n_rows, False, n_units)
+
+    def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
+        among = [each[name].among(self.cells, rows) for each in self.clusters]
+        mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
+        n_units = float(mass.sum() ** 2 / np.sum(mass**2))
+        if len(mass) < FEWEST:
+            return _without_errors(ends, len(mass), True, n_units)
+        matrices, numbers = [], []
+        for pair, clusters in zip(ends, among, strict=True):
+            sums = clusters.sums([end.influence for end in pair])
+            matrices.append(len(mass) / (len(mass) - 1) * sums @ sums.T)
+            numbers.append([_carriers(np.sum(each**2), np.sum(each**4), n_units) for each in sums])
+        return summed_up(ends, matrices, numbers, len(mass), True, n_units)
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """How many independent units the rows of some cells are."""
+        if self.cluster is None:
+            return self.n_cases(rows)
+        found = next(iter(self.clusters[0].values())).among(self.cells, rows)
+        return len(np.unique(found.key[:, 0]))
+
+    def n_cases(self, rows: np.ndarray) -> int:
+        """Rows of some cells."""
+        return int(self.cells.rows[rows].sum())
+
+    def n_labeled(self, rows: np.ndarray) -> int:
+        """Those with a label."""
+        return int(self.cells.labeled[rows].sum())
+
+
+def _moved(pair: Ends, reach: float) -> Ends:
+    """Ends further apart by what ranks may be wrong."""
+    low, high = pair
+    return replace(low, value=low.value - reach), replace(high, value=high.value + reach)
+
+
+def _carriers(second: float, fourth: float, n_units: float) -> float:
+    """Count the units that carry a variance, from sums of squares and of fourth powers."""
+    if not (fourth > 0.0 and np.sqrt(n_units * second) > ROUNDING):  # nothing varies
+        return max(n_units, FEWEST)
+    return number_of_carriers(second**2 / fourth, n_units)
+
+
+def _without_errors(ends: list[Ends], n_units: int, clustered: bool, number: float) -> Spread:
+    low, high = np.median([[end.value for end in pair] for pair in ends], axis=0).tolist()
+    nothing = float("nan"), float("nan")
+    return Spread(low, high, nothing, 1.0, n_units, clustered, number)

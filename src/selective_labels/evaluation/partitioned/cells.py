@@ -1,0 +1,418 @@
+"""Rows that are alike, summed: all that intervals need of a part of a table, and of several parts together.
+
+Rows with the same prediction (or in the same bin of a score) and subgroup are treated alike by a functional:
+where its extreme lies, their slack goes to the same class. Scores of a row sum to one,
+
+    λ = (score of lower_1, ..., score of lower_K, score of each pot, score of the slack),   Σ_j λ_j = 1,
+
+so what a row adds to an end is a linear form f_c · λ whose coefficients belong to its cell c. The sums of w λ
+then give the value of the end, those of w² λ λ' its variance, and those of fourth powers how many rows carry
+it. Pots are slack that is known to be within an event: they go to the same class in a cell too. Sums of two
+parts of a table are added; in any order, up to rounding.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import factorial
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from selective_labels._errors import InputError
+from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.event_bounds import Earmarked, Earmarks, Event
+from selective_labels.inference.evidence import Ends, Evidence, mean_estimate
+
+# Up to this many parts (classes, pots, the slack) sums of fourth powers are kept whole; with more they are
+# bounded by the largest scores, which makes intervals a little wider, never narrower.
+MOST_PARTS = 8
+# What is not added up part by part.
+OTHERWISE = ("key", "even", "unit", "events")
+# Whole numbers are counted rather than sorted if there may be so many times as many as rows.
+NEAR = 8
+MOST_CODES = 2**40
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Sums over the rows of each cell, under one assumption.
+
+    Attributes
+    ----------
+    key : (n_cells, n_keys) int array
+        What the rows of a cell have in common; sorted.
+    rows, labeled : (n_cells,) arrays
+        Rows, and those with a label.
+    first : (n_cells, n_parts) array
+        Σ w λ.
+    second : (n_cells, n_parts, n_parts) array
+        Σ w² λ λ'.
+    fourth : (n_cells, n_products) array
+        Σ w⁴ λ_a λ_b λ_c λ_d, a <= b <= c <= d; with many classes the largest |w λ_j| instead.
+    lower, upper : (n_cells, n_classes) arrays
+        Σ w times the model's bounds.
+    amounts : (n_cells, n_events) array
+        Σ w times what the model earmarks for each event.
+    told : (n_cells, 3) array
+        Σ w times: clipped, by bounds, sharpness lost.
+    even : (n_cells,) array
+        The weight of every row, where weights are equal; -1 elsewhere.
+    unit : (n_cells,) array
+        The same where scores are labels (0 or 1) besides.
+    events : tuple of Event
+        What pots are earmarked for.
+    """
+
+    key: np.ndarray
+    rows: Array
+    labeled: Array
+    first: Array
+    second: Array
+    fourth: Array
+    lower: Array
+    upper: Array
+    amounts: Array
+    told: Array
+    even: Array
+    unit: Array
+    events: tuple[Event, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @classmethod
+    def of_rows(
+        cls, key: np.ndarray, evidence: Evidence, labeled: np.ndarray, weights: Array, told: Array
+    ) -> Self:
+        """Sum scored rows by their keys, (n_samples, n_keys).
+
+        Examples
+        --------
+        >>> known = Evidence.from_labels(np.array([0, 1, 1]), 2)
+        >>> cells = Cells.of_rows(np.array([[0], [1], [1]]), known, np.ones(3), np.ones(3), np.zeros((3, 3)))
+        >>> cells.rows, cells.first
+        (array([1., 2.]), array([[1., 0., 0.],
+               [0., 2., 0.]]))
+        """
+        if evidence.earmarks is not None and evidence.earmarks.ceiling is not None:
+            raise InputError(
+                "on data in partitions, assumptions that put ceilings on single classes are not available; "
+                "take rows into memory with data.sample(n).",
+                "assumption",
+            )
+        unique, code = distinct(key)
+        size = len(unique)
+        parts = _parts(evidence)
+        scaled = parts * weights[:, None]
+        bounds = evidence.bounds
+        amounts = bounds.pots if isinstance(bounds, Earmarked) else np.zeros((len(key), 0))
+
+        def total(columns: Array) -> Array:
+            return _summed(columns, code, size)
+
+        n_parts = parts.shape[1]
+        pairs = list(combinations_with_replacement(range(n_parts), 2))
+        products = {pair: scaled[:, pair[0]] * scaled[:, pair[1]] for pair in pairs}
+        second = np.empty((size, n_parts, n_parts))
+        for (one, other), product in products.items():
+            second[:, one, other] = second[:, other, one] = np.bincount(code, product, size)
+        return cls(
+            key=unique,
+            rows=np.bincount(code, minlength=size).astype(float),
+            labeled=np.bincount(code, labeled, size).astype(float),
+            first=total(scaled),
+            second=second,
+            fourth=_fourth(products, scaled, code, size),
+            lower=total(bounds.lower * weights[:, None]),
+            upper=total(bounds.upper * weights[:, None]),
+            amounts=total(amounts * weights[:, None]),
+            told=total(told * weights[:, None]),
+            even=_common(weights, code, size),
+            unit=_common(np.where(np.isin(parts, (0.0, 1.0)).all(axis=1), weights, -1.0), code, size),
+            events=evidence.events,
+        )
+
+    @classmethod
+    def added(cls, several: Sequence["Cells"]) -> "Cells":
+        """Add the sums of several parts of a table."""
+        if len(several) == 1:
+            return several[0]
+        key, code = distinct(np.concatenate([each.key for each in several]))
+        whole = several[0].n_parts <= MOST_PARTS
+        sums = {}
+        for each in fields(cls):
+            if each.name in OTHERWISE:
+                continue
+            values = np.concatenate([getattr(part, each.name) for part in several])
+            found = np.zeros((len(key), *values.shape[1:]))
+            if each.name == "fourth" and not whole:
+                np.maximum.at(found, code, values)
+            else:
+                np.add.at(found, code, values)
+            sums[each.name] = found
+        even, unit = (
+            _common(np.concatenate([getattr(part, name) for part in several]), code, len(key))
+            for name in ("even", "unit")
+        )
+        return cls(key=key, even=even, unit=unit, events=several[0].events, **sums)
+
+    def take(self, chosen: np.ndarray) -> "Cells":
+        """Keep some cells."""
+        kept = [each.name for each in fields(self) if each.name != "events"]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in kept})
+
+    @property
+    def n_parts(self) -> int:
+        """Classes, pots and the slack."""
+        return self.first.shape[1]
+
+    @property
+    def weights(self) -> Array:
+        """Weight of each cell."""
+        return self.first.sum(axis=1)
+
+    @property
+    def square_weights(self) -> Array:
+        """Σ w² of each cell: the scores of a row sum to one."""
+        return self.second.sum(axis=(1, 2))
+
+    def covariance(self, forms: Sequence[Array]) -> Array:
+        """Σ_i (w_i f·λ_i) (w_i g·λ_i) for all pairs of forms, each (n_cells, n_parts)."""
+        stacked = np.stack(forms)
+        return np.einsum("acp,cpq,bcq->ab", stacked, self.second, stacked, optimize=True)
+
+    def fourth_powers(self, form: Array) -> float:
+        """Σ_i (w_i f·λ_i)⁴, or with many classes a number that is not smaller."""
+        if self.n_parts > MOST_PARTS:
+            largest = (np.abs(form) * self.fourth).sum(axis=1)
+            squares = np.einsum("cp,cpq,cq->c", form, self.second, form)
+            return float(largest**2 @ squares)
+        total = 0.0
+        for column, places in enumerate(combinations_with_replacement(range(self.n_parts), 4)):
+            times = 24.0 / np.prod([factorial(places.count(each)) for each in set(places)])
+            total += times * float(np.prod(form[:, places], axis=1) @ self.fourth[:, column])
+        return max(total, 0.0)
+
+
+def _parts(evidence: Evidence) -> Array:
+    """λ of every row."""
+    return np.column_stack([evidence.lower, evidence.pots, evidence.slack])
+
+
+def _summed(columns: Array, code: np.ndarray, size: int) -> Array:
+    """Sums by code, (size, n_columns)."""
+    found = np.empty((size, columns.shape[1]))
+    for place, column in enumerate(columns.T):
+        found[:, place] = np.bincount(code, column, size)
+    return found
+
+
+def distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different rows of keys in order, and the place of each row among them.
+
+    As ``numpy.unique`` by rows, which sorts; whole numbers that lie close together are counted instead.
+
+    Examples
+    --------
+    >>> distinct(np.array([[1, 0], [0, 7], [1, 0]]))
+    (array([[0, 7],
+           [1, 0]]), array([1, 0, 1]))
+    """
+    code, span = np.zeros(len(key), dtype=np.int64), 1
+    for column in key.T:
+        place, size = _places(column)
+        if span * size > MOST_CODES:
+            code, span = _places(np.unique(code, return_inverse=True)[1])
+        code, span = code * size + place, span * size
+    first, code = _first_rows(code, span)
+    return key[first], code
+
+
+def _places(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes in the order of the values, and how many there may be."""
+    low, span = column.min(), int(column.max()) - int(column.min()) + 1
+    if span <= NEAR * len(column) + NEAR:
+        return column - low, span
+    values, place = np.unique(column, return_inverse=True)
+    return place, len(values)
+
+
+def _first_rows(code: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """A row of each code that occurs, in order, and the place of each row's code among them."""
+    if span > NEAR * len(code) + NEAR:
+        _, first, place = np.unique(code, return_index=True, return_inverse=True)
+        return first, place
+    row = np.full(span, -1)
+    row[code] = np.arange(len(code))
+    occurs = row >= 0
+    return row[occurs], (np.cumsum(occurs) - 1)[code]
+
+
+def _common(values: Array, code: np.ndarray, size: int) -> Array:
+    """The value that all rows of a cell have; -1 if there is none."""
+    least, most = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(least, code, values)
+    np.maximum.at(most, code, values)
+    return np.where(least == most, least, -1.0)
+
+
+def _fourth(products: dict[tuple[int, int], Array], scaled: Array, code: np.ndarray, size: int) -> Array:
+    n_parts = scaled.shape[1]
+    if n_parts > MOST_PARTS:
+        largest = np.zeros((size, n_parts))
+        np.maximum.at(largest, code, np.abs(scaled))
+        return largest
+    found = [
+        np.bincount(code, products[places[:2]] * products[places[2:]], size)
+        for places in combinations_with_replacement(range(n_parts), 4)
+    ]
+    return np.stack(found, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """Σ w λ of every cluster in every cell that it has rows in.
+
+    Attributes
+    ----------
+    key : (n_pairs, 1 + n_keys) int array
+        The cluster, and the key of the cell.
+    first : (n_pairs, n_parts) array
+    """
+
+    key: np.ndarray
+    first: Array
+
+    @classmethod
+    def of_rows(cls, clusters: np.ndarray, key: np.ndarray, evidence: Evidence, weights: Array) -> Self:
+        """Sum scored rows."""
+        unique, code = distinct(np.column_stack([clusters, key]))
+        return cls(unique, _summed(_parts(evidence) * weights[:, None], code, len(unique)))
+
+    @classmethod
+    def added(cls, several: Sequence["ClusterSums"]) -> "ClusterSums":
+        """Add the sums of several parts of a table."""
+        key, code = distinct(np.concatenate([each.key for each in several]))
+        values = np.concatenate([each.first for each in several])
+        return cls(key, _summed(values, code, len(key)))
+
+    def among(self, cells: Cells, rows: np.ndarray) -> "ClusterSums":
+        """Those of some cells, the key replaced by the number of the cell."""
+        both = np.concatenate([cells.key, self.key[:, 1:]])
+        _, code = distinct(both)
+        place = np.empty(code.max() + 1, dtype=int)
+        place[code[: len(cells)]] = np.arange(len(cells))
+        cell = place[code[len(cells) :]]
+        inside = rows[cell]
+        return ClusterSums(np.column_stack([self.key[:, 0], cell])[inside], self.first[inside])
+
+    def sums(self, forms: Sequence[Array]) -> Array:
+        """Influence of every cluster, (n_forms, n_clusters); after `among`."""
+        _, code = np.unique(self.key[:, 0], return_inverse=True)
+        cell = self.key[:, 1]
+        return np.stack([np.bincount(code, np.einsum("rp,rp->r", self.first, form[cell])) for form in forms])
+
+
+@dataclass(frozen=True, eq=False)
+class CellEvidence(Evidence):
+    """What cells say about class probabilities: scores are linear forms of λ, (n_cells, n_parts) arrays.
+
+    Attributes
+    ----------
+    cells : Cells
+    sums : ClusterSums or None
+        Of the same cells, by cluster; None: every row is a unit of its own.
+    """
+
+    cells: Cells = field(kw_only=True)
+    sums: ClusterSums | None = None
+
+    @classmethod
+    def of(cls, cells: Cells, sums: ClusterSums | None = None) -> Self:
+        """Forms of the lower bounds, of pots and of the slack; the model's bounds in the mean of a cell."""
+        n_cells, n_parts = cells.first.shape
+        n_classes = cells.lower.shape[1]
+        forms = np.broadcast_to(np.eye(n_parts), (n_cells, n_parts, n_parts))
+        model = cells.lower / _mass(cells)
+        earmarks = None
+        if cells.events:
+            pots = forms[:, n_classes:-1]
+            earmarks = Earmarks(cells.events, pots, cells.amounts / _mass(cells))
+        return cls(forms[:, :n_classes], forms[:, -1], model, earmarks, cells=cells, sums=sums)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The model's identified set in the mean of each cell."""
+        cells = self.cells
+        mass = _mass(cells)
+        if cells.events:
+            return Earmarked(cells.lower / mass, cells.upper / mass, cells.events, cells.amounts / mass)
+        return Bounds(cells.lower / mass, cells.upper / mass)
+
+    @property
+    def unit(self) -> Array | None:
+        """The weight of every row where scores are labels."""
+        return self.cells.unit
+
+    @property
+    def even(self) -> Array | None:
+        """The weight of every row where weights are equal."""
+        return self.cells.even
+
+    @property
+    def times(self) -> Array | None:
+        """How many rows each cell has."""
+        return self.cells.rows
+
+    def covariance(self, influences: Sequence[Array]) -> Array:
+        """Covariance matrix of estimates from their influences, by rows or clusters."""
+        if self.sums is None:
+            number = float(self.cells.rows.sum())
+            return number / (number - 1.0) * self.cells.covariance(influences)
+        totals = self.sums.sums(influences)
+        return totals.shape[1] / (totals.shape[1] - 1.0) * totals @ totals.T
+
+    def count_units(self, weights: Array) -> int:
+        """How many independent units have a positive weight."""
+        inside = np.asarray(weights.any(axis=1))
+        if self.sums is None:
+            return int(self.cells.rows[inside].sum())
+        return len(np.unique(self.sums.key[inside[self.sums.key[:, 1]], 0]))
+
+
+def _mass(cells: Cells) -> Array:
+    return np.maximum(cells.weights, np.finfo(float).tiny)[:, None]
+
+
+@runtime_checkable
+class RowMean(Protocol):
+    """A functional whose ends are means of one number a row."""
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end, (n_samples,) each."""
+
+
+@dataclass(frozen=True)
+class ShareOfFirst:
+    """The mean that was summed as a share: from the mean of `a` to that of `b`."""
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        low = evidence.lower[:, 0]
+        return mean_estimate(low, weights), mean_estimate(low + evidence.slack, weights)
+
+
+def as_share(ends: tuple[Array, Array]) -> Evidence:
+    """Scores of two classes, the first of which has these ends.
+
+    Examples
+    --------
+    >>> known = as_share((np.array([0.5, 2.0]), np.array([0.75, 3.0])))
+    >>> known.lower, known.slack
+    (array([[ 0.5 ,  0.25],
+           [ 2.  , -2.  ]]), array([0.25, 1.  ]))
+    """
+    low, high = ends
+    return Evidence(np.column_stack([low, 1.0 - high]), high - low, np.zeros((len(low), 2)))

@@ -1,0 +1,455 @@
+"""Evaluation of tables in partitions: the same numbers from sums over cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from selective_labels._errors import InputError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.refused import Prevalence
+from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.metrics import (
+    AnyMetric,
+    Auc,
+    BalancedAccuracy,
+    CalibrationBin,
+    Metric,
+    ProbabilityMetric,
+    RegretMetric,
+    default_thresholds,
+    named_metrics,
+)
+from selective_labels.evaluation.partitioned.cell_sample import CellSample
+from selective_labels.evaluation.partitioned.keys import (
+    LABELS,
+    MEAN,
+    OUTCOMES,
+    RANKS,
+    CellKeys,
+    CellSubject,
+    CutKeys,
+    Judged,
+    SummedMean,
+    Within,
+    binned,
+    edges_of,
+    edges_of_scores,
+    outcomes,
+    table_of,
+)
+from selective_labels.evaluation.partitioned.partition_pass import CellTable, PartitionPass, PassSums
+from selective_labels.evaluation.partitioned.scored_partitions import Prepared, prepare
+from selective_labels.evaluation.policy import (
+    TEAMS,
+    UNDECIDED,
+    Course,
+    Policy,
+    deferred_by,
+    modes,
+    risk_of,
+    warn_if_reversed,
+)
+from selective_labels.evaluation.requests import LENIENCY, Asked, Seen
+from selective_labels.identification.bounds import Array
+from selective_labels.nuisance.settings import FittingSettings
+
+# Metrics that cells tell: of predicted labels, of ranks, of bins, and means of one number a row.
+OF_CELLS = (Metric, BalancedAccuracy, Auc, CalibrationBin, ProbabilityMetric, RegretMetric)
+
+
+class RowsPass:
+    """A question about a table in partitions, as a plain function of some of its rows.
+
+    Models are fitted when it is made. Then its `function` is mapped over the rows by whichever engine there
+    is, and :func:`selective_labels.evaluation.evaluate.evaluate_judged` makes results of what comes back.
+
+    Parameters
+    ----------
+    asked : Asked
+    lazy : PartitionedLabels
+    with_outcomes : bool
+        Whether what was decided and seen is summed too.
+    """
+
+    def __init__(self, asked: Asked, lazy: PartitionedLabels, with_outcomes: bool = False) -> None:
+        judged, within, prepared = prepared_for(asked, lazy)
+        self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
+        refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
+        keys = _keys(judged, prepared, self.metrics, within)
+        self._keys = replace(keys, outcomes=with_outcomes)
+        self._prepared = prepared
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that it reads."""
+        return self._prepared.columns(self._keys.columns)
+
+    @property
+    def function(self) -> PartitionPass:
+        """From a frame of rows to sums, which `added` adds; small enough to be sent to every worker."""
+        return self._prepared.with_keys(self._keys)
+
+    def run(self) -> "PartitionedSubjects":
+        """Pass over all partitions."""
+        return self.subjects(self._prepared.run(self._keys, self._keys.columns))
+
+    def subjects(self, *parts: PassSums) -> "PartitionedSubjects":
+        """Make cells of what all rows left, in any order of the parts."""
+        keys, sums = self._keys, PassSums.added(parts)
+        size = keys.within.size
+        ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
+        samples = self._prepared.samples(sums, ties, keys.within.places)
+        return PartitionedSubjects.of(samples, self.metrics, self._prepared.data.classes, keys)
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedSubjects:
+    """What is judged on a table in partitions, after one pass over it.
+
+    Attributes
+    ----------
+    samples : dict of CellSample
+        By table of cells.
+    metrics : list of metrics
+    classes : array
+    keys : CellKeys
+    """
+
+    samples: Mapping[str, CellSample]
+    metrics: Sequence[AnyMetric]
+    classes: np.ndarray
+    keys: CellKeys
+
+    @classmethod
+    def of(
+        cls,
+        samples: Mapping[str, CellSample],
+        metrics: Sequence[AnyMetric],
+        classes: np.ndarray,
+        keys: CellKeys,
+    ) -> "PartitionedSubjects":
+        """Bins of calibration that hold no row are left out; means are what they were summed as."""
+        found = cls(samples, metrics, classes, keys)
+        kept: list[AnyMetric] = []
+        for each in metrics:
+            if table_of(each, found.paired).startswith(MEAN):
+                kept.append(SummedMean(each))
+            elif not isinstance(each, CalibrationBin) or each.rows(found.subject(each)).any():
+                kept.append(each)
+        return replace(found, metrics=kept)
+
+    @property
+    def paired(self) -> bool:
+        """Whether two are compared."""
+        return len(self.keys.judged) > 1
+
+    def sample(self, metric: AnyMetric) -> CellSample:
+        """Cells that a metric is computed from."""
+        return self.samples[self._table(metric)]
+
+    def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
+        """One of what is judged, on these cells."""
+        table, key = self._table(metric), self.sample(metric).cells.key
+        # Means of one number a row have groups alone.
+        own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
+        return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
+
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
+        """Masks of the cells of each subgroup; None without subgroups."""
+        return self.keys.within.masks(self.sample(metric).cells.key[:, 0])
+
+    @property
+    def seen(self) -> Seen:
+        """What was decided and seen in every subgroup, if it was asked for."""
+        cells = self.samples[OUTCOMES].cells
+        masks = self.keys.within.masks(cells.key[:, 0])
+        return Seen(masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights)
+
+    def _table(self, metric: AnyMetric) -> str:
+        return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
+
+
+def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+    """Metric objects of what the user asked for, of those that cells tell."""
+    found: list[AnyMetric] = []
+    for each in metric if isinstance(metric, list | tuple) else [metric]:
+        found += named_metrics(each, classes, pos_label, cost) if isinstance(each, str) else [each]
+    for each in found:
+        if not isinstance(each, OF_CELLS):
+            name = getattr(each, "name", each)
+            raise InputError(
+                f"metric {name!r} is not available on data in partitions; take rows into memory with "
+                "data.sample(n).",
+                "metric",
+            )
+    return found
+
+
+def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
+    """Refuse means of one number a row under a known share: every row would have a multiplier of its own."""
+    for each in assumptions:
+        shared = isinstance(each, Combination) and any(isinstance(part, Prevalence) for part in each.parts)
+        for metric in metrics if shared else ():
+            if table_of(metric, paired).startswith(MEAN):
+                raise InputError(
+                    f"metric {metric.name!r} under {each.name!r} is not available on data in partitions; "
+                    "leave the prevalence out, or take rows into memory with data.sample(n).",
+                    "metric",
+                )
+
+
+def _keys(
+    judged: tuple[Judged, ...], prepared: Prepared, metrics: Sequence[AnyMetric], within: Within
+) -> CellKeys:
+    paired = len(judged) > 1
+    of_event = [each for each in metrics if isinstance(each, Auc | CalibrationBin)]
+    events = {class_code(each.pos_label, prepared.data.classes) for each in of_event}
+    if len(events) > 1:
+        raise InputError(
+            "metric: on data in partitions, the AUC and the calibration of one class at a time.", "metric"
+        )
+    event = events.pop() if events else 0
+    tables = {table_of(each, paired) for each in metrics}
+    subjects = [each.subject(prepared.frame, prepared.data) for each in judged]
+    edges = edges_of(subjects, event) if RANKS in tables else ()
+    shown = [each for each in metrics if isinstance(each, CalibrationBin)]
+    bins = np.unique([end for each in shown for end in (each.low, each.high)]) if shown else None
+    means = tuple(each for each in metrics if table_of(each, paired).startswith(MEAN))
+    # What is wrong with predictions is said before the pass, by the rows at hand.
+    for metric in [*means, *shown]:
+        if isinstance(metric, ProbabilityMetric | CalibrationBin) and any(
+            len(each.columns) == 1 for each in judged
+        ):
+            raise InputError(
+                f"metric {metric.name!r} needs probabilities: give a list of columns, one for each class, or "
+                "a fitted classifier.",
+                "classifier",
+            )
+        metric.functional(subjects[0])
+    return CellKeys(judged, within, LABELS in tables, event, edges, bins, means)
+
+
+def cut_in_passing(
+    asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
+) -> tuple[CellSample, Array, int, Array]:
+    """Cut a score on a table in partitions: cells lie between thresholds."""
+    (one,), within, prepared = prepared_for(asked, lazy)
+    event = class_code(asked.pos_label, prepared.data.classes)
+    cuts = thresholds
+    if cuts is None:
+        scores = one.subject(prepared.frame, prepared.data).score(event)
+        cuts = default_thresholds(scores, weights=prepared.data.weights)
+    keys = CutKeys(one, within, event, cuts)
+    sample = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)[RANKS]
+    return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
+
+
+def prepared_for(
+    asked: Asked, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+) -> tuple[tuple[Judged, ...], Within, Prepared]:
+    """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
+    if asked.instrument != LENIENCY:
+        raise InputError(
+            "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
+            "instrument",
+        )
+    lazy = lazy.with_jobs(asked.fitting.n_jobs)
+    named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
+    judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
+    within = Within.read(asked.by, asked.assumption, lazy)
+    columns = [name for each in judged for name in each.columns]
+    classifiers = [each.given for each in judged]
+    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *within.columns], asked.label_range
+    return judged, within, prepare(lazy, classifiers, *how)
+
+
+def partition_pass(
+    classifier: Any,
+    data: PartitionedLabels,
+    *,
+    metric: Any = "accuracy",
+    assumption: str | Assumption | Sequence[str | Assumption] = "instrument",
+    by: str | None = None,
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    cluster: str | None = None,
+    **fitting: Any,
+) -> RowsPass:
+    """`evaluate` on a table in partitions, for who has another engine than Dask: fit now, map later.
+
+    Parameters
+    ----------
+    classifier, metric, assumption, by, pos_label, cost, cluster
+        As for :func:`selective_labels.evaluate`.
+    data : PartitionedLabels
+        With a `case_id` or `groups`, unless frames are indexed by row numbers: hashes of these are folds.
+    fitting
+        nuisance, propensity, cv, n_repeats, n_jobs, random_state.
+
+    Returns
+    -------
+    RowsPass
+        ``function(frame)`` for every frame with the columns of ``columns``; then
+        ``evaluate_judged(rows_pass.subjects(*parts))``.
+    """
+    settings = FittingSettings.read(**fitting)
+    asked = Asked((classifier,), metric, assumption, cluster, settings, pos_label=pos_label, cost=cost, by=by)
+    return RowsPass(asked, data)
+
+
+COURSES, DECIDERS = "courses", "deciders"
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyKeys:
+    """From rows to bins of risks, to who is deferred, and to what came of the case; sent to other processes.
+
+    Attributes
+    ----------
+    judged : tuple of Judged
+        The scores of one policy, or of two.
+    deferring : tuple of (classifier or None)
+        Of each policy that leaves undecided cases to the human, whose doubt it is.
+    within : Within
+    failure : int
+    edges : tuple of arrays
+        Values that bins of each risk lie between.
+    """
+
+    judged: tuple[Judged, ...]
+    deferring: tuple[Any, ...]
+    within: Within
+    failure: int
+    edges: tuple[np.ndarray, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are read."""
+        return [*(name for each in self.judged for name in each.columns), *self.within.columns]
+
+    def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
+        """Keys of every row: groups, bins, who is deferred, and the outcome last."""
+        risks = [risk_of(each.subject(frame, data), self.failure) for each in self.judged]
+        bins = [binned(risk, edges) for risk, edges in zip(risks, self.edges, strict=True)]
+        deferred = [
+            np.zeros(len(data), dtype=int) if each is None else deferred_by(each, data).astype(int)
+            for each in self.deferring
+        ]
+        outcome = outcomes(data)
+        return {
+            COURSES: CellTable(np.column_stack([*self.within(frame), *bins, *deferred, outcome])),
+            DECIDERS: CellTable(np.column_stack([data.decision_maker_codes, outcome]), clustered=False),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class CellCases:
+    """Cells as cases: all rows of one were decided alike, and have the same label, if any."""
+
+    classes: np.ndarray
+    row_decision: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def of(cls, classes: np.ndarray, outcome: np.ndarray) -> "CellCases":
+        """From codes: 0 is refused, k + 1 accepted with label k."""
+        return cls(classes, (outcome > 0).astype(int), outcome - 1)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class CellGround:
+    """Cells that policies are laid out on.
+
+    Attributes
+    ----------
+    sample : CellSample
+    failure : int
+        Code of the class that is a failure.
+    keys : PolicyKeys
+    deciders : CellSample
+        Cells by decision-maker and outcome.
+    decision_makers : array
+        Their sorted ids.
+    """
+
+    sample: CellSample
+    failure: int
+    keys: PolicyKeys
+    deciders: CellSample
+    decision_makers: np.ndarray
+
+    @property
+    def cases(self) -> CellCases:
+        """The cells."""
+        return CellCases.of(self.sample.told.classes, self.sample.cells.key[:, -1])
+
+    def course(self, policy: Policy, place: int = 0) -> Course:
+        """Lay out the policy that was given in this place."""
+        first = self.keys.within.size
+        bins = self.sample.cells.key[:, first + place]
+        deferred = self.sample.cells.key[:, first + len(self.keys.judged) + place].astype(float)
+        below, above = modes(policy, len(bins), deferred)
+        risk = values_of_bins(bins, self.keys.edges[place])
+        return Course(below, above, risk, policy.acceptance, policy.threshold, between=bins % 2 == 0)
+
+
+def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
+    """A value for each bin: the edge that it holds, or for bins between two the last number below the next.
+
+    So that at a cut-off that is an edge, a bin lies on the side on which its rows do.
+
+    Examples
+    --------
+    >>> values_of_bins(np.array([0, 1, 2, 3, 4]), np.array([1.0, 2.0])).round(2)
+    array([ 1.,  1.,  2.,  2., inf])
+    """
+    upper = np.append(edges, np.inf)[bins // 2]
+    return np.where((bins % 2 == 0) & np.isfinite(upper), np.nextafter(upper, -np.inf), upper)
+
+
+def ground_in_passing(
+    asked: Asked, lazy: PartitionedLabels, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
+) -> CellGround:
+    """Pass once over a table in partitions, and lay policies out on its cells.
+
+    `policies` are one or two by what messages call them; `thresholds` are cut-offs besides theirs.
+    """
+    chosen = list(policies.values())
+    for policy in chosen:
+        if policy.with_human is not None and not isinstance(policy.with_human, str):
+            raise InputError.about(
+                "with_human",
+                f"is an array; on data in partitions give {', '.join(map(repr, TEAMS))}, or take rows into "
+                "memory with data.sample(n).",
+            )
+    judged, within, prepared = prepared_for(
+        asked, lazy, {name: each.score for name, each in policies.items()}
+    )
+    failure = class_code(asked.pos_label, prepared.data.classes)
+    risks = [risk_of(each.subject(prepared.frame, prepared.data), failure) for each in judged]
+    for policy, risk in zip(chosen, risks, strict=True):
+        if any(policy is each for each in asked.given):
+            warn_if_reversed(risk, prepared.data, failure)
+    cuts = [each.threshold for each in chosen if each.threshold is not None]
+    edges = tuple(np.union1d(each, [*cuts, *thresholds]) for each in edges_of_scores(risks))
+    deferring = tuple(
+        each.score if isinstance(each.with_human, str) and each.with_human == UNDECIDED else None
+        for each in chosen
+    )
+    for classifier in deferring:  # said before the pass, by the rows at hand
+        if classifier is not None:
+            deferred_by(classifier, prepared.data)
+    keys = PolicyKeys(judged, deferring, within, failure, edges)
+    samples = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)
+    makers = prepared.data.decision_makers
+    return CellGround(samples[COURSES], failure, keys, samples[DECIDERS], makers)

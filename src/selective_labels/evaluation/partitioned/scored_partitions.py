@@ -1,0 +1,337 @@
+"""From a table in partitions to cells that are scored: a survey, a sample that fits the models, one pass."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import InputError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.instrument import Nucem
+from selective_labels.data.partition_sources import INNER, hash_folds, uniform
+from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.diagnose import doubt
+from selective_labels.diagnostics.relevance import leniency_spread
+from selective_labels.evaluation.partitioned.cell_sample import CellSample, Told
+from selective_labels.evaluation.partitioned.partition_pass import (
+    CellTable,
+    FittedRepeat,
+    KeptScores,
+    Keys,
+    PartitionPass,
+    PassSums,
+    fold_judges,
+    label_ranges,
+    require_summable,
+)
+from selective_labels.evaluation.scored_rows import (
+    NO_RANGE,
+    check_instrument,
+    chosen_assumptions,
+    said_of_assignment,
+    with_classes_of,
+)
+from selective_labels.inference.standard_errors import choose_clusters
+from selective_labels.nuisance.bands import (
+    INNER_FOLDS,
+    MANY_DECISION_MAKERS,
+    N_BANDS,
+    Arms,
+    cut_evenly,
+    shrink,
+    shrunken_means,
+    surplus_of,
+)
+from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.folds import Fold
+from selective_labels.nuisance.learning_curve import Drawn, draw_rows
+from selective_labels.nuisance.scores import selector_bands
+from selective_labels.nuisance.settings import FittingSettings
+
+
+@dataclass(frozen=True, eq=False)
+class LeniencyTask:
+    """Weight and surplus of decisions by fold, inner fold and decision-maker; sent to other processes.
+
+    Attributes
+    ----------
+    reader : PartitionReader
+        Of roles alone.
+    accepted : (n_strata,) array
+        Share accepted in each stratum.
+    n_folds, seed : int
+    """
+
+    reader: PartitionReader
+    accepted: np.ndarray
+    n_folds: int
+    seed: int
+
+    def __call__(self, frame: pd.DataFrame) -> np.ndarray:
+        """Sums of some rows, (2, n_folds, inner folds, n_decision_makers)."""
+        frame, keys = self.reader.roles.rows(frame)
+        data = self.reader.read(frame)
+        n_makers = len(self.reader.decision_makers)
+        own = hash_folds(keys, self.n_folds, self.seed) * INNER_FOLDS + inner_folds_of(keys, self.seed)
+        place = own * n_makers + data.decision_maker_codes
+        surplus = data.decision - self.accepted[data.cells]
+        size = self.n_folds * INNER_FOLDS * n_makers
+        sums = [np.bincount(place, each, size) for each in (data.weights, data.weights * surplus)]
+        return np.reshape(sums, (2, self.n_folds, INNER_FOLDS, n_makers))
+
+
+def inner_folds_of(keys: np.ndarray, seed: int) -> np.ndarray:
+    """Inner fold of each row, (n_samples,) int array."""
+    return (uniform(keys, INNER, seed) * INNER_FOLDS).astype(int)
+
+
+def table_arms(
+    lazy: PartitionedLabels,
+    data: SelectiveLabels,
+    hashes: np.ndarray,
+    folds: Sequence[Fold],
+    n_bands: int | None,
+    seed: int,
+) -> list[Arms] | None:
+    """Bands for the models of every fold; None if every decision-maker is an arm, or all rows fit the models.
+
+    A row that models are fitted to has the band that its decision-maker has off its inner fold, as in memory:
+    its own decision must not choose it. Without strata, what the cases of a decision-maker would lead one to
+    expect is taken off, as far as the sample tells that they differ at all.
+
+    Parameters
+    ----------
+    lazy : PartitionedLabels
+    data : SelectiveLabels
+        The rows that models are fitted to.
+    hashes : (n_samples,) array
+        Their keys.
+    folds : sequence of Fold
+        Training rows and rows held out, by hash with this seed.
+    n_bands : int or None
+    seed : int
+    """
+    if len(data) == len(lazy) or (n_bands is None and data.n_decision_makers <= MANY_DECISION_MAKERS):
+        return None
+    n_bands = N_BANDS if n_bands is None else n_bands
+    survey = lazy.survey()
+    accepted = survey.accepted()
+    reader = replace(lazy.reader, features=(), assignment=())
+    task = LeniencyTask(reader, accepted, len(folds), seed)
+    totals = lazy.over_rows(reader.columns, task, sum_of, "counting decisions")
+    share = float(accepted @ survey.table().sum(axis=1) / survey.weight)
+    variance = share * (1.0 - share)
+    inner = inner_folds_of(hashes, seed)
+    found = []
+    for number, (train, _) in enumerate(folds):
+        sums = np.delete(totals, number, axis=1).sum(axis=1)
+        mix = _case_mix(data, train)
+        codes = data.decision_maker_codes[train]
+        rows = np.empty(len(train), dtype=int)
+        for part in range(INNER_FOLDS):
+            here = inner[train] == part
+            others = np.delete(sums, part, axis=1).sum(axis=1)
+            rows[here] = _bands(others, mix, variance, n_bands)[codes[here]]
+        found.append(Arms(rows, _bands(sums.sum(axis=1), mix, variance, n_bands), n_bands))
+    return found
+
+
+def sum_of(several: Sequence[np.ndarray]) -> np.ndarray:
+    """Add what parts left."""
+    return np.sum(several, axis=0)
+
+
+def _bands(sums: np.ndarray, mix: np.ndarray, variance: float, n_bands: int) -> np.ndarray:
+    """Band of every decision-maker, from its weight and surplus."""
+    mass, surplus = sums
+    number = np.maximum(mass, np.finfo(float).tiny)
+    return cut_evenly(shrink(surplus / number, mass, variance / number) - mix, mass, n_bands)
+
+
+def _case_mix(data: SelectiveLabels, train: np.ndarray) -> np.ndarray:
+    """What features would lead one to expect of each decision-maker's decisions, against the mean."""
+    if data.strata is not None:
+        return np.zeros(data.n_decision_makers)
+    weight = None if data.sample_weight is None else data.sample_weight[train]
+    decision = data.decision[train]
+    surplus = surplus_of(decision, data.features[train], None, data.categorical, weight)
+    means = shrunken_means(
+        decision - surplus, data.decision_maker_codes[train], data.n_decision_makers, weight
+    )
+    return means - np.average(decision - surplus, weights=weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that is known before the pass.
+
+    Attributes
+    ----------
+    lazy : PartitionedLabels
+    frame : pandas.DataFrame
+        The rows that models are fitted to.
+    data : SelectiveLabels
+        The same, coded by what the whole table holds.
+    passing : PartitionPass
+        Without keys.
+    told : Told
+    """
+
+    lazy: PartitionedLabels
+    frame: pd.DataFrame
+    data: SelectiveLabels
+    passing: PartitionPass
+    told: Told
+
+    def with_keys(self, keys: Keys) -> PartitionPass:
+        """The plain function of some rows, by the cells that a question asks for."""
+        return replace(self.passing, keys=keys)
+
+    def columns(self, others: Sequence[str]) -> list[str]:
+        """What that function reads."""
+        return list(dict.fromkeys([*self.passing.reader.columns, *others]))
+
+    def run(self, keys: Keys, others: Sequence[str]) -> PassSums:
+        """Pass over all partitions; `keys` reads the columns `others` besides."""
+        passing, columns = self.with_keys(keys), self.columns(others)
+        found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
+        if passing.kept is not None and passing.repeats:
+            told = {"assignment": self.told.assignment, "refused": dict(self.told.refused)}
+            passing.kept.finish(told | {"n_fitted": self.told.n_fitted})
+        return found
+
+    def samples(
+        self,
+        sums: PassSums,
+        ties: Mapping[str, tuple[int, ...]],
+        stated: Mapping[str, tuple[int, np.ndarray]] | None = None,
+    ) -> dict[str, CellSample]:
+        """Make scored cells of what a pass left, by the name of a table of cells.
+
+        `ties` says, by table of cells, which keys are bins of a score; `stated` which are groups of a share.
+        """
+        objects = {each.name: each for each in self.passing.assumptions}
+        return {
+            name: CellSample(
+                repeats,
+                self.told,
+                objects,
+                ties.get(name, ()),
+                self.passing.cluster,
+                sums.clusters.get(name, []),
+                stated or {},
+            )
+            for name, repeats in sums.cells.items()
+        }
+
+
+def prepare(
+    lazy: PartitionedLabels,
+    classifiers: Sequence[Any],
+    assumption: str | Assumption | Sequence[str | Assumption],
+    cluster: str | None,
+    fitting: FittingSettings,
+    others: Sequence[str] = (),
+    label_range: Any = NO_RANGE,
+) -> Prepared:
+    """Count the table, draw the sample, and fit the models to it.
+
+    Parameters
+    ----------
+    lazy : PartitionedLabels
+    classifiers : sequence
+        What will be evaluated: classes that a fitted one knows count as classes.
+    assumption, cluster, fitting, label_range
+        As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
+    others : sequence of str
+        Columns that the sample has besides.
+    """
+    if not isinstance(fitting.cv, int | np.integer):
+        raise InputError("cv: on data in partitions, folds are made by hash; give a number of folds.", "cv")
+    survey = lazy.survey()
+    seeds = fitting.repeated_seeds
+    drawn = draw_rows(lazy, seeds[0], others, KeptScores.fitted_before(lazy))
+    reader, data = _read(drawn, classifiers)
+    chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
+    require_summable(chosen, data.classes)
+    label_ranges(chosen, label_range, data)  # refused before anything is fitted
+    if len(data.classes) < 2:
+        raise InputError.about(
+            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
+        )
+    check_instrument(chosen, data)
+    told = Told(data.classes, len(reader.decision_makers), 0, survey.n_rows)
+    told = replace(told, leniency=leniency_spread(*survey.caseloads()))
+    units = choose_clusters(cluster, data)
+    passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
+    if survey.n_labeled == survey.n_rows:
+        return Prepared(lazy, drawn.frame, data, passing, told)
+    kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
+    passing = replace(passing, kept=kept, n_repeats=len(seeds))
+    if kept is not None and (known := kept.told) is not None:
+        return Prepared(lazy, drawn.frame, data, passing, replace(told, **known))
+    drawn = drawn.by_curve(fitting)
+    reader, data = _read(drawn, classifiers)
+    passing, frame = replace(passing, reader=reader), drawn.frame
+    hashes = lazy.roles.keys(frame)
+    table = survey.table()
+    repeats: list[FittedRepeat] = []
+    refused: dict[str, str] = {}
+    assignment = ""
+    for seed in seeds:
+        fit = _fitted(lazy, data, hashes, chosen, fitting, seed)
+        if not repeats:
+            if any(each.needs_decision_makers for each in chosen):
+                assignment = said_of_assignment(fit)
+            refusal = doubt(data, fit, random_state=seed) if Nucem() in chosen and fit.in_halves else None
+            if refusal is not None:
+                warnings.warn(refusal, stacklevel=3)
+                refused[Nucem().name] = str(refusal)
+        shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
+        judges = fold_judges(fit, data)
+        repeats.append(FittedRepeat(fit.without_rows(), judges, shares, int(fitting.cv), seed))
+    told = replace(told, assignment=assignment, refused=refused, n_fitted=len(frame))
+    return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), told)
+
+
+def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:
+    """Rows that were drawn, coded by what the whole table holds, and who reads others alike."""
+    alone, reader = drawn.data(), drawn.lazy.reader
+    data = with_classes_of(reader.coded(alone), list(classifiers))
+    return replace(reader, classes=data.classes, coding=alone.coding), data
+
+
+def _fitted(
+    lazy: PartitionedLabels,
+    data: SelectiveLabels,
+    hashes: np.ndarray,
+    chosen: Sequence[Assumption],
+    fitting: FittingSettings,
+    seed: int,
+) -> CrossFit:
+    folds = hash_folds(hashes, int(fitting.cv), seed)
+    pairs = [
+        (np.flatnonzero(folds != each), np.flatnonzero(folds == each)) for each in range(int(fitting.cv))
+    ]
+    if any(not len(test) for _, test in pairs):
+        raise InputError(f"fit_rows: a sample of {len(data)} rows leaves a fold without rows.", "fit_rows")
+    in_halves, n_bands = any(each.needs_halves for each in chosen), selector_bands(data)
+    arms = table_arms(lazy, data, hashes, pairs, n_bands, seed)
+    return replace(fitting, cv=pairs).cross_fit(
+        data, seed=seed, in_halves=in_halves, n_bands=n_bands, arms=arms
+    )
+
+
+def _shares(table: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
+    """Shares of arms in every stratum, by the weight of all rows."""
+    mass = np.stack([np.bincount(lookup, row, n_arms) for row in table])
+    total = mass.sum(axis=1, keepdims=True)
+    return np.divide(mass, total, out=np.full_like(mass, 1.0 / n_arms), where=total > 0.0)
+
+
+def _no_keys(frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
+    return {}

@@ -1,0 +1,145 @@
+"""Dates cut into months, quarters or years; columns that are periods already as they are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import InputError, require_choice
+from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.reading import Table
+from selective_labels.data.roles import as_series
+
+EVERY = {"month": "M", "quarter": "Q", "year": "Y"}
+# More of them are no periods.
+MOST_PERIODS = 200
+
+
+@dataclass(frozen=True)
+class Periods:
+    """A column of dates of a table in partitions, and what they are cut into.
+
+    Attributes
+    ----------
+    column : str
+    every : "month", "quarter" or "year"
+    """
+
+    column: str
+    every: str
+
+    def __post_init__(self) -> None:
+        require_choice("every", self.every, tuple(EVERY))
+
+    def codes(self, frame: pd.DataFrame) -> np.ndarray:
+        """The number of each row's period, in the order of time."""
+        column = frame[self.column].reset_index(drop=True)
+        _refuse_missing(column)
+        return _dates(column).dt.to_period(EVERY[self.every]).astype("int64").to_numpy()
+
+    def masks(self, codes: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Who is of which period, by its name.
+
+        Examples
+        --------
+        >>> days = pd.DataFrame({"day": ["2024-01-31", "2024-05-09"]})
+        >>> [*Periods("day", "quarter").masks(Periods("day", "quarter").codes(days))]
+        ['2024Q1', '2024Q2']
+        """
+        known = np.unique(codes)
+        _refuse_many(len(known))
+        return {str(pd.Period(ordinal=int(each), freq=EVERY[self.every])): codes == each for each in known}
+
+
+def read_periods(period: Any, every: str | None, n_samples: int) -> np.ndarray:
+    """The period of every case, as text or numbers that sort in the order of time.
+
+    Parameters
+    ----------
+    period : (n_samples,) dates, or any values that sort as time goes
+    every : "month", "quarter", "year" or None
+        What dates are cut into; None: values are periods as they are.
+    n_samples : int
+
+    Examples
+    --------
+    >>> read_periods(["2024-01-31", "2024-02-01", "2024-05-09"], "quarter", 3).tolist()
+    ['2024Q1', '2024Q1', '2024Q2']
+    >>> read_periods([2023, 2024, 2024], None, 3).tolist()
+    [2023, 2024, 2024]
+    """
+    column = as_series(period, "period", n_samples)
+    _refuse_missing(column)
+    if every is not None:
+        require_choice("every", every, tuple(EVERY))
+        column = _dates(column).dt.to_period(EVERY[every]).astype(str)
+    elif pd.api.types.is_datetime64_any_dtype(column):
+        raise InputError("period has dates: say with every= whether months, quarters or years.", "every")
+    found = column.to_numpy()
+    _refuse_many(len(pd.unique(column)))
+    return found
+
+
+def _refuse_missing(column: pd.Series) -> None:
+    if column.isna().any():
+        raise InputError.about("period", f"is missing in {column.isna().sum()} rows: give every case one.")
+
+
+def _refuse_many(number: int) -> None:
+    if number > MOST_PERIODS:
+        raise InputError.about(
+            "period",
+            f"has {number:,} different values; cut dates with every=, or give {MOST_PERIODS} at most.",
+        )
+
+
+def _dates(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return column.dt.tz_localize(None) if column.dt.tz is not None else column
+    if pd.api.types.is_numeric_dtype(column):
+        raise InputError.about("period", "has numbers, not dates: leave every= out, or give dates.")
+    unread = f"cannot be read as dates (one is {column.iloc[0]!r}): write them as 2024-01-31."
+    try:
+        return pd.to_datetime(column, format="ISO8601")
+    except (ValueError, TypeError):
+        parts = column.astype(str).str.extract(r"^\s*(\d{1,2})[/.\-](\d{1,2})[/.\-]\d{4}")
+        if parts.isna().any(axis=None):
+            raise InputError.about("period", unread) from None
+    day_first = _day_first(parts.astype(int))
+    try:
+        return pd.to_datetime(column, format="mixed", dayfirst=day_first)
+    except (ValueError, TypeError):
+        raise InputError.about("period", unread) from None
+
+
+def _day_first(parts: pd.DataFrame) -> bool:
+    """Whether the first of two small numbers is the day: only if one of them is above twelve somewhere."""
+    first, second = (parts > 12).any()
+    if first == second:
+        raise InputError.about(
+            "period", "has dates whose day and month cannot be told apart: write 2024-01-31."
+        )
+    return bool(first)
+
+
+def periods_of(table: Table, period: Any, every: str | None) -> Any:
+    """What tells periods apart: of rows one value each, of a table in partitions a column.
+
+    Parameters
+    ----------
+    table : SelectiveLabels or PartitionedLabels
+    period : (n_samples,) values, or of partitions the name of a column
+    every : "month", "quarter", "year" or None
+    """
+    if not isinstance(table, PartitionedLabels):
+        return read_periods(period, every, len(table))
+    if not isinstance(period, str):
+        raise InputError.about("period", "names a column of a table in partitions.")
+    table.require_columns("period", [period])
+    if every is not None:
+        return Periods(period, every)
+    values = table.survey([period]).values[period]
+    read_periods(values, None, len(values))  # too many, or dates
+    return period

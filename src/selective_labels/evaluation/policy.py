@@ -1,0 +1,489 @@
+"""Policies: who decides about which case, the score or the human, and what is then accepted."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from selective_labels._errors import InputError
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.predictions import Subject, read_subject
+from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.evidence import by_row
+
+# Share of cases on either side of the cut-off that tell how risky the marginal case is.
+NEAR_CUT_OFF = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What becomes of each row: accepted by rule, left to the human, or (the rest) refused.
+
+    Attributes
+    ----------
+    below, above : pairs of (n_samples,) arrays
+        Probability that the rule accepts, and that the human decides, where the score is below the cut-off
+        and where it is not.
+    risk : (n_samples,) array
+        The score.
+    acceptance : float or None
+        Share below the cut-off; None: as many as the human accepts.
+    threshold : float or None
+        The cut-off, if it is given: then the share is what it is.
+    between : (n_samples,) bool array or None
+        Of cells of rows, those in which risks differ: in which order is not known.
+    """
+
+    below: tuple[Array, Array]
+    above: tuple[Array, Array]
+    risk: Array
+    acceptance: float | None = None
+    threshold: float | None = None
+    between: np.ndarray | None = None
+
+    @classmethod
+    def human(cls, n_samples: int) -> "Course":
+        """The decisions taken."""
+        alone = np.zeros(n_samples), np.ones(n_samples)
+        return cls(alone, alone, np.zeros(n_samples), threshold=0.0)
+
+    @property
+    def by_share(self) -> bool:
+        """Whether the cut-off is where a share of the cases says, and so estimated."""
+        return self.threshold is None
+
+    @property
+    def known_acceptance(self) -> float | None:
+        """Share accepted, where it does not depend on what the human does, nor on who is met."""
+        alone = not self.below[1].any() and not self.above[1].any()
+        return self.acceptance if alone and self.by_share else None
+
+    def share_below(self, decision: Array, weights: Array) -> tuple[Array, Array]:
+        """Probability of being below the cut-off, and weights of the rows near it, (n_samples,) each."""
+        weights = np.asarray(by_row(weights))
+        if self.threshold is not None:
+            return (self.risk < self.threshold).astype(float), weights
+        share = self.acceptance
+        if share is None:
+            share = float(np.average(decision, weights=weights))
+        return accept_lowest(self.risk, share, weights)
+
+    def unordered(self, decision: Array, weights: Array) -> float:
+        """Σ_b m_b p_b (1 - p_b) of cells b that the cut-off divides although their risks differ.
+
+        m_b is the share of the cases in b, p_b that of b below the cut-off. Whichever they are, a mean of
+        what is between v and w moves by this times w - v at most.
+        """
+        if self.between is None or not self.by_share:
+            return 0.0
+        mass = np.asarray(by_row(weights))
+        below, _ = self.share_below(decision, weights)
+        part = self.between & (below > 0.0) & (below < 1.0)
+        return float(np.sum((mass * below * (1.0 - below))[part]) / mass.sum())
+
+    def accepted(self, decision: Array, weights: Array) -> Array:
+        """Probability that each case is accepted, given what the human did with it."""
+        below, _ = self.share_below(decision, weights)
+        accept, human = mixed(below, self.below, self.above)
+        return accept + human * decision
+
+
+def mixed(share: Array, below: tuple[Array, Array], above: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Rows that are below with some probability."""
+    first, second = (share * low + (1.0 - share) * high for low, high in zip(below, above, strict=True))
+    return first, second
+
+
+def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Array]:
+    """Accept the cases of lowest risk, up to a share of the weight.
+
+    Returns
+    -------
+    policy : (n_samples,) array
+        Probability of accepting: 1 below the cut-off, 0 above, in between for cases exactly at it.
+    near : (n_samples,) array
+        Weights of the cases near the cut-off.
+
+    Examples
+    --------
+    >>> accept_lowest(np.array([0.3, 0.1, 0.3, 0.9]), 0.5, np.ones(4))[0]
+    array([0.5, 1. , 0.5, 0. ])
+    """
+    _, level = np.unique(risk, return_inverse=True)
+    mass = np.bincount(level, weights=weights) / weights.sum()
+    reached = np.cumsum(mass)
+    accepted = np.clip((share - (reached - mass)) / np.maximum(mass, np.finfo(float).tiny), 0.0, 1.0)
+    near = (reached >= share - NEAR_CUT_OFF) & (reached - mass <= share + NEAR_CUT_OFF)
+    return accepted[level], weights * near[level]
+
+
+# Standard errors from one half from which on a score is said to run the wrong way: chance does it in 3e-5.
+REVERSED = 4.0
+# Areas nearer to one half than this say little of what people are after, however many cases there are.
+SLIGHT = 0.05
+# What is said of it, wherever it is.
+SEARCHED = "people accepted cases with higher scores than those they refused"
+
+
+def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
+    """Warn if a score seems to run the wrong way, or if people accept what it calls risky, beyond chance.
+
+    Credit scores and the like are high for good cases, and the lowest scores are accepted here. Doctors and
+    inspectors say yes to a test or a search where they expect to find something: then accepting is no
+    prediction that all is well, and costs and failures would be counted the wrong way round.
+    """
+    event = data.classes.tolist()[failure]
+    seen = data.y >= 0
+    area, error = area_under(risk[seen], data.y[seen] == failure)
+    if area < 0.5 - REVERSED * error:
+        warnings.warn(
+            "The score is taken as risk: cases with low scores are accepted. But among the labeled cases a "
+            f"higher score goes with fewer of {event!r} (AUC {area:.2f}): if a high "
+            "score means a good case, turn its sign.",
+            stacklevel=3,
+        )
+    elif people_accept_risk(risk, data):
+        warnings.warn(
+            f"Accepting a case is taken as predicting that it is not {event!r}: the lowest scores are "
+            f"accepted. But {SEARCHED}. If a yes is a test or a search, {turned(data, failure)}, and turn "
+            "the sign of the score: else costs and comparisons with people are the wrong way round.",
+            stacklevel=3,
+        )
+
+
+def people_accept_risk(risk: Array, data: SelectiveLabels) -> bool:
+    """Whether accepted cases have higher scores of the failure than refused ones, by more than chance.
+
+    AUC = P(score of an accepted case > score of a refused one) is .55 or more, and beyond noise.
+    """
+    area, error = area_under(risk, data.row_decision == 1)
+    return bool(area > 0.5 + max(REVERSED * error, SLIGHT))
+
+
+def turned(data: SelectiveLabels, failure: int) -> str:
+    """How the words are turned round where a yes means to look closer."""
+    others = [each for number, each in enumerate(data.classes.tolist()) if number != failure]
+    return f"name as the event what is not looked for, {others[0]!r} (pos_label, --event)"
+
+
+def area_under(score: Array, positive: np.ndarray) -> tuple[float, float]:
+    """Area under the ROC curve and its standard error if there were nothing to see.
+
+    AUC = P(score of a positive > score of another),   √((n + 1) / (12 n_positive n_others))
+
+    Examples
+    --------
+    >>> area_under(np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True]))[0]
+    0.75
+    """
+    ranks = rankdata(score)
+    n_positive = int(positive.sum())
+    n_others = len(positive) - n_positive
+    if not n_positive or not n_others:
+        return 0.5, np.inf
+    area = (ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / n_positive / n_others
+    return float(area), float(np.sqrt((len(positive) + 1) / (12.0 * n_positive * n_others)))
+
+
+BOTH, EITHER, UNDECIDED = "both", "either", "undecided"
+TEAMS = (BOTH, EITHER, UNDECIDED)
+TEAM_WORDS = {
+    None: "the score decides",
+    BOTH: "a case is accepted if the human accepts it and its score is below the cut-off",
+    EITHER: "a case is accepted if the human accepts it or its score is below the cut-off",
+    UNDECIDED: "the human decides where the rule is undecided, and the score elsewhere",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Accept the cases whose score of the failure is low, alone or together with the human.
+
+    Parameters
+    ----------
+    score : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
+        Of a classifier, its score of the failure; higher is riskier. Predicted labels count as 0 and 1.
+    acceptance : float, optional
+        Share of cases whose score is below the cut-off. Default, without `threshold`: as many as were
+        accepted.
+    threshold : float, optional
+        The cut-off itself: cases with a score below it. Not together with `acceptance`.
+    with_human : None, "both", "either", "undecided" or (n_samples,) array
+        What the human has to say. None: nothing. "both": accepted are the cases that the human accepts and
+        whose score is below the cut-off; "either": those for which one of the two holds. An array (truth
+        values, or probabilities) says which cases are deferred to the human, the score deciding the others;
+        "undecided" defers those that the classifier does not call decided (its method ``decided``).
+
+    Examples
+    --------
+    >>> Policy([0.1, 0.7], acceptance=0.5, with_human="both")
+    Policy(acceptance=0.5, with_human='both')
+    """
+
+    score: Any
+    acceptance: float | None = None
+    threshold: float | None = None
+    with_human: Any = None
+
+    def __post_init__(self) -> None:
+        if self.acceptance is not None and self.threshold is not None:
+            raise InputError("give acceptance or threshold, not both.", "acceptance")
+        if self.acceptance is not None and not 0.0 <= self.acceptance <= 1.0:
+            raise InputError.about("acceptance", f"is {self.acceptance!r}; it must lie between 0 and 1.")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise InputError.about("threshold", f"is {self.threshold!r}; it must be a finite number.")
+        if isinstance(self.with_human, str) and self.with_human not in TEAMS:
+            words = ", ".join(map(repr, TEAMS))
+            raise InputError.about(
+                "with_human",
+                f"is {self.with_human!r}; it must be {words}, or an array that says which cases go "
+                "to the human.",
+            )
+
+    def __repr__(self) -> str:
+        given = {"acceptance": self.acceptance, "threshold": self.threshold}
+        shown = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        if self.with_human is not None:
+            team = self.with_human if isinstance(self.with_human, str) else "some"
+            shown.append(f"with_human={team!r}")
+        return f"Policy({', '.join(shown)})"
+
+
+def read_course(policy: Policy, data: SelectiveLabels, failure: int, name: str = "score") -> Course:
+    """Lay a policy out on the rows of data."""
+    subject = read_subject(policy.score, data, name)
+    risk = risk_of(subject, failure)
+    below, above = modes(policy, len(data), _deferred(policy, data))
+    return Course(below, above, risk, policy.acceptance, policy.threshold)
+
+
+def given_course(policy: Policy, data: SelectiveLabels, failure: int, name: str = "score") -> Course:
+    """The same for a policy that a user gave: warn if its score seems to run the wrong way."""
+    course = read_course(policy, data, failure, name)
+    warn_if_reversed(course.risk, data, failure)
+    return course
+
+
+def risk_of(subject: Subject, failure: int) -> Array:
+    """Score of the failure; predicted labels count as 0 and 1."""
+    return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
+
+
+def modes(policy: Policy, n_samples: int, deferred: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Who decides, and how, below the cut-off and above; `deferred` counts where some cases are."""
+    zeros, ones = np.zeros(n_samples), np.ones(n_samples)
+    team = policy.with_human
+    if team is None:
+        return (ones, zeros), (zeros, zeros)
+    if isinstance(team, str) and team == BOTH:
+        return (zeros, ones), (zeros, zeros)
+    if isinstance(team, str) and team == EITHER:
+        return (ones, zeros), (zeros, ones)
+    return (1.0 - deferred, deferred), (zeros, deferred)
+
+
+def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
+    """1 where a classifier is undecided, 0 elsewhere."""
+    if not hasattr(classifier, "decided"):
+        raise InputError.about(
+            "with_human",
+            "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
+        )
+    return 1.0 - np.asarray(classifier.decided(data.X), dtype=float)
+
+
+def _deferred(policy: Policy, data: SelectiveLabels) -> Array:
+    """Probability that the human decides, where the policy defers some cases."""
+    if policy.with_human is None or (isinstance(policy.with_human, str) and policy.with_human != UNDECIDED):
+        return np.zeros(len(data))
+    if isinstance(policy.with_human, str):
+        return deferred_by(policy.score, data)
+    try:
+        given = np.asarray(policy.with_human, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError.about("with_human", "must hold truth values or probabilities.") from None
+    if given.shape != (len(data),):
+        raise InputError.about(
+            "with_human",
+            f"has shape {given.shape}, and there are {len(data)} cases: give one value for each.",
+        )
+    if not ((given >= 0.0) & (given <= 1.0)).all():
+        raise InputError.about("with_human", "must hold truth values or probabilities.")
+    return given
+
+
+ACCEPTANCE, FAILURES, FAILURE_RATE = "acceptance", "failures", "failure_rate"
+AVOIDED, GOOD_LOST, COST, PROFIT = "avoided", "good_lost", "cost", "profit"
+PLAIN = (ACCEPTANCE, FAILURES, FAILURE_RATE, AVOIDED, GOOD_LOST)
+OF_COST = (COST, PROFIT)
+WORDS = {
+    ACCEPTANCE: "share of all cases that are accepted",
+    FAILURES: "share of all cases that are accepted and fail",
+    FAILURE_RATE: "share of the accepted cases that fail",
+    AVOIDED: "share of all cases that are refused and would have failed",
+    GOOD_LOST: "share of all cases that are refused and would not have failed",
+    COST: "mean cost of a case",
+    PROFIT: "mean cost saved on a case, compared with refusing everybody",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Stake:
+    """What a case of each class counts if it is accepted, and if it is refused.
+
+    E[accepted[Y*] 1{accepted} + refused[Y*] 1{refused}],   divided by P(accepted) if `per_accepted`
+
+    Attributes
+    ----------
+    name : str
+    accepted, refused : (n_classes,) arrays
+    per_accepted : bool
+        A rate among the accepted; then refused cases count nothing.
+    greater_is_better : bool
+    """
+
+    name: str
+    accepted: Array
+    refused: Array
+    per_accepted: bool = False
+    greater_is_better: bool = False
+
+    def limits(self, acceptance: float | None = None) -> tuple[float, float]:
+        """Possible values, of a policy that accepts a known share if it is given."""
+        if self.per_accepted:
+            return float(self.accepted.min()), float(self.accepted.max())
+        if acceptance is None:
+            both = np.concatenate([self.accepted, self.refused])
+            return float(both.min()), float(both.max())
+        ends = [
+            acceptance * end(self.accepted) + (1.0 - acceptance) * end(self.refused)
+            for end in (np.min, np.max)
+        ]
+        return float(ends[0]), float(ends[1])
+
+
+def read_stakes(
+    names: Sequence[str] | None, classes: np.ndarray, failure: int, cost: ArrayLike | None
+) -> list[Stake]:
+    """Stakes by name; without names all, those of money only if there is a cost.
+
+    Parameters
+    ----------
+    names : list of names, or None
+    classes : sorted class labels
+    failure : int
+        Code of the class that is a failure.
+    cost : matrix, optional
+        See :func:`read_cost`.
+
+    Examples
+    --------
+    >>> [each.name for each in read_stakes(None, np.array(["good", "lost"]), 1, [[0, 1], [5, 0]])]
+    ['acceptance', 'failures', 'failure_rate', 'avoided', 'good_lost', 'cost', 'profit']
+    """
+    possible = (*PLAIN, *OF_COST)
+    wanted = (PLAIN if cost is None else possible) if names is None else tuple(names)
+    unknown = [name for name in wanted if name not in possible]
+    if unknown or not wanted:
+        given = repr(unknown[0]) if unknown else "an empty list"
+        raise InputError(f"metric {given} is not one of {', '.join(map(repr, possible))}.", "metric")
+    if cost is None and set(wanted) & set(OF_COST):
+        raise InputError(
+            f"metric {next(name for name in wanted if name in OF_COST)!r} needs cost=, a matrix "
+            "C[true, predicted] over the sorted classes.",
+            "cost",
+        )
+    failed = (np.arange(len(classes)) == failure).astype(float)
+    nothing, one = np.zeros(len(classes)), np.ones(len(classes))
+    stakes = {
+        ACCEPTANCE: Stake(ACCEPTANCE, one, nothing, greater_is_better=True),
+        FAILURES: Stake(FAILURES, failed, nothing),
+        FAILURE_RATE: Stake(FAILURE_RATE, failed, nothing, per_accepted=True),
+        AVOIDED: Stake(AVOIDED, nothing, failed, greater_is_better=True),
+        GOOD_LOST: Stake(GOOD_LOST, nothing, 1.0 - failed),
+    }
+    if cost is not None:
+        accepted, refused = read_cost(cost, classes, failure)
+        stakes[COST] = Stake(COST, accepted, refused)
+        stakes[PROFIT] = Stake(PROFIT, refused - accepted, nothing, greater_is_better=True)
+    return [stakes[name] for name in wanted]
+
+
+def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Array]:
+    """Costs of accepting and of refusing a case of each class.
+
+    With two classes, accepting is predicting the class that is not the failure, and `cost` is
+    C[true, predicted]. With more it has two columns, the cost of accepting and that of refusing.
+
+    Examples
+    --------
+    >>> read_cost([[0, 1], [5, 0]], np.array(["good", "lost"]), failure=1)
+    (array([0., 5.]), array([1., 0.]))
+    """
+    try:
+        matrix = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError.about("cost", "must hold numbers, in rows of equal length.") from None
+    n_classes = len(classes)
+    if matrix.shape != (n_classes, 2) or not np.isfinite(matrix).all():
+        what = (
+            "C[true, predicted]"
+            if n_classes == 2
+            else "with the cost of accepting and of refusing each class"
+        )
+        raise InputError.about(
+            "cost",
+            f"has shape {matrix.shape}; a policy needs a finite matrix {what} of shape {(n_classes, 2)}.",
+        )
+    accept = 0 if n_classes > 2 else 1 - failure
+    return matrix[:, accept], matrix[:, 1 - accept]
+
+
+class Cases(Protocol):
+    """What was decided, and what came of it."""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted."""
+
+    @property
+    def row_decision(self) -> np.ndarray:
+        """1 where the case was accepted, (n_samples,)."""
+
+    @property
+    def y(self) -> np.ndarray:
+        """Codes of labels, -1 where none was seen, (n_samples,)."""
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class RowGround:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    sample : ScoredSample
+    failure : int
+        Code of the class that is a failure.
+    names : tuple of str
+        What messages call the scores of one policy, or of two.
+    """
+
+    sample: ScoredSample
+    failure: int
+    names: tuple[str, ...] = ("score",)
+
+    @property
+    def cases(self) -> Cases:
+        """The rows."""
+        return self.sample.data
+
+    def course(self, policy: Policy, place: int = 0) -> Course:
+        """Lay out the policy that was given in this place."""
+        return read_course(policy, self.sample.data, self.failure, self.names[place])

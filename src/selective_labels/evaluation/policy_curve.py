@@ -1,0 +1,543 @@
+"""What if we accepted more, or others? A score's policies at every acceptance rate, beside the human."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv
+
+from selective_labels._display import new_axes
+from selective_labels._errors import InputError, require_choice
+from selective_labels._validation import the_only
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.instrument import EventTilt
+from selective_labels.assumptions.refused import Prevalence
+from selective_labels.data.reading import read_table
+from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.evaluation.dispatch import Ground, classes_of, ground_on
+from selective_labels.evaluation.display import ENDS, Described, assumption_text, frame_along, sample_text
+from selective_labels.evaluation.metrics import default_thresholds
+from selective_labels.evaluation.policy import (
+    ACCEPTANCE,
+    BOTH,
+    COST,
+    EITHER,
+    FAILURE_RATE,
+    FAILURES,
+    TEAM_WORDS,
+    WORDS,
+    Course,
+    Policy,
+    RowGround,
+    Stake,
+    read_stakes,
+)
+from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
+from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.results import Evaluation, judged
+from selective_labels.evaluation.scored_rows import NO_RANGE, ScoredSample
+from selective_labels.identification.bounds import Array
+from selective_labels.nuisance.settings import FittingSettings
+
+
+@dataclass(frozen=True, eq=False)
+class Deciders:
+    """Cases, or cells of cases, by decision-maker and outcome.
+
+    Attributes
+    ----------
+    makers : array
+        Ids of decision-makers.
+    codes : (n,) int array
+        Whose case it is.
+    outcome : (n,) int array
+        0 is refused, k + 1 accepted with label k.
+    rows, weights, squares : (n,) arrays
+        How many cases, their weight, and the sum of squared weights.
+    """
+
+    makers: np.ndarray
+    codes: np.ndarray
+    outcome: np.ndarray
+    rows: Array
+    weights: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, ground: Ground) -> "Deciders":
+        """Those of the cases that policies are laid out on."""
+        if not isinstance(ground, RowGround):
+            cells = ground.deciders.cells
+            sums = cells.rows, cells.weights, cells.square_weights
+            return cls(ground.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
+        data = ground.sample.data
+        codes, makers = data.decision_maker_codes, data.decision_makers
+        if data.panels is not None and data.own_decision_maker_codes is not None:
+            codes, makers = data.own_decision_maker_codes, data.panels.people
+        outcome = np.where(data.row_decision == 1, data.y + 1, 0)
+        return cls(makers, codes, outcome, np.ones(len(data)), data.weights, data.weights**2)
+
+
+SCORE = "score"
+# "Accept 10 % more": the step that the printed text answers.
+STEP = 0.1
+KNOWN_RULE = {SCORE: None}
+# Bounds and intervals of so many measures fit a page of 100 columns.
+MEASURES_SIDE_BY_SIDE = 4
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolicyCurve(Described):
+    """Policies of one score at many shares of cases, the human's decisions beside them.
+
+    Attributes
+    ----------
+    rule : "score", "both" or "either"
+        Who has a say: see :func:`selective_labels.policy_curve`.
+    pos_label : class label
+        The failure.
+    rates : (n_points,) array
+        Shares of cases with a score below the cut-off, ascending.
+    evaluations : dict of tuple of Evaluation
+        By measure, one for each rate: "acceptance", "failures" (among all), "failure_rate" (among the
+        accepted), "avoided", "good_lost"; with costs "cost" and "profit".
+    human : dict of Evaluation
+        The same measures of the decisions taken.
+    decision_makers : DataFrame
+        Every decision-maker's own point.
+    cut_offs : CutOffs or None
+        With costs: which cut-off to take, and which could still be best.
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(600, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = sl.policy_curve(-sample.X[:, 0], data, rates=[0.3, 0.6], nuisance="logistic", random_state=0)
+    >>> few, many = curve.evaluations["failures"]
+    >>> bool(few.lower <= many.lower), curve.cut_offs is None
+    (True, True)
+    """
+
+    lines_each = 2
+
+    rule: str
+    pos_label: Any
+    rates: np.ndarray
+    evaluations: Mapping[str, Sequence[Evaluation]]
+    human: Mapping[str, Evaluation]
+    decision_makers: pd.DataFrame
+    cut_offs: CutOffs | None
+    ground: Ground = field(repr=False)
+    scores: Any = field(repr=False)
+    stakes: Mapping[str, Stake] = field(repr=False)
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """Say what is accepted and what fails."""
+        return f"Accepting by a score of {self.pos_label!r}: {self._words}"
+
+    @property
+    def assumption(self) -> str:
+        """What the numbers assume."""
+        return self.human[FAILURES].assumption
+
+    @property
+    def confidence_level(self) -> float:
+        """Of every interval."""
+        return self.human[FAILURES].confidence_level
+
+    def __len__(self) -> int:
+        return len(self.rates)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per rate: ends and interval of every measure."""
+        return frame_along("rate", self.rates, self.evaluations)
+
+    def printed_frame(self) -> pd.DataFrame:
+        """Bounds of every measure at every rate as text, in brackets below them the interval."""
+        columns = {"rate": [text for rate in self.rates for text in (f"{rate:.3g}", "")]}
+        for name, results in self.evaluations.items():
+            if name != ACCEPTANCE or self.rule != SCORE:
+                columns[name] = [
+                    text for each in results for text in (_bounds_text(each), _interval_text(each))
+                ]
+        return pd.DataFrame(columns)
+
+    def printed_parts(self) -> list[pd.DataFrame]:
+        """A few measures in each table."""
+        frame = self.printed_frame()
+        names = [str(name) for name in frame.columns[1:]]
+        return [
+            frame[["rate", *names[start : start + MEASURES_SIDE_BY_SIDE]]]
+            for start in range(0, len(names), MEASURES_SIDE_BY_SIDE)
+        ]
+
+    def difference(self, start: float | str, stop: float, measure: str = FAILURES) -> Evaluation:
+        """Bound how much more of a measure one rate has than another, or than the human.
+
+        E[(d_stop(X) - d_start(X)) η_failure(X)] for failures: only cases between the cut-offs count.
+
+        Parameters
+        ----------
+        start : float, or "human"
+            A rate; "human": the decisions taken.
+        stop : float
+            Another rate.
+        measure : str
+
+        Returns
+        -------
+        Evaluation
+            Measure at `stop` minus measure at `start`.
+        """
+        require_choice("measure", measure, tuple(self.stakes))
+        first = self._course(stop)
+        second = Course.human(len(self.ground.cases)) if start == "human" else self._course(float(start))
+        stake = self.stakes[measure]
+        functional = PolicyValue.of(stake, self.ground.cases, (1.0, first), (-1.0, second))
+        limits = functional.limits
+        if self.rule == SCORE and start != "human" and not stake.per_accepted:
+            change = (float(stop) - float(start)) * (stake.accepted - stake.refused)
+            limits = float(min(change)), float(max(change))
+        name = f"{measure} at {_rate(stop)} minus at {_rate(start)}"
+        return judged(self.ground.sample, functional, name, self.assumption, limits, self.confidence_level)
+
+    def against_human(self, measure: str = FAILURES) -> Evaluation:
+        """Bound a measure of the score's policy that accepts as many as were accepted, minus the human's.
+
+        The share accepted is estimated, and the interval knows it.
+        """
+        cases, course = self.ground.cases, self.ground.course(self._policy(None))
+        functional = PolicyValue.of(
+            self.stakes[measure], cases, (1.0, course), (-1.0, Course.human(len(cases)))
+        )
+        name = f"{measure} at the human's rate minus the human's"
+        return judged(
+            self.ground.sample, functional, name, self.assumption, functional.limits, self.confidence_level
+        )
+
+    def sentences(self) -> list[str]:
+        """Say who decides, what accepting more leads to, what is assumed, and of which sample."""
+        human = self.human[FAILURES]
+        return [
+            f"rate: share of cases with a score below the cut-off; {self._words}.",
+            *(f"{name}: {WORDS[name]}." for name in self.evaluations),
+            self._human_sentence(),
+            *self._step_sentences(),
+            *([] if self.cut_offs is None else self.cut_offs.sentences()),
+            assumption_text(self.assumption, human.sample.sentence),
+            "What the human accepted, and how often it failed, needs no assumption.",
+            f"Sample: {sample_text(human.sample)} In brackets below the bounds stands the "
+            f"{self.confidence_level:.0%} interval, which covers the value at one rate.",
+        ]
+
+    def plot(self, measure: str = FAILURES, ax: Any = None) -> Any:
+        """Draw one measure against acceptance: band of bounds, intervals, the human and decision-makers.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        require_choice("measure", measure, tuple(self.evaluations))
+        ax = new_axes() if ax is None else ax
+        frame = self.to_frame()
+        x = frame[f"{ACCEPTANCE}_lower"]
+        low, high, ci_low, ci_high = (frame[f"{measure}_{end}"] for end in ENDS)
+        ax.fill_between(x, ci_low, ci_high, color="C0", alpha=0.15, linewidth=0, label="interval")
+        ax.fill_between(x, low, high, color="C0", alpha=0.45, linewidth=0, label="bounds")
+        point = self.human[measure]
+        at = self.human[ACCEPTANCE].lower
+        ax.vlines(at, point.lower, point.upper, color="C3", linewidth=2)
+        ax.plot([at, at], [point.lower, point.upper], "o", color="C3", label="human")
+        if measure in self.decision_makers:
+            makers = self.decision_makers
+            ax.plot(makers["acceptance"], makers[measure], ".", color="0.4", label="decision-makers")
+        ax.set(xlabel="share accepted", ylabel=WORDS[measure])
+        ax.legend(fontsize="small")
+        return ax
+
+    @property
+    def _words(self) -> str:
+        return TEAM_WORDS[KNOWN_RULE.get(self.rule, self.rule)]
+
+    def _policy(self, rate: float | None) -> Policy:
+        return Policy(self.scores, rate, with_human=KNOWN_RULE.get(self.rule, self.rule))
+
+    def _course(self, rate: float) -> Course:
+        return self.ground.course(self._policy(float(rate)))
+
+    def _human_sentence(self) -> str:
+        accepted, failed, rate = (self.human[name] for name in (ACCEPTANCE, FAILURES, FAILURE_RATE))
+        return (
+            f"The human accepted {accepted.lower:.1%} of the cases; {failed.lower:.1%} of all cases were "
+            f"accepted and failed, {rate.lower:.1%} of the accepted."
+        )
+
+    def _step_sentences(self) -> list[str]:
+        """Accepting a tenth of the cases more than today, by the score alone."""
+        today = round(self.human[ACCEPTANCE].lower, 2)
+        if self.rule != SCORE or not 0.0 < today <= 1.0 - STEP:
+            return []
+        more = self.difference(today, today + STEP)
+        if not more.defined:
+            return []
+        return [
+            f"Accept {STEP:.0%} more of the cases ({today:.0%} to {today + STEP:.0%}, by the score): between "
+            f"{100 * more.lower:.1f} and {100 * more.upper:.1f} more failures in 100 cases "
+            f"({self.confidence_level:.0%} interval {100 * more.ci_lower:.1f} to {100 * more.ci_upper:.1f})."
+        ]
+
+
+def _bounds_text(result: Evaluation) -> str:
+    if not result.defined:
+        return "none"
+    low, high = f"{result.lower:.3f}", f"{result.upper:.3f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _interval_text(result: Evaluation) -> str:
+    if not result.defined:
+        return ""
+    if np.isnan([result.ci_lower, result.ci_upper]).any():
+        return "(no interval)"
+    return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
+
+
+def _rate(value: float | str) -> str:
+    return "the human's" if isinstance(value, str) else f"{float(value):.4g}"
+
+
+N_RATES = 41
+RULES = ("score", BOTH, EITHER)
+
+
+def policy_curve(
+    scores: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    pos_label: Any = None,
+    rates: ArrayLike | None = None,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    assumption: str | Assumption = "instrument",
+    confidence_level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    cluster: str | None = None,
+    label_range: Any = NO_RANGE,
+    instrument: str = "leniency",
+    nuisance: Any = None,
+    propensity: str = "auto",
+    cv: Any = 5,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> PolicyCurve:
+    """Bound what accepting the cases with the lowest scores would lead to, for every share of cases.
+
+    failures(r) = E[d_r(X) η_failure(X)] in [E[d_r l], E[d_r (l + δ)]],   d_r = 1{s(X) < c_r},  E[d_r] = r
+
+    and likewise the share of failures among the accepted, failures avoided and good cases lost among the
+    refused, and costs. Beside it stand the decisions taken (their failures are seen) and every
+    decision-maker's own point. Models are fitted once.
+
+    Policies of one score are nested: ``curve.difference(0.5, 0.6)`` bounds how many more failures accepting
+    60 % instead of 50 % has, through the cases in between alone, which is sharp and far narrower than the
+    difference of two intervals.
+
+    Parameters
+    ----------
+    scores : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
+        Score of the failure: higher is riskier. Equal scores are accepted with equal chance.
+    X, y, decision_maker, decision
+        As in :func:`selective_labels.evaluate`; decision 1 is acceptance.
+    pos_label : class label, optional
+        The failure. Default: the last class.
+    rates : array of numbers in [0, 1], optional
+        Shares of cases with a score below the cut-off. Default: 41 from 0 to 1.
+    rule : "score", "both" or "either"
+        "score": the score alone. "both": accepted are the cases that the human accepts and whose score is
+        below the cut-off; everything about these is seen, so the value is identified. The curve of
+        :func:`selective_labels.contraction` is this one on the cases of the most lenient decision-maker.
+        "either": what the human accepts or the score does; bounds concern the cases that only the score
+        accepts.
+    cost : (2, 2) array, optional
+        C[true, predicted] over the sorted classes, where accepting is predicting that the case does not fail.
+        With more classes (n_classes, 2): the cost of accepting and of refusing a case of each class. Adds
+        "cost" and "profit" (what is saved compared with refusing everybody) and, for rule "score", the
+        choice of a cut-off in ``curve.cut_offs``.
+    assumption, confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
+        As in `evaluate`; one assumption.
+    instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
+        As in `evaluate`.
+
+    Returns
+    -------
+    PolicyCurve
+
+    Examples
+    --------
+    >>> from selective_labels import SelectiveLabels
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
+    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = policy_curve(-sample.X[:, 0], data, rates=[0.4, 0.6], nuisance="logistic", random_state=0)
+    >>> more = curve.difference(0.5, 0.6)
+    >>> 0.0 <= more.lower <= more.upper <= 0.1
+    True
+    """
+    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
+    # All that can be wrong with what was given is said before anything is fitted.
+    shares = read_rates(rates)
+    _check_rule(rule)
+    classes = classes_of(table, [scores])
+    if len(classes) > 1:
+        read_stakes(None, classes, class_code(pos_label, classes), cost)
+    for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
+        _refuse_shares(each)
+    policy = Policy(scores)
+    asked = Asked((policy,), None, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
+    ground = ground_on(asked, table, {"scores": policy})
+    assumed = the_only(ground.sample.assumptions, "assumption", "policy_curve takes one assumption.")
+    return policy_curve_of_ground(ground, scores, assumed, shares, rule, cost, confidence_level)
+
+
+def _refuse_shares(assumption: str | Assumption) -> None:
+    parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
+    if any(part in (EventTilt(), EventTilt().name) or isinstance(part, Prevalence) for part in parts):
+        name = assumption if isinstance(assumption, str) else assumption.name
+        raise InputError(
+            f"policy_curve does not know the assumption {name!r}: rates among the accepted are not worked "
+            "out for known shares and tilts; compare single policies instead.",
+            "assumption",
+        )
+
+
+def policy_curve_of_sample(
+    sample: ScoredSample,
+    scores: Any,
+    assumption: str,
+    pos_label: Any = None,
+    rates: ArrayLike | None = None,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> PolicyCurve:
+    """Draw the curve on rows that are scored already: nothing is fitted."""
+    ground = RowGround(sample, class_code(pos_label, sample.data.classes))
+    return policy_curve_of_ground(ground, scores, assumption, read_rates(rates), rule, cost, confidence_level)
+
+
+def policy_curve_of_ground(
+    ground: Ground,
+    scores: Any,
+    assumption: str,
+    rates: Array,
+    rule: str = "score",
+    cost: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> PolicyCurve:
+    """Draw the curve on rows, or cells of rows, that are scored already."""
+    _check_rule(rule)
+    cases, sample = ground.cases, ground.sample
+    stakes = read_stakes(None, cases.classes, ground.failure, cost)
+    team = None if rule == RULES[0] else rule
+    courses = [ground.course(Policy(scores, share, with_human=team)) for share in rates.tolist()]
+    human = Course.human(len(cases))
+
+    def value(stake: Stake, course: Course) -> Any:
+        functional = PolicyValue.of(stake, cases, (1.0, course))
+        return judged(sample, functional, stake.name, assumption, functional.limits, confidence_level)
+
+    cut_offs = None
+    if cost is not None and team is None:
+        risk = courses[0].risk
+        # The lowest of them accepts nobody, the highest everybody.
+        thresholds = default_thresholds(risk, weights=sample.weights)
+        if courses[0].between is not None:  # a bin between two values stands just below the next
+            inside = np.isin(thresholds, risk[courses[0].between])
+            thresholds = np.unique(np.where(inside, np.nextafter(thresholds, np.inf), thresholds))
+        by_name = {stake.name: stake for stake in stakes}
+        cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
+    return PolicyCurve(
+        rule=rule,
+        pos_label=cases.classes.tolist()[ground.failure],
+        rates=rates,
+        evaluations={stake.name: tuple(value(stake, each) for each in courses) for stake in stakes},
+        human={stake.name: value(stake, human) for stake in stakes},
+        decision_makers=decision_maker_points(ground, confidence_level),
+        cut_offs=cut_offs,
+        ground=ground,
+        scores=scores,
+        stakes={stake.name: stake for stake in stakes},
+    )
+
+
+def decision_maker_points(ground: Ground, confidence_level: float = 0.95) -> pd.DataFrame:
+    """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
+
+    Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
+    differ). Decision-makers' points can be compared with each other where cases reach them by lot.
+    """
+    seen = Deciders.of(ground)
+    n_makers, failed = len(seen.makers), seen.outcome == ground.failure + 1
+
+    def total(values: Array) -> Array:
+        return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
+
+    everybody, accepted = np.ones(len(seen.codes), dtype=bool), seen.outcome > 0
+    columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
+    for name, above, below in (
+        ("acceptance", accepted, everybody),
+        ("failures", failed, everybody),
+        ("failure_rate", failed, accepted),
+    ):
+        size, squares = total(seen.weights * below), total(seen.squares * below)
+        share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
+        number = np.divide(size**2, squares, out=np.zeros(n_makers), where=squares > 0.0)
+        columns[name] = share
+        columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
+            share, number, confidence_level
+        )
+    return pd.DataFrame(columns)
+
+
+def clopper_pearson(share: Array, number: Array, confidence_level: float) -> tuple[Array, Array]:
+    """Clopper and Pearson's interval for many shares at once; NaN where there is no case."""
+    tail = (1.0 - confidence_level) / 2.0
+    hits = share * number
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits > 0.0, betaincinv(np.maximum(hits, 1e-12), number - hits + 1.0, tail), 0.0)
+        left = np.maximum(number - hits, 1e-12)
+        high = np.where(hits < number - 1e-9, betaincinv(hits + 1.0, left, 1.0 - tail), 1.0)
+    nobody = ~(number > 0.0)
+    return np.where(nobody, np.nan, low), np.where(nobody, np.nan, high)
+
+
+def read_rates(rates: ArrayLike | None) -> Array:
+    """Shares in order; the default ones if none are given."""
+    if rates is None:
+        return np.linspace(0.0, 1.0, N_RATES)
+    try:
+        values = np.unique(np.atleast_1d(np.asarray(rates, dtype=float)))
+    except (TypeError, ValueError):
+        raise InputError.about("rates", "must be numbers between 0 and 1.") from None
+    if not len(values) or not ((values >= 0.0) & (values <= 1.0)).all():
+        raise InputError.about("rates", "must be numbers between 0 and 1, one or more.")
+    return values
+
+
+def _check_rule(rule: Any) -> None:
+    if not isinstance(rule, str) or rule not in RULES:
+        raise InputError(f"rule={rule!r} is not one of {', '.join(map(repr, RULES))}.", "rule")

@@ -1,0 +1,384 @@
+"""What a policy, or the difference of two, is worth: sharp ends from scores and from what was seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from selective_labels._errors import UndefinedError
+from selective_labels.evaluation.policy import Cases, Course, Stake, mixed
+from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.event_bounds import Earmarked, poured
+from selective_labels.identification.rates import NEGLIGIBLE
+from selective_labels.inference.bound_estimators import Ratio
+from selective_labels.inference.evidence import (
+    Ends,
+    Estimate,
+    Evidence,
+    by_row,
+    mean_estimate,
+    of_rows,
+    ratio_estimate,
+)
+from selective_labels.inference.intervals import count_scores
+from selective_labels.inference.known_prevalence import NoiseOf
+
+Term = tuple[float, Course]
+Modes = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyValue:
+    """Value of a policy, or a signed sum of values, under one stake.
+
+    A policy accepts by rule with probability a(x) and leaves the case to the human with probability h(x):
+
+        E[a(X) Σ_k v_k η_k(X) + Σ_k r_k η_k(X)] + E[h(X) D v_Y],   v = accepted - refused,   r = refused.
+
+    The second part is seen. The first is linear in η, and so is a difference of two policies, with a(x) their
+    difference: what both do alike cancels. Each row's slack goes to the class that is worth least (most), so
+    the ends are sharp. Rates among the accepted divide by E[a + h D], which is known.
+
+    Where the cut-off is set by a share of the cases it is estimated, and its part of the influence is what
+    the marginal case adds, times how many cases too few are below.
+
+    Attributes
+    ----------
+    terms : list of (sign, Course)
+    stake : Stake
+    decision : (n_samples,) array
+    worth_seen : (n_samples,) array
+        D v_Y: what the human's accepting a case added, zero where it was refused.
+    """
+
+    terms: tuple[Term, ...]
+    stake: Stake
+    decision: Array
+    worth_seen: Array
+
+    @classmethod
+    def of(cls, stake: Stake, data: Cases, *terms: Term) -> "PolicyValue":
+        """Value of courses on the rows of data, or on cells of rows."""
+        decision = data.row_decision.astype(float)  # each row's own, also where labels are shared
+        seen = data.row_decision == 1
+        worth = np.zeros(len(data))
+        worth[seen] = (stake.accepted - stake.refused)[data.y[seen]]
+        return cls(terms, stake, decision, worth)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Possible values."""
+        low = high = 0.0
+        for sign, course in self.terms:
+            ends = self.stake.limits(course.known_acceptance)
+            low += min(sign * end for end in ends)
+            high += max(sign * end for end in ends)
+        return low, high
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        mass = np.ones(len(self.decision)) if weights is None else weights
+        laid = [_Laid.out(course, sign, self, mass) for sign, course in self.terms]
+        return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
+
+    def reach(self, weights: Array) -> float:
+        """How far the value may be off where bins stand for scores: the case at the cut-off is any of a bin.
+
+        A case that moves across the cut-off changes the value by what is between the least and the most that
+        accepting it is worth, zero among them if the human has a say; a rate by its denominator too.
+        """
+        total, worth = 0.0, self.stake.accepted - self.stake.refused
+        for sign, course in self.terms:
+            part = abs(sign) * course.unordered(self.decision, weights)
+            if not part:
+                continue
+            alone = course.known_acceptance is not None
+            ends = worth if alone else np.append(worth, 0.0)
+            moved = part * float(np.ptp(ends))
+            if self.stake.per_accepted:
+                size = float(np.average(course.accepted(self.decision, weights), weights=by_row(weights)))
+                unsure = 0.0 if alone else part
+                moved = (moved + unsure * float(np.abs(worth).max())) / max(size - unsure, NEGLIGIBLE)
+            total += moved
+        return total
+
+    def additions(self, weights: Array) -> tuple[Array | None, Array]:
+        """What a case of each class adds to the value, and what was seen adds; None of a rate."""
+        laid = [_Laid.out(course, sign, self, weights) for sign, course in self.terms]
+        seen = self._seen(laid)
+        return None if self.stake.per_accepted else self._gain(laid), seen
+
+    def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
+        if evidence.shares:
+            return self._end_with_shares(evidence, weights, laid, side)
+        gain = self._gain(laid)
+        probabilities = evidence.extreme(side * gain)
+        value, influence, raw = 0.0, np.zeros_like(weights), np.zeros_like(weights)
+        support = 1.0
+        for each in laid:
+            scores = np.einsum("nk,nk...->n...", self._coefficients(each.accept), probabilities)
+            scores = scores + of_rows(each.human * self.worth_seen, scores)
+            part = mean_estimate(scores, weights)
+            if self.stake.per_accepted:
+                part = ratio_estimate(part, each.size)
+                support = min(support, each.size.value)
+            each.value = part.value
+            value += each.sign * part.value
+            influence = influence + each.sign * part.influence
+            raw = raw + each.sign * scores
+        influence = influence + self._of_cut_offs(evidence, weights, laid, side)
+        counts = None
+        if not any(each.course.by_share for each in laid) and (len(laid) == 1 or not self.stake.per_accepted):
+            below = of_rows(laid[0].taken, raw) if self.stake.per_accepted else np.ones_like(raw)
+            # What is seen needs no scores: rows count whatever these are.
+            unit = evidence.unit if gain.any() else evidence.even
+            counts = count_scores(raw, below, weights, signed=len(laid) > 1, unit=unit)
+        return Estimate(value, influence, counts, support)
+
+    def _end_with_shares(
+        self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float
+    ) -> Estimate:
+        """Where means over rows are known. Probabilities sum to one: what is seen is added to every class."""
+        if self.stake.per_accepted:
+            raise UndefinedError("a rate among the accepted has no interval under a known share.", "metric")
+        gain = self._gain(laid) + self._seen(laid)[:, None]
+        end = Ratio(gain, np.ones_like(gain), signed=True).ends(evidence, weights)[int(side > 0.0)]
+        influence = end.influence + self._of_cut_offs(evidence, weights, laid, side)
+        return Estimate(end.value, influence, outside=end.outside)
+
+    def _of_cut_offs(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Array:
+        """Influence of cut-offs that are set by a share of the cases."""
+        influence = np.zeros_like(weights)
+        for each in laid:
+            if each.course.by_share:
+                marginal = self._marginal(evidence, laid, each, side)
+                slope = float(np.average(marginal, weights=each.near))
+                shortfall = mean_estimate(of_rows(each.shortfall, weights), weights)
+                influence = influence + slope * shortfall.influence
+        return influence
+
+    def _seen(self, laid: "list[_Laid]") -> Array:
+        """What the human's accepting cases added."""
+        nothing = np.zeros(len(self.decision))
+        return np.asarray(sum((each.sign * each.human for each in laid), nothing) * self.worth_seen)
+
+    def _coefficients(self, accept: Array) -> Array:
+        """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
+        return accept[:, None] * (self.stake.accepted - self.stake.refused) + self.stake.refused
+
+    def _gain(self, laid: "list[_Laid]", other: "tuple[_Laid, Array] | None" = None) -> Array:
+        """Sum over terms; one of them may accept others than it does."""
+        gain = np.zeros((len(self.decision), len(self.stake.accepted)))
+        for each in laid:
+            accept = other[1] if other is not None and each is other[0] else each.accept
+            gain += each.scale * self._coefficients(accept)
+        return gain
+
+    def _marginal(self, evidence: Evidence, laid: "list[_Laid]", one: "_Laid", side: float) -> Array:
+        """What each row adds by being below the cut-off of one term rather than above.
+
+        Where rows are at the cut-off with some probability, their slack is where it is; a row that moves from
+        one side to the other takes its slack where it then counts.
+        """
+        at_cut = ((one.below > 0.0) & (one.below < 1.0))[:, None]
+        now, moved = self._gain(laid), []
+        for mode in (one.course.below, one.course.above):
+            gain = self._gain(laid, (one, mode[0]))
+            probabilities = _farthest(evidence.bounds, side * np.where(at_cut, now, gain))
+            worth = np.einsum("nk,nk->n", gain, probabilities)
+            taken = mode[0] + mode[1] * self.decision
+            worth = worth + one.scale * mode[1] * self.worth_seen
+            moved.append(worth - (one.scale * one.value * taken if self.stake.per_accepted else 0.0))
+        return moved[0] - moved[1]
+
+
+def _farthest(bounds: Bounds, gain: Array) -> Array:
+    """Class probabilities of the model with the largest Σ_k gain_k η_k; ceilings are not looked at."""
+    if isinstance(bounds, Earmarked):
+        return bounds.extreme(gain)
+    return poured(bounds.lower, bounds.slack, gain, (), np.zeros((len(gain), 0)))
+
+
+@dataclass(eq=False)
+class _Laid:
+    """A term on the rows at hand, and its value once it is known."""
+
+    course: Course
+    sign: float
+    below: Array
+    near: Array
+    accept: Array
+    human: Array
+    taken: Array
+    shortfall: Array
+    size: Estimate
+    scale: float
+    value: float = 0.0
+
+    @classmethod
+    def out(cls, course: Course, sign: float, of: PolicyValue, weights: Array) -> "_Laid":
+        below, near = course.share_below(of.decision, weights)
+        accept, human = mixed(below, course.below, course.above)
+        taken = accept + human * of.decision
+        size = mean_estimate(of_rows(taken, weights), weights)
+        if of.stake.per_accepted and not size.value > NEGLIGIBLE:
+            raise UndefinedError("nobody is accepted.", "metric")
+        scale = sign / size.value if of.stake.per_accepted else sign
+        wanted = of.decision if course.acceptance is None else np.full(len(below), course.acceptance)
+        return cls(course, sign, below, near, accept, human, taken, wanted - below, size, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class CutOffs:
+    """Cut-offs of one score, judged by what they cost in the worst case.
+
+    Attributes
+    ----------
+    thresholds : (n_cut_offs,) array
+        Ascending; cases with a score below are accepted.
+    acceptance : (n_cut_offs,) array
+        Share of cases accepted at each.
+    worst_cost : (n_cut_offs,) array
+        Estimated upper end of the mean cost.
+    worst_regret : (n_cut_offs,) array
+        Estimated largest possible excess over the cut-off that is best: max_c' max_η cost(c) - cost(c').
+    possible : (n_cut_offs,) bool array
+        Whether some η that the assumption leaves possible makes it the best, by the estimated ends.
+    could_be_best : (n_cut_offs,) bool array
+        Whether the data leave that open once sampling error is counted: all those that are best are among
+        them with the stated probability.
+    confidence_level : float
+    """
+
+    thresholds: Array
+    acceptance: Array
+    worst_cost: Array
+    worst_regret: Array
+    possible: np.ndarray
+    could_be_best: np.ndarray
+    confidence_level: float
+
+    @property
+    def minimax_cost(self) -> int:
+        """Place of the cut-off whose cost is smallest in its worst case."""
+        return int(self.worst_cost.argmin())
+
+    @property
+    def minimax_regret(self) -> int:
+        """Place of the cut-off that can be least far from the best."""
+        return int(self.worst_regret.argmin())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cut-off."""
+        return pd.DataFrame(
+            {
+                "threshold": self.thresholds,
+                "acceptance": self.acceptance,
+                "worst_cost": self.worst_cost,
+                "worst_regret": self.worst_regret,
+                "possible": self.possible,
+                "could_be_best": self.could_be_best,
+            }
+        )
+
+    def sentences(self) -> list[str]:
+        """Say which cut-off to take, and how sure that is."""
+        cost, regret = self.minimax_cost, self.minimax_regret
+        inside = self.acceptance[self.could_be_best]
+        return [
+            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score below "
+            f"{self.thresholds[cost]:.4g}); it costs {self.worst_cost[cost]:.4g} a case at most.",
+            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score below "
+            f"{self.thresholds[regret]:.4g}); the best cut-off saves {self.worst_regret[regret]:.4g} a case "
+            "at most.",
+            f"Could still be best ({self.confidence_level:.0%}, sampling error included): cut-offs that "
+            f"accept from {inside.min():.0%} to {inside.max():.0%}, {self.could_be_best.sum()} of "
+            f"{len(self.thresholds)}.",
+        ]
+
+
+class Repeated(Protocol):
+    """Scored rows, or cells of rows, as far as cut-offs need them."""
+
+    @property
+    def size(self) -> int:
+        """Rows, or cells."""
+
+    def repeated(self, assumption: str) -> Sequence[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repeat."""
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """How many independent units some rows are."""
+
+
+def choose_cut_off(
+    sample: Repeated,
+    risk: Array,
+    stake: Stake,
+    assumption: str,
+    thresholds: Array,
+    confidence_level: float = 0.95,
+) -> CutOffs:
+    """Judge cut-offs by the ends of their costs and of their differences.
+
+    With Δ_k = accepted_k - refused_k, and M⁺(c) = E[1{s<c} max_η Σ_k Δ_k η_k], M⁻ the same with the minimum,
+
+        max_η cost(c) - cost(c') = M⁺(c) - M⁺(c')   if c >= c',   M⁻(c) - M⁻(c')   if c < c',
+
+    because two cut-offs differ in the cases between them only. c can be best if and only if no c' is better
+    for every η; the η that favours c over all others at once has the largest Δ above c and the smallest
+    below, so that looking at pairs is enough. All from two sums over the rows, whatever the number of
+    cut-offs.
+
+    Sampling error: c is given up if for some c' the lower end of cost(c) - cost(c') exceeds zero by more than
+    a constant times its standard error, the constant for as many comparisons as there are (Bonferroni).
+    """
+    below = (risk[None, :] < thresholds[:, None]).astype(float)
+    repeats = sample.repeated(assumption)
+    found = [_judge(evidence, below, stake, weights, noise) for evidence, weights, noise in repeats]
+    cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
+    least = np.median(excess, axis=0)
+    # As in the median of repeats: the error contains how folds were cut.
+    error = np.sqrt(np.median(errors**2 + (excess - least) ** 2, axis=0))
+    units = sample.count_units(np.ones(sample.size, dtype=bool))
+    rivals = max(len(thresholds) - 1, 1)
+    constant = student.isf((1.0 - confidence_level) / rivals, max(units - 1, 1))
+    return CutOffs(
+        thresholds=thresholds,
+        acceptance=np.average(below, axis=1, weights=by_row(repeats[0][1])),
+        worst_cost=np.median(cost, axis=0),
+        # The largest excess of c over c' is minus the smallest of c' over c.
+        worst_regret=np.maximum((-least).max(axis=0), 0.0),
+        possible=least.max(axis=1) <= 1e-12,
+        could_be_best=(least - constant * error).max(axis=1) <= 1e-12,
+        confidence_level=confidence_level,
+    )
+
+
+def _judge(
+    evidence: Evidence, below: Array, stake: Stake, weights: Array, noise: NoiseOf
+) -> tuple[Array, Array, Array]:
+    """Worst costs of each cut-off c; of each pair, the lower end of cost(c) - cost(c') and its error."""
+    change = stake.accepted - stake.refused
+
+    def largest(gain: Array, worth: Array) -> Array:
+        return np.asarray(np.einsum("nk...,k->n...", evidence.extreme(gain), worth))
+
+    scores = [largest(side * change, change) for side in (-1.0, 1.0)]
+    accepted, refused = (largest(each, each) for each in (stake.accepted, stake.refused))
+    parts = [of_rows(row, weights) for row in below]
+    cost = np.array([np.vdot(weights, row * accepted + (1.0 - row) * refused) for row in parts])
+    sums = [[mean_estimate(row * score, weights) for row in parts] for score in scores]
+    values = np.array([[each.value for each in side] for side in sums])
+    low, high = values[:, :, None] - values[:, None, :]
+    # Rows: c; columns: c'. Between c' and a larger c the change is at least its minimum.
+    larger = np.tri(len(below), dtype=bool)
+    variances = []
+    for side in sums:
+        matrix = noise([each.influence for each in side])
+        variances.append(np.diag(matrix)[:, None] + np.diag(matrix)[None, :] - 2.0 * matrix)
+    error = np.sqrt(np.maximum(np.where(larger, *variances), 0.0))
+    return cost / weights.sum(), np.where(larger, low, high), error

@@ -1,0 +1,744 @@
+"""How far an assumption may fail before a conclusion does: one number along one knob."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from selective_labels._errors import InputError, require_choice
+from selective_labels._validation import read_values, the_only
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination, combined
+from selective_labels.assumptions.instrument import LARGEST, EventTilt, Instrument, NearNucem, NoAssumption
+from selective_labels.assumptions.parse import named
+from selective_labels.assumptions.refused import Prevalence, Refused, SimilarBias
+from selective_labels.data.reading import read_data
+from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.compare import compare_sample, paired_contest
+from selective_labels.evaluation.display import Curve, units_text
+from selective_labels.evaluation.metrics import read_metrics
+from selective_labels.evaluation.predictions import ArraySubject, Subject, read_subject
+from selective_labels.evaluation.results import judged
+from selective_labels.evaluation.scored_rows import (
+    NO_RANGE,
+    ScoredSample,
+    cross_fits,
+    read_label_range,
+    score_sample,
+    with_classes_of,
+)
+from selective_labels.inference.standard_errors import choose_clusters, cluster_codes
+from selective_labels.inference.weak_instrument import supported_odds
+from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.settings import FittingSettings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SensitivityCurve(Curve):
+    """Ends of a metric as an assumption is relaxed, and where a conclusion flips.
+
+    Attributes
+    ----------
+    limit : "none" or "instrument"
+        What is still assumed at the far end of the curve.
+    limit_lower, limit_upper : float
+        Estimated ends there.
+    crossed : (n_points,) array
+        Share of cases in which the models find nothing that fits all that is assumed.
+    ends_crossed : (n_points,) bool array
+        Where the estimated ends were in the wrong order; they are then set to where they meet, or NaN (see
+        :func:`selective_labels.inference.confidence_intervals.uncross`).
+    units : str
+        What standard errors take as independent, in words; empty if every row.
+    threshold : float or None
+    conclusion : str or None
+        What the curve says about the threshold at `concluded_at`.
+    concluded_at : float or None
+        The first value that has a number; for odds and ratios 1, where refused cases are like accepted ones.
+    break_even : float or None
+        The value up to which the estimate supports the conclusion; infinite if it always does.
+    break_even_ci : float or None
+        The value up to which the confidence interval does; None if it never does.
+    break_even_below, break_even_below_ci : float or None
+        The same towards smaller values, where a curve runs to both sides; infinite if it always does.
+    supported : list of pairs, or None
+        Odds ratios that the instrument does not reject, for a curve over odds: infinite where the set is not
+        bounded, empty if none is left; None without an instrument, and for other curves.
+    """
+
+    limit: str
+    limit_lower: float
+    limit_upper: float
+    crossed: np.ndarray
+    ends_crossed: np.ndarray
+    units: str = ""
+    threshold: float | None = None
+    conclusion: str | None = None
+    concluded_at: float | None = None
+    break_even: float | None = None
+    break_even_ci: float | None = None
+    break_even_below: float | None = None
+    break_even_below_ci: float | None = None
+    supported: list[tuple[float, float]] | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per value, with the share of contradictions where there are any."""
+        frame = super().to_frame()
+        return frame.assign(crossed=self.crossed) if self.crossed.any() else frame
+
+    def sentences(self) -> list[str]:
+        """Say what the numbers assume and are, of which sample, and where the conclusion flips."""
+        sentences = super().sentences()
+        if self.units:
+            sentences.append(f"Units: {self.units}.")
+        if self.ends_crossed.any():
+            sentences.append(
+                f"The ends crossed at {self.ends_crossed.sum()} of {len(self)} points: they are set to where "
+                f"they meet, or left out ({np.isnan(self.lower).sum()}) where noise does not explain it."
+            )
+        name = "the instrument alone" if self.limit == "instrument" else "no assumption at all"
+        sentences.append(f"With {name}: [{self.limit_lower:.4g}, {self.limit_upper:.4g}].")
+        if self.crossed.any():
+            sentences.append(
+                f"In {self.crossed[0]:.0%} of the cases at the start, and {self.crossed[-1]:.0%} at the end, "
+                "the models find nothing that fits all that is assumed, by noise or in earnest."
+            )
+        if self.supported is not None:
+            sentences.append(self.supported_sentence())
+        if self.conclusion is not None:
+            sentences.append(f"Conclusion: {self.conclusion}. {self._break_even_sentence()}")
+        return sentences
+
+    def supported_sentence(self) -> str:
+        """Say which odds the instrument supports."""
+        if not self.supported:
+            return (
+                "The instrument rejects every odds ratio that is the same for all cases and decision-makers."
+            )
+        pieces = " or ".join(f"{low:.3g} to {high:.3g}" for low, high in self.supported)
+        return (
+            "If the odds ratio is the same for all cases and decision-makers, the instrument supports "
+            f"{pieces} ({self.confidence_level:.0%} confidence set). No test is known to notice if it "
+            "is not the same."
+        )
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """Draw the curve, its limit, the threshold, the break-even value and what the instrument supports."""
+        ax = super().plot(ax, label)
+        if self.x_name in ("gamma", "odds", "ratio"):
+            ax.set_xscale("log")
+        for low, high in self.supported or ():
+            ends = np.clip([low, high], self.x[0], self.x[-1])
+            ax.axvspan(*ends, color="C2", alpha=0.15, linewidth=0)
+        for end in (self.limit_lower, self.limit_upper):
+            ax.axhline(end, linestyle=":", color="gray")
+        if self.threshold is not None:
+            ax.axhline(self.threshold, color="black", linewidth=0.8)
+        for value in (self.break_even, self.break_even_below):
+            if value is not None and self.x[0] <= value <= self.x[-1]:
+                ax.axvline(value, linestyle="--", color="black", linewidth=0.8)
+        return ax
+
+    def _break_even_sentence(self) -> str:
+        said = self._side(self.break_even, self.break_even_ci, "up to")
+        if self.break_even_below is None and self.break_even_below_ci is None:
+            return said
+        return f"{said} {self._side(self.break_even_below, self.break_even_below_ci, 'down to')}"
+
+    def _side(self, estimate: float | None, interval: float | None, word: str) -> str:
+        way = "upwards" if word == "up to" else "downwards"
+        if estimate is None:
+            return f"The estimate supports no conclusion at {self.x_name} = {self.concluded_at:.4g}."
+        if np.isinf(estimate):
+            said = f"The estimate supports it at every value {way}"
+        else:
+            said = f"The estimate supports it {word} {self.x_name} = {estimate:.4g}"
+        if interval is None:
+            return f"{said}; the confidence interval does not support it at all."
+        if np.isinf(interval):
+            return f"{said}, the confidence interval too."
+        return f"{said}, the confidence interval {word} {interval:.4g}."
+
+
+# Beyond it nothing moves.
+LARGEST_GAMMA = 1e9
+N_POINTS = 25
+# Further values that are tried for a break-even value beyond what is shown.
+FAR_RHO = (0.025, 0.05, 0.1, 0.15, 0.2, LARGEST)
+FAR_GAMMA = (15.0, 25.0, 50.0, 100.0, 1e3, 1e4, 1e6, LARGEST_GAMMA)
+INSTRUMENT = "; cases are assigned to decision-makers as if at random given the features"
+RHO = (
+    "what decision-makers see besides the features moves all of them alike, up to a difference of {} in the "
+    "covariance of their decisions with a class; {} = 0 is NUCEM"
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is assumed as a function of one number.
+
+    Attributes
+    ----------
+    name : str
+        Of the number.
+    make : callable of a value
+    words : str
+        What is assumed, for all values.
+    values : (n_points,) array
+        Those of the curve, if the user gives none.
+    reference : float or None
+        The value from which a conclusion is drawn; None: the first that has one.
+    range : pair of float
+        Possible values.
+    beyond : tuple of float
+        Values that are not shown, in which a conclusion may still flip.
+    has_odds : bool
+        Whether the number is an odds ratio, of which an instrument supports some.
+    """
+
+    name: str
+    make: Callable[[float], Assumption]
+    words: str
+    values: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reference: float | None = None
+    range: tuple[float, float] = (-np.inf, np.inf)
+    beyond: tuple[float, ...] = ()
+    has_odds: bool = False
+
+    def read(self, values: Any) -> np.ndarray:
+        """The values of a curve, ascending; six digits of each count, as in names of assumptions."""
+        if values is None:
+            if not len(self.values):
+                raise InputError.about("values", "are missing: say where to evaluate the assumption.")
+            return self.values
+        grid = np.unique(read_values("values", values))
+        low, high = self.range
+        if not ((grid >= low) & (grid <= high)).all():
+            raise InputError.about("values", f"of {self.name} must lie between {low:g} and {high:g}.")
+        return grid
+
+    def at(self, value: float) -> Assumption:
+        """What is assumed at a value, as a whole."""
+        found = self.make(float(f"{value:.6g}"))
+        if not isinstance(found, Assumption):
+            raise InputError(
+                f"assumption gave {found!r} for {value:g}: an assumption is needed.", "assumption"
+            )
+        return named(found)
+
+
+def _even(low: float, high: float) -> np.ndarray:
+    return np.array([float(f"{each:.6g}") for each in np.linspace(low, high, N_POINTS)])
+
+
+def _ratios(low: float, high: float) -> np.ndarray:
+    return np.array([float(f"{each:.6g}") for each in np.geomspace(low, high, N_POINTS)])
+
+
+def read_family(parameter: Any, assumption: Any, event: Any, classes: np.ndarray, limit: str) -> Family:
+    """The family of a name, or of a function of the user's.
+
+    Parameters
+    ----------
+    parameter : str
+        One of `PARAMETERS`; the name of the axis if `assumption` is given.
+    assumption : callable or None
+        From a value to an assumption.
+    event : class label
+        That the assumption is about.
+    classes : array
+    limit : "none" or "instrument"
+        What is assumed besides.
+    """
+    base: Assumption = Instrument() if limit == "instrument" else NoAssumption()
+    if assumption is not None:
+        if not callable(assumption):
+            raise InputError("assumption must be a function from a value to an assumption.", "assumption")
+        return Family(str(parameter or "value"), assumption, "what the function given says at each value")
+    if parameter not in PARAMETERS:
+        words = ", ".join(map(repr, PARAMETERS))
+        raise InputError(f"parameter={parameter!r} is not one of {words}.", "parameter")
+    return PARAMETERS[parameter](base, event, classes)
+
+
+def _gamma(base: Assumption, _: Any, classes: np.ndarray) -> Family:
+    labels = classes.tolist()
+
+    def make(value: float) -> Assumption:
+        each = [Refused(label, 1.0 / value, value, given="features") for label in labels]
+        return combined(base, *each)
+
+    words = (
+        "given the features, each class is at most gamma times more, and at most gamma times less, frequent "
+        "among unlabeled than among labeled cases; gamma = 1 is no unobserved confounding"
+    )
+    return Family(
+        "gamma",
+        make,
+        words + (INSTRUMENT if base == Instrument() else ""),
+        _ratios(1.0, 10.0),
+        None,
+        (1.0, LARGEST_GAMMA),
+        FAR_GAMMA,
+    )
+
+
+def _kappa(base: Assumption, _: Any, __: np.ndarray) -> Family:
+    _require_instrument(base, "kappa")
+    words = RHO.format("kappa", "kappa") + INSTRUMENT
+    return Family("kappa", NearNucem, words, _even(0.0, LARGEST), None, (0.0, LARGEST), FAR_RHO)
+
+
+def _rho(base: Assumption, _: Any, __: np.ndarray) -> Family:
+    _require_instrument(base, "rho")
+    words = RHO.format("rho", "rho") + INSTRUMENT
+    make = lambda value: base & SimilarBias(value)  # noqa: E731
+    return Family("rho", make, words, _even(0.0, LARGEST), None, (0.0, np.inf), FAR_RHO)
+
+
+def _prevalence(base: Assumption, event: Any, _: np.ndarray) -> Family:
+    words = f"of all cases, the share that are {event} is the value"
+    words += INSTRUMENT if base == Instrument() else ""
+    make = lambda value: combined(base, Prevalence(event, value))  # noqa: E731
+    return Family("prevalence", make, words, _even(0.0, 1.0), None, (0.0, 1.0))
+
+
+def _refused(scale: str) -> Callable[[Assumption, Any, np.ndarray], Family]:
+    values = {"odds": _ratios(0.125, 8.0), "ratio": _ratios(0.25, 4.0), "share": _even(0.0, 1.0)}[scale]
+
+    def family(_: Assumption, event: Any, __: np.ndarray) -> Family:
+        # The instrument is not assumed besides: that it supports some values and not others is shown.
+        words = {
+            "odds": f"among like cases of one decision-maker, the refused have x times the odds of {event} "
+            "that the accepted have; 1 is no unobserved confounding",
+            "ratio": f"among like cases of one decision-maker, the refused are {event} x times as often as "
+            "the accepted; 1 is no unobserved confounding",
+            "share": f"of the refused, whatever their features, the share x is {event}",
+        }[scale]
+        return Family(
+            scale,
+            lambda value: Combination((Refused(event, value, value, scale),)),
+            words,
+            values,
+            None if scale == "share" else 1.0,
+            (0.0, 1.0 if scale == "share" else np.inf),
+            has_odds=scale == "odds",
+        )
+
+    return family
+
+
+PARAMETERS: dict[str, Callable[[Assumption, Any, np.ndarray], Family]] = {
+    "gamma": _gamma,
+    "kappa": _kappa,
+    "odds": _refused("odds"),
+    "ratio": _refused("ratio"),
+    "share": _refused("share"),
+    "rho": _rho,
+    "prevalence": _prevalence,
+}
+
+
+def _require_instrument(base: Assumption, parameter: str) -> None:
+    if base != Instrument():
+        raise InputError(
+            f"parameter={parameter!r} is about decision-makers: it needs limit='instrument'.", "limit"
+        )
+
+
+# Between the last value at which a conclusion stands and the first at which it does not: so many values, so
+# often.
+N_BETWEEN, N_ROUNDS = 16, 2
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is found at one value; NaN where the data contradict what is assumed there.
+
+    Attributes
+    ----------
+    lower, upper, ci_lower, ci_upper : float
+    crossed : bool
+        Whether the ends were in the wrong order.
+    contradicted : float
+        Share of cases in which the models find nothing possible.
+    """
+
+    lower: float
+    upper: float
+    ci_lower: float
+    ci_upper: float
+    crossed: bool = False
+    contradicted: float = 0.0
+
+
+Solve = Callable[[Sequence[float]], list[Point]]
+
+
+def conclude(
+    solve: Solve,
+    values: Sequence[float],
+    points: Sequence[Point],
+    reference: float | None,
+    threshold: float | None,
+    name: str,
+) -> dict[str, Any]:
+    """Say what the reference tells about the threshold, and how far to either side that lasts.
+
+    Parameters
+    ----------
+    solve : callable
+        From values to points.
+    values, points : sequences
+        Ascending, and what is found there.
+    reference : float or None
+        The conclusion is that of the point nearest to it; None: of the first that has a number.
+    threshold : float or None
+    name : str
+    """
+    if threshold is None:
+        return {}
+    defined = [place for place, point in enumerate(points) if not np.isnan(point.lower)]
+    if not defined:  # no value is left to conclude from
+        return {"threshold": threshold}
+    start = defined[0]
+    if reference is not None:
+        start = min(
+            defined, key=lambda place: abs(np.log(values[place] / reference)) if values[place] else np.inf
+        )
+    above = (points[start].lower + points[start].upper) / 2.0 >= threshold
+    found: dict[str, Any] = {
+        "threshold": threshold,
+        "conclusion": f"{name} is {'at least' if above else 'below'} {threshold:g}",
+        "concluded_at": float(values[start]),
+    }
+
+    upwards = [(values[place], points[place]) for place in defined if place >= start]
+    downwards = [(values[place], points[place]) for place in reversed(defined) if place <= start]
+    for suffix, ends in (("", ("lower", "upper")), ("_ci", ("ci_lower", "ci_upper"))):
+
+        def margins(some: Sequence[Point], ends: tuple[str, str] = ends) -> list[float]:
+            if above:
+                return [getattr(each, ends[0]) - threshold for each in some]
+            return [threshold - getattr(each, ends[1]) for each in some]
+
+        def further(at: Sequence[float], margins: Callable[..., list[float]] = margins) -> list[float]:
+            return margins(solve(at))
+
+        for side, path in (("", upwards), ("_below", downwards)):
+            if side and len(path) < 2:
+                continue
+            tried = list(zip([value for value, _ in path], margins([each for _, each in path]), strict=True))
+            found[f"break_even{side}{suffix}"] = first_failure(tried, further)
+    return found
+
+
+def first_failure(
+    tried: Sequence[tuple[float, float]], margins: Callable[[Sequence[float]], list[float]]
+) -> float | None:
+    """The value at which a margin turns negative.
+
+    Parameters
+    ----------
+    tried : sequence of pairs of value and margin
+        From where the conclusion is drawn outwards; a margin is not negative while the conclusion stands.
+    margins : callable
+        Of further values.
+
+    Returns
+    -------
+    float or None
+        Infinite if the margin never turns, None if it is negative from the start.
+
+    Examples
+    --------
+    >>> margin = lambda value: 2.0 - value
+    >>> tried = [(value, margin(value)) for value in (1.0, 3.0, 9.0)]
+    >>> round(first_failure(tried, lambda values: [margin(each) for each in values]), 6)
+    2.0
+    >>> first_failure(tried[:1], lambda values: []), first_failure(tried[1:], lambda values: [])
+    (inf, None)
+    """
+    if tried[0][1] < 0.0:
+        return None
+    for _ in range(N_ROUNDS + 1):
+        fails = next((place for place, (_, margin) in enumerate(tried) if margin < 0.0), None)
+        if fails is None:
+            return float("inf")
+        (good, left), (bad, right) = tried[fails - 1], tried[fails]
+        if _ == N_ROUNDS:
+            break
+        between = _between(good, bad)
+        found = [pair for pair in zip(between, margins(between), strict=True) if not np.isnan(pair[1])]
+        tried = [(good, left), *found, (bad, right)]
+    return float(good + (bad - good) * left / (left - right))
+
+
+def _between(good: float, bad: float) -> list[float]:
+    """Even in the logarithm between positive values, else even."""
+    spaced = np.geomspace if min(good, bad) > 0.0 else np.linspace
+    return [float(f"{each:.6g}") for each in spaced(good, bad, N_BETWEEN + 2)[1:-1]]
+
+
+LIMITS = (NoAssumption().name, Instrument().name)
+# Numbers of scores that are kept at a time; beyond, values are scored in several passes over the models.
+MOST_NUMBERS = 5e7
+
+
+def sensitivity_curve(
+    classifier: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    metric: Any = "accuracy",
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    compare_to: Any = None,
+    parameter: str = "gamma",
+    assumption: Callable[[float], Assumption] | None = None,
+    values: Any = None,
+    limit: str | None = None,
+    threshold: float | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    assignment: Any = None,
+    label_range: Any = NO_RANGE,
+    nuisance: Any = None,
+    cv: Any = 5,
+    cluster: str | None = None,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> SensitivityCurve:
+    """Bounds of a metric as one number of an assumption is turned: the ladder with one knob.
+
+    ``parameter`` names the knob; `assumption` may be any function from a value to an assumption instead.
+
+    - "gamma": P(Y=k | x, D=1) / Γ <= P(Y*=k | x, D=0) <= Γ P(Y=k | x, D=1) for every class, the outcome
+      bounds of Rambachan, Coston and Kennedy (2022), from Γ = 1 (no unobserved confounding) on;
+    - "odds": among like cases, the refused have x times the odds of `pos_label` (Refused(scale="odds")).
+      Which x an instrument supports is in ``curve.supported``: the confidence set of the event tilt;
+    - "ratio", "share": the refused are `pos_label` x times as often, or with the share x;
+    - "kappa": the bridge from NUCEM (0) to the instrument alone (1/4), around the slope of all of them;
+      "rho": the same statement, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
+    - "prevalence": of all cases, the share x is `pos_label`.
+
+    Models are fitted once; every value is scored by them, as :func:`selective_labels.evaluate` scores it
+    under this assumption. Where the data contradict what is assumed, there is no number. The break-even
+    value is where the end nearest to the threshold meets it: up to there the conclusion stands.
+
+    Parameters
+    ----------
+    classifier : fitted classifier, (n_samples,) labels or (n_samples, n_classes) probabilities
+        Fitted to other cases. Not used by "share": None will do.
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels has labels and roles in it: then no other role is given.
+    y : (n_samples,) labels with holes
+    decision_maker : (n_samples,) ids, optional
+        Needed for ``limit="instrument"``.
+    decision : (n_samples,) of 0 and 1, optional
+    metric : str or metric object
+        One, as in `evaluate`.
+    pos_label : label, optional
+        Whose share, whose odds; default the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted], for "cost".
+    compare_to : like `classifier`, optional
+        The curve is then of metric(classifier) - metric(compare_to), and the threshold 0 by default.
+    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
+    assumption : callable, optional
+        From a value to an assumption; `values` are then needed, and `parameter` is the name of the axis.
+    values : (n_points,) numbers, optional
+        Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
+        (share, prevalence).
+    limit : "none" or "instrument", optional
+        What the curve is set against, and what "gamma", "kappa", "rho" and "prevalence" assume besides;
+        default the instrument if decision-makers are given.
+    threshold : float, optional
+        A conclusion is drawn about the metric being above or below.
+    sample_weight, groups, strata, assignment : optional
+        As in ``fit`` of the learners.
+    label_range : pair (lowest, highest)
+        As in :func:`selective_labels.evaluate`: every point of the curve lies within it.
+    nuisance, cv, n_jobs, random_state
+        As in :class:`~selective_labels.UCLClassifier`.
+    cluster : "groups", "decision_maker", "none" or None
+        As in :func:`selective_labels.evaluate`.
+    confidence_level : float
+
+    Returns
+    -------
+    SensitivityCurve
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1000, n_classes=2, random_state=0)
+    >>> prediction = (sample.X[:, 0] < 0).astype(int)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> curve = sensitivity_curve(prediction, data, values=[1, 2, 4], limit="none", threshold=0.5,
+    ...                           nuisance="logistic", random_state=0)
+    >>> bool((np.diff(curve.upper - curve.lower) > 0).all()), 1 < curve.break_even < 9
+    (True, True)
+
+    Any function of a value:
+
+    >>> from selective_labels.assumptions import Informed, Instrument, Prevalence
+    >>> known = lambda value: Instrument() & Informed(1) & Prevalence(1, value)
+    >>> curve = sensitivity_curve(prediction, data, assumption=known, values=[0.4, 0.5, 0.6],
+    ...                           parameter="share of 1", nuisance="logistic", random_state=0)
+    >>> curve.x_name, len(curve)
+    ('share of 1', 3)
+    """
+    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
+    several = data.decision_makers_given and data.n_decision_makers > 1
+    limit = ("instrument" if several else "none") if limit is None else limit
+    _check_options(limit, data)
+    data = with_classes_of(data, [classifier, compare_to])
+    event = data.classes.tolist()[class_code(pos_label, data.classes)]
+    family = read_family(parameter, assumption, event, data.classes, limit)
+    grid = family.read(values)
+    subjects = [_subject(each, data, metric) for each in (classifier, compare_to) if each is not None] or [
+        _subject(None, data, metric)
+    ]
+    metrics = read_metrics(metric, subjects[0], pos_label, cost)
+    one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
+    if metric == "share" and compare_to is not None:
+        raise InputError(
+            "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
+        )
+    read_label_range(label_range, data)
+    machine = _Machine(data, family, one, subjects, cluster, fitting, label_range, confidence_level)
+    name = one.name
+    if compare_to is not None:
+        name, threshold = f"Difference of {name}", 0.0 if threshold is None else threshold
+    everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})
+    solved = dict(zip(everywhere, machine.solve(everywhere), strict=True))
+    points = [solved[each] for each in grid.tolist()]
+    worst, supported = machine.limit(
+        limit, data.classes == event if family.has_odds and limit != "none" else None
+    )
+    units = choose_clusters(cluster, data)
+    clusters = cluster_codes(units, data)
+    return SensitivityCurve(
+        title=name[:1].upper() + name[1:],
+        x_name=family.name,
+        x=grid,
+        lower=np.array([each.lower for each in points]),
+        upper=np.array([each.upper for each in points]),
+        ci_lower=np.array([each.ci_lower for each in points]),
+        ci_upper=np.array([each.ci_upper for each in points]),
+        assumption=f"{family.words}.",
+        identifies=f"the smallest and the largest {name.lower()} that the data and the assumption allow.",
+        n_samples=len(data),
+        confidence_level=confidence_level,
+        limit=limit,
+        limit_lower=worst.lower,
+        limit_upper=worst.upper,
+        crossed=np.array([each.contradicted for each in points]),
+        ends_crossed=np.array([each.crossed for each in points]),
+        units=units_text(units, len(np.unique(clusters)) if clusters is not None else len(data)),
+        supported=supported,
+        **conclude(
+            machine.solve, everywhere, list(solved.values()), family.reference, threshold, name.lower()
+        ),
+    )
+
+
+@dataclass(eq=False)
+class _Machine:
+    """From values of the knob to ends with intervals; models are fitted once."""
+
+    data: SelectiveLabels
+    family: Family
+    metric: Any
+    subjects: Sequence[Subject]
+    cluster: str | None
+    fitting: FittingSettings
+    label_range: Any
+    confidence_level: float
+    fits: list[CrossFit] | None = field(default=None, init=False)
+
+    def solve(self, values: Sequence[float]) -> list[Point]:
+        """What is found at each value."""
+        assumed = {value: self.family.at(value) for value in values}
+        by_name: dict[str, Assumption] = {}
+        for each in assumed.values():
+            if by_name.setdefault(each.name, each) != each:
+                raise InputError(
+                    f"two values give different assumptions of one name, {each.name!r}: name them apart, or "
+                    "space the values wider.",
+                    "assumption",
+                )
+        found: dict[str, Point] = {}
+        names = list(by_name)
+        size = max(int(MOST_NUMBERS // (6 * len(self.data) * len(self.data.classes))), 1)
+        for start in range(0, len(names), size):
+            some = names[start : start + size]
+            sample = self._score([by_name[name] for name in some])
+            found |= {name: self._point(sample, name) for name in some}
+        return [found[assumed[value].name] for value in values]
+
+    def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
+        """What is found with nothing but the limit, and which odds of an event the instrument supports."""
+        if event is None or self.data.decision.all():
+            return self._point(self._score([named(name)]), name), None
+        sample = self._score([named(name), EventTilt()])
+        clusters = cluster_codes(sample.cluster, sample.data)
+        supported = supported_odds(sample.tilted[0], event, sample.weights, clusters, self.confidence_level)
+        return self._point(sample, name), supported
+
+    def _score(self, assumptions: list[Assumption]) -> ScoredSample:
+        again = self.fits is not None
+        if not again and not self.data.decision.all():
+            self.fits = list(cross_fits(self.data, self.fitting, any(a.needs_halves for a in assumptions)))
+        with warnings.catch_warnings():
+            if again:  # it was said the first time
+                warnings.simplefilter("ignore", UserWarning)
+            return score_sample(
+                self.data, [], assumptions, self.cluster, self.fitting, self.label_range, self.fits
+            )
+
+    def _point(self, sample: ScoredSample, name: str) -> Point:
+        level, subject = self.confidence_level, self.subjects[0]
+        if len(self.subjects) == 2:
+            contest = paired_contest(subject, self.subjects[1], self.metric)
+            found: Any = compare_sample(sample, contest, name, confidence_level=level)
+        else:
+            functional, limits = self.metric.functional(subject), self.metric.range(subject.classes)
+            found = judged(sample, functional, self.metric.name, name, limits, level)
+        empty = sample.repeats[0][name].empty
+        return Point(
+            found.lower,
+            found.upper,
+            found.ci_lower,
+            found.ci_upper,
+            bool(found.crossed),
+            float(np.average(empty, weights=sample.weights)),
+        )
+
+
+def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Subject:
+    """What is judged; the share of a class needs nobody."""
+    if choice is None and metric == "share":
+        return ArraySubject(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
+    return read_subject(choice, data)
+
+
+def _check_options(limit: str, data: SelectiveLabels) -> None:
+    require_choice("limit", limit, LIMITS)
+    if len(data.classes) < 2:
+        raise InputError.about("y", f"shows only one class ({data.classes.tolist()[0]!r}); two are needed.")
+    if limit == "instrument" and not data.decision_makers_given:
+        raise InputError(
+            "decision_maker is missing: limit='instrument' needs to know who decided.", "decision_maker"
+        )

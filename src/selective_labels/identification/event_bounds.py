@@ -1,0 +1,489 @@
+"""Slack that is earmarked: what is known of several classes together, but not of each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels._errors import InputError
+from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, water_level
+
+Function = Callable[[Array], Array]
+# Decision-makers who decide for fewer cases than this show nothing of the rest.
+NOBODY = 1e-12
+# Leniencies that are closer than this have no chord.
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Floor:
+    """P(A | D=0, x, z) >= g(m_z), m_z = P(Y in A | D=1, x, z): a floor under η_A by every decision-maker.
+
+    η_A >= F_z = λ_z m_z + (1 - λ_z) g(m_z)
+
+    Attributes
+    ----------
+    event : tuple of int
+        Codes of the classes in A.
+    refused, slope : callables of an array
+        g and its derivative.
+    singled_out : bool
+        Whether it holds for each decision-maker; else only for all together.
+    pooled : bool
+        Whether it says the same of all decision-makers taken together.
+    averaged : bool
+        Whether it holds for each, but without an instrument: then for the mean over them alone.
+
+    Examples
+    --------
+    Refused cases are at least as risky as accepted ones:
+
+    >>> informed = Floor((1,), lambda m: m, np.ones_like)
+    >>> informed.values(np.array([0.2, 0.3]), np.array([0.4, 0.9])).round(3)
+    array([0.5  , 0.333])
+    """
+
+    event: tuple[int, ...]
+    refused: Function
+    slope: Function
+    singled_out: bool = True
+    averaged: bool = False
+    pooled: bool = False
+
+    def values(self, chance: Array, leniency: Array) -> Array:
+        """F_z from P(Y in A, D=1 | x, z) and λ_z; zero where nobody is accepted."""
+        seen = leniency > NOBODY
+        share = share_of(chance, leniency)
+        found = chance + (1.0 - leniency) * self.refused(share)
+        return np.where(seen, found, 0.0)
+
+
+@dataclass(frozen=True)
+class Chord:
+    """A floor under η_A by two decision-makers, z more lenient than z'.
+
+    slope:   η_A >= (p_Az - p_Az' - 2ρ) / (λ_z - λ_z')
+    beyond:  η_A >= p_Az + (1 - λ_z) (p_Az - p_Az') / (λ_z - λ_z')
+
+    The first is a bias that differs by 2ρ at most between any two (ρ = 0: NUCEM). The second says that
+    refused cases are at least as risky as the cases that the more lenient one alone accepts.
+
+    Attributes
+    ----------
+    event : tuple of int
+    radius : float
+        ρ, for slopes.
+    beyond : bool
+
+    Examples
+    --------
+    >>> strict, lenient = (0.1, 0.4), (0.3, 0.8)
+    >>> [round(Chord((1,), beyond=each).value(lenient, strict), 3) for each in (False, True)]
+    [0.5, 0.4]
+    """
+
+    event: tuple[int, ...]
+    radius: float = 0.0
+    beyond: bool = False
+
+    def value(self, lenient: tuple[Array, Array], strict: tuple[Array, Array]) -> Array:
+        """The floor by (p_A, λ) of the two; the gap of leniency must be positive."""
+        slope = (lenient[0] - strict[0] - 2.0 * self.radius) / (lenient[1] - strict[1])
+        return lenient[0] + (1.0 - lenient[1]) * slope if self.beyond else slope
+
+
+AnyFloor = Floor | Chord
+
+
+def share_of(chance: Array, leniency: Array) -> Array:
+    """M = p_A / λ, one half where nobody is accepted: nothing depends on it there."""
+    half = np.full(np.broadcast_shapes(np.shape(chance), np.shape(leniency)), 0.5)
+    share = np.divide(chance, leniency, out=half, where=leniency > NOBODY)
+    return np.clip(share, 0.0, 1.0)
+
+
+def ratio(factor: float) -> tuple[Function, Function]:
+    """G = min(γ m, 1) and its derivative: refused cases are γ times as risky.
+
+    Examples
+    --------
+    >>> g, slope = ratio(3.0)
+    >>> g(np.array([0.1, 0.5])).round(2), slope(np.array([0.1, 0.5]))
+    (array([0.3, 1. ]), array([3., 0.]))
+    """
+    return (
+        lambda m: np.minimum(factor * m, 1.0),
+        lambda m: np.where(factor * m < 1.0, factor, 0.0),
+    )
+
+
+def odds(factor: float) -> tuple[Function, Function]:
+    """G = θm / (1 - m + θm) and its derivative: the odds of refused cases are θ times as large.
+
+    Examples
+    --------
+    >>> g, slope = odds(3.0)
+    >>> g(np.array([0.5])), slope(np.array([0.5]))
+    (array([0.75]), array([0.75]))
+    """
+    return (
+        lambda m: factor * m / (1.0 - m + factor * m),
+        lambda m: factor / (1.0 - m + factor * m) ** 2,
+    )
+
+
+def constant(share: float) -> tuple[Function, Function]:
+    """G = c, whatever is seen of accepted cases.
+
+    Examples
+    --------
+    >>> constant(0.2)[0](np.array([0.5]))
+    array([0.2])
+    """
+    return (lambda m: np.full_like(m, share), np.zeros_like)
+
+
+def mirrored(refused: Function, slope: Function) -> tuple[Function, Function]:
+    """h(m) = 1 - g(1 - m): a ceiling g on an event is the floor h of its complement.
+
+    Examples
+    --------
+    >>> h, slope = mirrored(*ratio(2.0))
+    >>> h(np.array([0.75, 0.25])), slope(np.array([0.75, 0.25]))
+    (array([0.5, 0. ]), array([2., 0.]))
+    """
+    return (lambda m: 1.0 - refused(1.0 - m), lambda m: slope(1.0 - m))
+
+
+def complement(event: Sequence[int], n_classes: int) -> tuple[int, ...]:
+    """All other classes."""
+    return tuple(code for code in range(n_classes) if code not in set(event))
+
+
+def best_floor(
+    floor: AnyFloor, joint: Array, propensity: Array | None = None, *, least: float = CLOSE
+) -> Array:
+    """Max over decision-makers (or pairs of them) of one floor, (n_samples,).
+
+    Parameters
+    ----------
+    floor : Floor or Chord
+    joint : (n_decision_makers, n_samples, n_classes + 1) array
+        The unlabeled class first.
+    propensity : (n_samples, n_decision_makers) array, optional
+        For floors of all decision-makers taken together.
+    least : float
+        Leniency of one, and gap of two, below which they are left out: estimates need some distance.
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.6, 0.2, 0.2]], [[0.2, 0.5, 0.3]]])
+    >>> best_floor(Floor((1,), lambda m: m, np.ones_like), joint).round(3)
+    array([0.5])
+    """
+    chance, leniency = joint[:, :, 1:][:, :, list(floor.event)].sum(axis=2), 1.0 - joint[:, :, 0]
+    if isinstance(floor, Chord):
+        found = np.zeros(joint.shape[1])
+        for first, second in permutations(range(len(joint)), 2):
+            apart = leniency[first] - leniency[second] > least
+            gap = np.where(apart, leniency[second], leniency[first] - 1.0)
+            value = floor.value((chance[first], leniency[first]), (chance[second], gap))
+            found = np.where(apart, np.maximum(found, value), found)
+        return found
+    if not (floor.singled_out or floor.averaged):
+        shares = np.full((joint.shape[1], len(joint)), 1.0 / len(joint)) if propensity is None else propensity
+        chance = np.einsum("na,an->n", shares, chance)[None]
+        leniency = np.einsum("na,an->n", shares, leniency)[None]
+    if floor.averaged:
+        shares = np.full((joint.shape[1], len(joint)), 1.0 / len(joint)) if propensity is None else propensity
+        return np.asarray(np.einsum("na,an->n", shares, floor.values(chance, leniency)))
+    best: Array = np.where(leniency > least, floor.values(chance, leniency), 0.0).max(axis=0)
+    return best
+
+
+Event = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Earmarked(Bounds):
+    """The set lower + Σ_S δ_S Δ(S) + δ_0 Δ(all classes) of class probabilities, row by row.
+
+    Δ(S) are the distributions over the classes of S: δ_S is known to be within S, and not where. Sets S are
+    nested or disjoint. With floors L_A and L_Aᶜ = 1 - U_A under η_A and η_Aᶜ,
+
+        δ_A = (L_A - Σ_A lower)^+,   δ_Aᶜ likewise,   δ_0 = 1 - Σ lower - δ_A - δ_Aᶜ,
+
+    and the set is empty if and only if δ_0 < 0.
+
+    Attributes
+    ----------
+    lower, upper : (n_samples, n_classes) arrays
+        Smallest and largest probability of each class.
+    events : tuple of tuples of int
+        The sets S, small ones first.
+    amounts : (n_samples, n_events) array
+        δ_S.
+
+    Examples
+    --------
+    >>> lower = np.array([[0.2, 0.1, 0.1]])
+    >>> known = Earmarked.from_floors(lower, {(1, 2): np.array([0.5])})
+    >>> known.amounts, known.free.round(2), known.upper.round(2)
+    (array([[0.3]]), array([0.3]), array([[0.5, 0.7, 0.7]]))
+    >>> [each.round(2) for each in known.extremes(np.array([1.0, 0.0, 2.0]))]
+    [array([0.4]), array([1.6])]
+    """
+
+    events: tuple[Event, ...] = ()
+    amounts: Array | None = None
+
+    @classmethod
+    def from_floors(cls, lower: Array, floors: dict[Event, Array]) -> Self:
+        """Earmark what floors under several classes together add to the lower bounds of each.
+
+        Parameters
+        ----------
+        lower : (n_samples, n_classes) array
+        floors : dict of (n_samples,) arrays
+            By event; those of one class raise its lower bound.
+        """
+        lower = np.array(lower, dtype=np.float64)
+        for event, floor in floors.items():
+            if len(event) == 1:
+                lower[:, event[0]] = np.maximum(lower[:, event[0]], floor)
+        events = laminar([event for event in floors if len(event) > 1], lower.shape[1])
+        amounts = np.zeros((len(lower), len(events)))
+        for number, event in enumerate(events):
+            inside = [place for place, each in enumerate(events[:number]) if set(each) <= set(event)]
+            held = lower[:, list(event)].sum(axis=1) + amounts[:, inside].sum(axis=1)
+            amounts[:, number] = np.maximum(floors[event] - held, 0.0)
+        return cls.of(lower, events, amounts)
+
+    @classmethod
+    def of(cls, lower: Array, events: tuple[Event, ...], amounts: Array) -> Self:
+        """The set with given parts."""
+        free = np.maximum(1.0 - lower.sum(axis=1) - amounts.sum(axis=1), 0.0)
+        upper = lower + free[:, None]
+        for event, amount in zip(events, amounts.T, strict=True):
+            upper[:, list(event)] += amount[:, None]
+        return cls(lower, upper, events, amounts)
+
+    @property
+    def pots(self) -> Array:
+        """δ_S, (n_samples, n_events)."""
+        return np.zeros((len(self.lower), 0)) if self.amounts is None else self.amounts
+
+    @property
+    def free(self) -> Array:
+        """δ_0, the slack that may go anywhere; shape (n_samples,)."""
+        return self.slack - self.pots.sum(axis=1)
+
+    @property
+    def crossed(self) -> Mask:
+        """Rows that no probability vector fits."""
+        return ~(self.free >= -ROUNDING)
+
+    def contains(self, probabilities: ArrayLike, tolerance: float = ROUNDING) -> Mask:
+        """Rows whose probability vector lies in the set."""
+        probabilities = np.asarray(probabilities, dtype=np.float64)
+        inside = (probabilities >= self.lower - tolerance).all(axis=1)
+        inside &= np.abs(probabilities.sum(axis=1) - 1.0) <= tolerance
+        for event in self.events:
+            within = [place for place, each in enumerate(self.events) if set(each) <= set(event)]
+            floor = self.lower[:, list(event)].sum(axis=1) + self.pots[:, within].sum(axis=1)
+            inside &= probabilities[:, list(event)].sum(axis=1) >= floor - tolerance
+        return inside
+
+    def extreme(self, gain: Array) -> Array:
+        """The class probabilities in the set with the largest Σ_k gain_k η_k, (n_samples, n_classes)."""
+        return poured(self.lower, self.free, gain, self.events, self.pots)
+
+    def extremes(self, coefficients: ArrayLike) -> tuple[Array, Array]:
+        """Min and max of Σ_k c_k η_k = Σ c lower + Σ_S δ_S min_S c + δ_0 min c, and likewise max."""
+        values = np.broadcast_to(np.asarray(coefficients, dtype=np.float64), self.lower.shape)
+        low, high = (np.einsum("nk,nk->n", values, self.extreme(sign * values)) for sign in (-1.0, 1.0))
+        return low, high
+
+    def repaired(self) -> tuple["Earmarked", Mask]:
+        """Mend empty rows: all parts are scaled to sum to one, so that earmarks stay and no slack is left."""
+        crossed = self.crossed
+        total = self.lower.sum(axis=1) + self.pots.sum(axis=1)
+        scale = np.where(crossed, total, 1.0)[:, None]
+        return Earmarked.of(self.lower / scale, self.events, self.pots / scale), crossed
+
+    def best_case_costs(self) -> Array:
+        """Smallest zero-one regret of each class: (max_{j≠t} η_j - η_t)^+ at the best case of t."""
+        costs = np.empty_like(self.lower)
+        for candidate in range(self.lower.shape[1]):
+            level = self.best_case(candidate)
+            own = level[:, candidate].copy()
+            level[:, candidate] = -np.inf
+            costs[:, candidate] = np.maximum(level.max(axis=1) - own, 0.0)
+        return costs
+
+    def best_case(self, candidate: int) -> Array:
+        """Probabilities with the smallest regret of a class: it gets all that it may, the rest is kept level.
+
+        Each pot without the class is spread, small events first, so that no class stands out more than it
+        must.
+        """
+        level = self.lower.copy()
+        for event, amount in zip(self.events, self.pots.T, strict=True):
+            if candidate not in event:
+                spread_evenly(level, event, amount)
+        level[:, candidate] = self.upper[:, candidate]
+        return level
+
+
+def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots: Array) -> Array:
+    """Lower bounds, and each pot with the class of its event that has the largest gain.
+
+    Any of them may have one more axis, of linear forms; gains have not.
+
+    Examples
+    --------
+    >>> gain = np.array([[0.0, 2.0, 1.0]])
+    >>> poured(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
+    array([[0. , 0.5, 0.5]])
+    """
+    found, rows = np.array(lower), np.arange(len(lower))
+    gain = np.broadcast_to(gain, found.shape[:2])
+    for place, event in enumerate(events):
+        members = np.asarray(event)
+        found[rows, members[gain[:, members].argmax(axis=1)]] += pots[:, place]
+    found[rows, gain.argmax(axis=1)] += free
+    return found
+
+
+def spread_evenly(level: Array, event: Event, amount: Array) -> None:
+    """Pour an amount into the classes of an event, the lowest first, in place."""
+    members = list(event)
+    bottom = level[:, members]
+    brim = bottom + amount[:, None]
+    height = water_level(bottom, brim, bottom.sum(axis=1) + amount)
+    level[:, members] = np.clip(height[:, None], bottom, brim)
+
+
+def laminar(events: Sequence[Event], n_classes: int) -> tuple[Event, ...]:
+    """Events, small ones first; refused if two of them cross: then there is no closed form.
+
+    Examples
+    --------
+    >>> laminar([(0, 1, 2), (0, 1)], 4)
+    ((0, 1), (0, 1, 2))
+    >>> laminar([(0, 1), (1, 2)], 4)
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: assumptions about classes that overlap without one holding
+    the other (codes (0, 1) and (1, 2)) have no closed form together; state nested or disjoint ones.
+    """
+    ordered = sorted({tuple(sorted(each)) for each in events}, key=lambda each: (len(each), each))
+    for number, small in enumerate(ordered):
+        for large in ordered[number + 1 :]:
+            if set(small) & set(large) and not set(small) <= set(large):
+                raise InputError(
+                    "assumptions about classes that overlap without one holding the other (codes "
+                    f"{small} and {large}) have no closed form together; state nested or disjoint ones.",
+                    "assumption",
+                )
+    return tuple(each for each in ordered if len(each) < n_classes)
+
+
+def identified_set(lower: Array, floors: dict[Event, Array]) -> Bounds:
+    """The set that floors under events leave: earmarked slack, or a box where they bound single classes.
+
+    A floor under all classes but one is a ceiling on that one: with floors and ceilings of single classes
+    only, events may cross, and the set is a box.
+
+    Parameters
+    ----------
+    lower : (n_samples, n_classes) array
+    floors : dict of (n_samples,) arrays, by event
+
+    Examples
+    --------
+    >>> lower = np.array([[0.1, 0.2, 0.1]])
+    >>> box = identified_set(lower, {(0, 1): np.array([0.6]), (1, 2): np.array([0.7])})
+    >>> box.upper.round(2)
+    array([[0.3, 0.8, 0.4]])
+    """
+    n_classes = lower.shape[1]
+    if not crossing(list(floors)) or not boxed(list(floors), n_classes):
+        return Earmarked.from_floors(lower, floors)
+    least, most = np.array(lower, dtype=np.float64), np.ones_like(lower)
+    for event, floor in floors.items():
+        if len(event) == 1:
+            least[:, event[0]] = np.maximum(least[:, event[0]], floor)
+        else:
+            (left,) = set(range(n_classes)) - set(event)
+            most[:, left] = np.minimum(most[:, left], 1.0 - floor)
+    room = 1.0 - least.sum(axis=1, keepdims=True) + least
+    return Bounds(least, np.minimum(most, room))
+
+
+def crossing(events: Sequence[Event]) -> bool:
+    """Whether two events overlap without one holding the other."""
+    sets = [set(each) for each in events]
+    return any(a & b and not a <= b and not b <= a for a in sets for b in sets)
+
+
+def boxed(events: Sequence[Event], n_classes: int) -> bool:
+    """Whether every event is one class, or all classes but one."""
+    return all(len(each) in (1, n_classes - 1) for each in events)
+
+
+@dataclass(frozen=True, eq=False)
+class Earmarks:
+    """Slack that is known to be within an event, or ceilings on single classes, row by row.
+
+    Attributes
+    ----------
+    events : tuple of tuples of int
+        Codes of the classes of each event, small events first.
+    values, plug_in : (n_samples, n_events) arrays
+        Scores of the slack of each event, and what a model that has not seen the row says.
+    ceiling, ceiling_plug_in : (n_samples, n_classes) arrays or None
+        Scores of upper bounds of each class, and what the model says; None: there are none.
+    """
+
+    events: tuple[tuple[int, ...], ...]
+    values: np.ndarray
+    plug_in: np.ndarray
+    ceiling: np.ndarray | None = None
+    ceiling_plug_in: np.ndarray | None = None
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Earmarks]", places: np.ndarray) -> "Earmarks":
+        """Those of chunks of rows one after the other, the rows put in order."""
+
+        def put(several: list[np.ndarray]) -> np.ndarray:
+            return np.concatenate(several)[places]
+
+        values, plug_in = put([each.values for each in parts]), put([each.plug_in for each in parts])
+        ceilings = [each.ceiling for each in parts if each.ceiling is not None]
+        models = [each.ceiling_plug_in for each in parts if each.ceiling_plug_in is not None]
+        if not ceilings:
+            return cls(parts[0].events, values, plug_in)
+        return cls(parts[0].events, values, plug_in, put(ceilings), put(models))
+
+    def empty(self, n_samples: int) -> "Earmarks":
+        """The same for as many rows, all zero."""
+        shape = (n_samples, len(self.events))
+        if self.ceiling is None:
+            return Earmarks(self.events, np.zeros(shape), np.zeros(shape))
+        wide = (n_samples, self.ceiling.shape[1])
+        return Earmarks(self.events, np.zeros(shape), np.zeros(shape), np.zeros(wide), np.zeros(wide))
+
+    def add(self, rows: np.ndarray, part: "Earmarks", weight: float = 1.0) -> None:
+        """Add those of some rows."""
+        self.values[rows] += weight * part.values
+        self.plug_in[rows] += weight * part.plug_in
+        for total, here in (
+            (self.ceiling, part.ceiling),
+            (self.ceiling_plug_in, part.ceiling_plug_in),
+        ):
+            if total is not None and here is not None:
+                total[rows] += weight * here

@@ -1,0 +1,445 @@
+"""The tilt: by how much the odds of a class among the refused differ from those among like accepted cases.
+
+Model O (constant odds ratio), for labels p_kz(x) = P(Y=k, D=1 | x, z) and leniency λ_z = Σ_k p_kz:
+
+    q_kz(x) = P(Y*=k | D=0, x, z) ∝ p_kz(x) e^{-γ_k},   that is   logit P(D=1 | Y*=k, x, z) = α(x, z) + γ_k.
+
+γ is one vector for everybody, defined up to a constant; γ = 0 says that the refused are like the accepted of
+the same features and decision-maker. Given γ, η_k(x) = p_kz + (1 - λ_z) q_kz for every z; as η does not
+depend on z, an instrument that moves leniency identifies γ.
+
+Model N (one tilt of the labeled cases' answer, under NUCEM): η = softmax(log η0 - γ), η0 = p̄ / λ̄.
+
+Tilts enter as `odds` w_k = e^{-γ_k}, scaled to a largest value of one (:func:`relative_odds`): an infinite
+tilt is then a zero, and no formula has a special case.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from scipy.stats import chi2
+
+from selective_labels.identification.bounds import Array
+
+# No refused case stands for more than so many: where hardly anybody of a class is accepted, its weight in a
+# score would be noise. As with inverse probabilities elsewhere (1 / .01).
+LARGEST_WEIGHT = 100.0
+# Labels that a model holds to be impossible still have a place to be tilted from.
+SMALLEST = 1e-12
+
+
+def relative_odds(tilt: ArrayLike) -> Array:
+    """w_k = e^{-γ_k} / max_j e^{-γ_j}, in [0, 1]; infinite tilts are allowed.
+
+    Parameters
+    ----------
+    tilt : (..., n_classes) array
+        γ. Classes at -∞ share all that is refused; if there is one, the others have odds of zero.
+
+    Examples
+    --------
+    >>> relative_odds([0.0, np.log(2.0)]), relative_odds([0.0, np.inf]), relative_odds([-np.inf, 3.0])
+    (array([1. , 0.5]), array([1., 0.]), array([1., 0.]))
+    """
+    tilt = np.asarray(tilt, dtype=float)
+    smallest = tilt.min(axis=-1, keepdims=True)
+    bounded = np.where(np.isinf(smallest), 0.0, smallest)
+    beyond = np.where(np.isinf(smallest), 0.0, np.exp(bounded - np.where(np.isneginf(tilt), 0.0, tilt)))
+    return np.where(tilt == smallest, 1.0, beyond)
+
+
+def refused(labeled: Array, odds: Array) -> Array:
+    """Class probabilities of the refused: q_k = p_k w_k / Σ_j p_j w_j.
+
+    Parameters
+    ----------
+    labeled : (..., n_classes) array
+        p_k = P(Y=k, D=1 | ...), or anything proportional to it.
+    odds : (n_classes,) array
+
+    Examples
+    --------
+    >>> refused(np.array([[0.3, 0.3]]), np.array([1.0, 0.5])).round(3)
+    array([[0.667, 0.333]])
+    """
+    tilted = np.maximum(labeled, SMALLEST) * odds
+    return tilted / tilted.sum(axis=-1, keepdims=True)
+
+
+def everybody(labeled: Array, odds: Array) -> Array:
+    """Class probabilities of everybody under model O: η_k = p_k + (1 - λ) q_k; any leading axes.
+
+    Examples
+    --------
+    >>> everybody(np.array([[0.3, 0.3]]), np.array([1.0, 0.0]))
+    array([[0.7, 0.3]])
+    """
+    return labeled + (1.0 - labeled.sum(axis=-1, keepdims=True)) * refused(labeled, odds)
+
+
+def odds_scores(labeled: Array, y: Array, odds: Array) -> Array:
+    """Orthogonal score of model O at each row's own decision-maker.
+
+    ψ_k = q_k + D (1 + c w_Y) (Y_k - q_k),   c = (1 - λ) / Σ_j p_j w_j
+
+    E[ψ_k | x, z] = p_kz + (1 - λ_z) q_kz. Its derivatives in q and in c vanish at the truth, and given γ the
+    bias is a product of two errors, (q̂ - q)(1 - λ - ĉ Σ_j p_j w_j). Weights c w_Y are held at 100.
+
+    Parameters
+    ----------
+    labeled : (n_samples, n_classes) array
+        p_kz of the row's own decision-maker, by a model that has not seen the row.
+    y : (n_samples,) int array
+        Label codes, -1 where none was seen.
+    odds : (n_classes,) array
+
+    Returns
+    -------
+    (n_samples, n_classes) array
+        Rows sum to one.
+
+    Examples
+    --------
+    >>> odds_scores(np.array([[0.2, 0.4], [0.2, 0.4]]), np.array([1, -1]), np.ones(2)).round(3)
+    array([[-0.222,  1.222],
+           [ 0.333,  0.667]])
+    """
+    among_refused = refused(labeled, odds)
+    return among_refused + _step(labeled, y, odds)[:, None] * (_one_hot(y, labeled) - among_refused)
+
+
+def odds_score_slopes(labeled: Array, y: Array, odds: Array) -> Array:
+    """Derivative ∂ψ_k / ∂γ_m of :func:`odds_scores`, (n_samples, n_classes, n_classes).
+
+    ∂q_k / ∂γ_m = -q_k (1{k=m} - q_m),   ∂(c w_Y) / ∂γ_m = c w_Y (q_m - 1{Y=m})
+
+    Weights are taken as they are, not held.
+
+    Examples
+    --------
+    >>> odds_score_slopes(np.array([[0.2, 0.4]]), np.array([-1]), np.ones(2)).round(3)
+    array([[[-0.222,  0.222],
+            [ 0.222, -0.222]]])
+    """
+    among_refused = refused(labeled, odds)
+    seen, step = _one_hot(y, labeled), _step(labeled, y, odds, largest=np.inf)
+    move = among_refused[:, :, None] * (among_refused[:, None, :] - np.eye(labeled.shape[1]))
+    weight = np.where(y >= 0, step - 1.0, 0.0)
+    moved = (among_refused - seen)[:, None, :] * (seen - among_refused)[:, :, None]
+    return (1.0 - step)[:, None, None] * move + weight[:, None, None] * moved
+
+
+def odds_residuals(labeled: Array, propensity: Array, arm: Array, y: Array, odds: Array) -> Array:
+    """Residual of model O: ψ_k - Σ_z e_z(x) [p_kz + (1 - λ_z) q_kz], of mean zero given x at the truth.
+
+    Times any f with E[f | x] = 0 it is a moment of γ alone: errors of p, of e and of f come in products.
+
+    Parameters
+    ----------
+    labeled : (n_arms, n_samples, n_classes) array
+    propensity : (n_samples, n_arms) array
+    arm : (n_samples,) int array
+    y : (n_samples,) int array
+    odds : (n_classes,) array
+
+    Returns
+    -------
+    (n_samples, n_classes) array
+        Rows sum to zero.
+    """
+    return OddsRows(labeled, propensity, arm, y).residuals(odds).T
+
+
+class Mixture:
+    """Everybody under model O, over decision-makers: what does not depend on the tilt is computed once.
+
+    Parameters
+    ----------
+    labeled : (n_arms, n_samples, n_classes) array
+    propensity : (n_samples, n_arms) array
+    """
+
+    def __init__(self, labeled: Array, propensity: Array):
+        self._labeled = np.ascontiguousarray(np.maximum(labeled, SMALLEST).transpose(2, 0, 1))
+        self._unseen = propensity.T * (1.0 - labeled.sum(axis=2))
+        self._mean = np.einsum("nz,znk->kn", propensity, labeled)
+
+    def at(self, odds: Array) -> Array:
+        """Σ_z e_z [p_kz + (1 - λ_z) q_kz], (n_classes, n_samples)."""
+        per_unit = self._unseen / np.tensordot(odds, self._labeled, 1)
+        return self._mean + odds[:, None] * np.einsum("zn,kzn->kn", per_unit, self._labeled)
+
+
+class OddsRows:
+    """Rows under model O, for many tilts, classes first; parameters as in :func:`odds_residuals`."""
+
+    def __init__(self, labeled: Array, propensity: Array, arm: Array, y: Array):
+        own = labeled[arm, np.arange(len(arm))]
+        self._everybody = Mixture(labeled, propensity)
+        self._own = np.ascontiguousarray(np.maximum(own, SMALLEST).T)
+        self._unseen = 1.0 - own.sum(axis=1)
+        self._y, self._seen = y, _one_hot(y, own).T
+
+    def residuals(self, odds: Array) -> Array:
+        """ψ_k - Σ_z e_z [p_kz + (1 - λ_z) q_kz], (n_classes, n_samples)."""
+        total = np.maximum(odds @ self._own, SMALLEST**2)
+        among_refused = odds[:, None] * self._own / total
+        weight = np.minimum(self._unseen * _own_odds(self._y, odds) / total, LARGEST_WEIGHT)
+        step = np.where(self._y >= 0, 1.0 + weight, 0.0)
+        return among_refused + step * (self._seen - among_refused) - self._everybody.at(odds)
+
+
+def tilted_answer(selected: Array, odds: Array) -> Array:
+    """Model N: η = softmax(log η0 - γ), η0 the labeled cases' answer; any leading axes.
+
+    Examples
+    --------
+    >>> tilted_answer(np.array([[0.5, 0.5]]), np.array([1.0, 0.25]))
+    array([[0.8, 0.2]])
+    """
+    return refused(selected, odds)
+
+
+def answer_moments(labeled: Array, y: Array, odds: Array, instrument: Array, strength: Array) -> Array:
+    """Orthogonal moment of model N.
+
+    g_k = f (D Y_k - p̄_k - η_k (D - λ̄)) - V (D / λ̄) (w_Y / Σ_j η0_j w_j) (Y_k - η_k)
+
+    with f the instrument (E[f | x] = 0) and V = E[f D | x] its strength. The first part is the moment; its
+    derivative in η0 does not vanish, and the second part, of mean zero, takes it away. Weights are held at
+    100.
+
+    Parameters
+    ----------
+    labeled : (n_samples, n_classes) array
+        p̄_k(x) = P(Y=k, D=1 | x), over all decision-makers.
+    y : (n_samples,) int array
+    odds : (n_classes,) array
+    instrument, strength : (n_samples,) arrays
+        f and V.
+
+    Returns
+    -------
+    (n_samples, n_classes) array
+        Rows sum to zero.
+    """
+    return AnswerRows(labeled, y, instrument, strength).moments(odds).T
+
+
+class AnswerRows:
+    """Rows under model N, for many tilts, classes first; parameters as in :func:`answer_moments`."""
+
+    def __init__(self, labeled: Array, y: Array, instrument: Array, strength: Array):
+        self._leniency = np.maximum(labeled.sum(axis=1), SMALLEST)
+        self._selected = np.ascontiguousarray(np.maximum(labeled / self._leniency[:, None], SMALLEST).T)
+        self._y, self._instrument, self._strength = y, instrument, strength
+        self._seen = _one_hot(y, labeled).T
+        self._surprise = self._seen - labeled.T
+        self._away = (y >= 0) - self._leniency
+
+    def moments(self, odds: Array) -> Array:
+        """g_k, (n_classes, n_samples)."""
+        total = np.maximum(odds @ self._selected, SMALLEST)
+        answer = odds[:, None] * self._selected / total
+        weight = np.minimum(_own_odds(self._y, odds) / (total * self._leniency), LARGEST_WEIGHT)
+        residual = self._surprise - answer * self._away
+        return self._instrument * residual - self._strength * weight * (self._seen - answer)
+
+
+def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, odds_ratio: float) -> Array:
+    """Orthogonal score of the share of an event, if the odds of the event are tilted.
+
+    S = p1 r + (λ - p1),   q = p1 r / S,   ψ = q + D (1 + (1 - λ) r^C / S) (C - q),   r = e^{-γ}
+
+    C = 1{Y* = t(x)} (or any event of the label) and p1 = P(D=1, C=1 | x, z): model O with two classes, the
+    event and its opposite. r = 0 and r = ∞ are allowed.
+
+    Parameters
+    ----------
+    chance, leniency : (n_samples,) arrays
+        p1 and λ of the row's own decision-maker.
+    event : (n_samples,) bool array
+        C; of no meaning where the label was not seen.
+    decided : (n_samples,) bool array
+        D.
+    odds_ratio : float
+        r: odds of the event among the refused over those among like accepted cases.
+
+    Examples
+    --------
+    >>> seen, unseen = np.array([True]), np.array([False])
+    >>> event_scores(np.array([0.3]), np.array([0.6]), seen, seen, 1.0).round(3)
+    array([1.333])
+    >>> event_scores(np.array([0.3]), np.array([0.6]), seen, unseen, np.inf)
+    array([1.])
+    """
+    labeled = np.column_stack([leniency - chance, chance])
+    y = np.where(decided, np.asarray(event, dtype=int), -1)
+    return odds_scores(labeled, y, event_odds(odds_ratio))[:, 1]
+
+
+def event_odds(odds_ratio: float) -> Array:
+    """Odds of the opposite of an event and of the event, the larger one set to one.
+
+    Examples
+    --------
+    >>> event_odds(2.0), event_odds(np.inf)
+    (array([0.5, 1. ]), array([0., 1.]))
+    """
+    return np.array([1.0, odds_ratio]) if odds_ratio <= 1.0 else np.array([1.0 / odds_ratio, 1.0])
+
+
+def _step(labeled: Array, y: Array, odds: Array, largest: float = LARGEST_WEIGHT) -> Array:
+    """D (1 + c w_Y), (n_samples,)."""
+    total = np.maximum(np.maximum(labeled, SMALLEST) @ odds, SMALLEST**2)
+    weight = (1.0 - labeled.sum(axis=1)) * _own_odds(y, odds) / total
+    return np.where(y >= 0, 1.0 + np.minimum(weight, largest), 0.0)
+
+
+def _own_odds(y: Array, odds: Array) -> Array:
+    return np.where(y >= 0, odds[y], 0.0)
+
+
+def _one_hot(y: Array, labeled: Array) -> Array:
+    return (y[:, None] == np.arange(labeled.shape[1])).astype(float)
+
+
+def contrasts(n_classes: int) -> Array:
+    """Rows C with γ = c C, Σ_k γ_k = 0 and length 1/√2: coordinates of tilts, (n_classes - 1, n_classes).
+
+    Orthogonal polynomials in the number of the class. For two classes c = γ_2 - γ_1. A normal prior of c does
+    not depend on the order of the classes: all orthogonal coordinates of one scale give the same.
+
+    Examples
+    --------
+    >>> contrasts(2)
+    array([[-0.5,  0.5]])
+    >>> contrasts(3)[1].round(3)
+    array([ 0.289, -0.577,  0.289])
+    """
+    powers = np.vander(np.arange(n_classes) - (n_classes - 1) / 2, n_classes, increasing=True)
+    orthogonal, triangle = np.linalg.qr(powers)
+    return (orthogonal * np.sign(np.diag(triangle))).T[1:] / np.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class MomentSums:
+    """Mean and covariance of moments, for each of several tilts.
+
+    Attributes
+    ----------
+    mean : (n_tilts, n_moments) array
+    covariance : (n_tilts, n_moments, n_moments) array
+        Of one unit.
+    n_units : float
+    """
+
+    mean: Array
+    covariance: Array
+    n_units: float
+
+    @property
+    def statistic(self) -> Array:
+        """Q(γ) = n ḡ' Ω(γ)⁻¹ ḡ, (n_tilts,); χ² with as many degrees as moments at the true tilt.
+
+        Anderson and Rubin's kind: honest however weak the instrument is. A moment that does not vary
+        says nothing.
+        """
+        scale = np.trace(self.covariance, axis1=1, axis2=2) / self.mean.shape[1]
+        floor = (1e-10 * scale + np.finfo(float).tiny)[:, None, None] * np.eye(self.mean.shape[1])
+        solved = np.linalg.solve(self.covariance + floor, self.mean[:, :, None])[:, :, 0]
+        return self.n_units * np.sum(self.mean * solved, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TiltWeights:
+    """Tilts with their statistics and quasi-posterior weights.
+
+    w(γ) ∝ exp(-Q(γ) / 2) · N(c; 0, 1) · volume,   γ = c C
+
+    Attributes
+    ----------
+    tilts : (n_tilts, n_classes) array
+        Infinite ones have weight zero, and count in the confidence set only.
+    statistic : (n_tilts,) array
+    weights : (n_tilts,) array
+        Sum to one.
+    """
+
+    tilts: Array
+    statistic: Array
+    weights: Array
+
+    @classmethod
+    def from_grid(cls, tilts: Array, statistic: Array, log_volume: Array | float = 0.0) -> "TiltWeights":
+        """Weigh the points of a grid; `log_volume` is that of the cell around each."""
+        finite: np.ndarray = np.asarray(np.isfinite(tilts).all(axis=1))
+        squares = 2.0 * np.sum(np.where(finite[:, None], tilts, 0.0) ** 2, axis=1)  # |c|² for γ = c C
+        logs = np.where(finite, -(statistic + squares) / 2.0 + log_volume, -np.inf)
+        return cls(tilts, statistic, softmax(logs))
+
+    @property
+    def mean(self) -> Array:
+        """Weighted mean of γ, (n_classes,)."""
+        return self._finite[1] @ self._finite[0]
+
+    @property
+    def spread(self) -> Array:
+        """Weighted standard deviation of each γ_k, (n_classes,)."""
+        tilts, weights = self._finite
+        return np.sqrt(weights @ (tilts - self.mean) ** 2)
+
+    def confidence_range(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Smallest and largest γ_k among tilts with Q(γ) <= χ²_{K-1}(level); infinite where unbounded.
+
+        NaN if no tilt is left: the model does not fit.
+        """
+        n_classes = self.tilts.shape[1]
+        left = self.tilts[self.statistic <= chi2.ppf(level, n_classes - 1)]
+        if not len(left):
+            return np.full(n_classes, np.nan), np.full(n_classes, np.nan)
+        # Tilts sum to zero: where some are +∞, those beside them are -∞.
+        limit = np.isinf(left).any(axis=1, keepdims=True)
+        left = np.where(limit & np.isfinite(left), -np.inf, left)
+        return left.min(axis=0), left.max(axis=0)
+
+    def heaviest(self, share: float = 0.999) -> tuple[Array, Array]:
+        """The tilts that hold so much of the weight, and their weights, which sum to one."""
+        order = np.argsort(-self.weights)
+        enough = int(np.searchsorted(np.cumsum(self.weights[order]), share)) + 1
+        kept = order[:enough]
+        return self.tilts[kept], self.weights[kept] / self.weights[kept].sum()
+
+    @property
+    def _finite(self) -> tuple[Array, Array]:
+        finite = np.isfinite(self.tilts).all(axis=1)
+        return self.tilts[finite], self.weights[finite]
+
+
+def far_tilts(n_classes: int, distance: float = 8.0, along: Array | None = None) -> Array:
+    """Tilts far out, and their limits: so far that a bounded grid would call an unbounded set bounded.
+
+    Each class alone, and each two classes at finite odds (`along`) to each other, take all that is refused
+    (γ of the others +∞); two classes: ±8 besides.
+
+    Examples
+    --------
+    >>> far_tilts(2)
+    array([[-4.,  4.],
+           [ 4., -4.],
+           [ 0., inf],
+           [inf,  0.]])
+    """
+    alone = np.where(np.eye(n_classes, dtype=bool), 0.0, np.inf)
+    if n_classes == 2:
+        return np.vstack([distance * contrasts(2), -distance * contrasts(2), alone])
+    along = np.linspace(-6.0, 6.0, 9) if along is None else along
+    pairs = []
+    for one in range(n_classes):
+        for other in range(one + 1, n_classes):
+            pair = np.full((len(along), n_classes), np.inf)
+            pair[:, one], pair[:, other] = -along / 2, along / 2
+            pairs.append(pair)
+    return np.vstack([alone, *pairs])

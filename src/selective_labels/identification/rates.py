@@ -1,0 +1,334 @@
+"""Sharp bounds of rates, predictive values, F1, balanced accuracy and AUC, by one sort and cumulative sums.
+
+All of them depend on one probability per row, η(x) = P(event | x), where the event is a class or a set of
+classes; `functionals.event_range` gives its ends l(x) and u(x), and any choice of η(x) in [l(x), u(x)] for
+each row is possible. At the optimum η = u on one side of a cut-off of the prediction or score, and η = l on
+the other. Ends of several ratios, each sharp, need not be attained together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selective_labels._errors import UndefinedError
+from selective_labels.identification.bounds import ROUNDING, Array, Mask
+from selective_labels.identification.functionals import normalized_weights
+
+# Rounding of probabilities near 0 or 1 leaves shares below this; a ratio to such a share is noise.
+NEGLIGIBLE = 1e-14
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Sharp ends of a functional, and where they are attained.
+
+    Each end is the value of the functional at η = lower + at_upper · (upper - lower). Inference replaces
+    the bounds by scores and keeps this selector: the cut-off is optimal, so the end does not move with it
+    to first order.
+
+    Attributes
+    ----------
+    minimum, maximum : float
+        The sharp ends.
+    minimum_at_upper, maximum_at_upper : ndarray of shape (n_samples,)
+        Boolean, true where η is the upper bound. For balanced accuracy and AUC float, as one row may lie in
+        between.
+    """
+
+    minimum: float
+    maximum: float
+    minimum_at_upper: Array | Mask
+    maximum_at_upper: Array | Mask
+
+
+def rate_extremes(
+    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Extremes:
+    """min_η and max_η of P(t=a | event) = E[π_a(X) η(X)] / E[η(X)].
+
+    Here π_a(x) is the probability of predicting a. TPR, FPR, and any rate given the true class. The maximum
+    θ solves max_η E[(π_a - θ) η] = 0, so it has η = u where π_a > θ and η = l elsewhere; the minimum is the
+    reverse. For a hard classifier, with A = E[1{t=a} ·] and B = E[1{t≠a} ·], this is A(l) /
+    (A(l) + B(u)) and A(u) / (A(u) + B(l)). Where the event may have probability zero, the ends are over the
+    η for which the rate is defined. Cost O(n log n).
+
+    Parameters
+    ----------
+    prediction : array-like of shape (n_samples,)
+        Probability of predicting a.
+    lower, upper : array-like of shape (n_samples,)
+        Range of the probability of the event that is conditioned on.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> ends = rate_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
+    >>> round(ends.minimum, 3), round(ends.maximum, 3)
+    (0.5, 0.857)
+    >>> ends.maximum_at_upper
+    array([ True, False])
+    """
+    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
+    return _ratio_extremes(prediction, lower, upper, weights, offset=0.0)
+
+
+def predictive_value_extremes(
+    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Extremes:
+    """min_η and max_η of P(event | t=a) = E[π_a(X) η(X)] / E[π_a(X)]: η = l everywhere, and η = u everywhere.
+
+    PPV for the predicted class itself. The denominator is known, so this is linear in η. Cost O(n).
+
+    Parameters
+    ----------
+    prediction : array-like of shape (n_samples,)
+        Probability of predicting a.
+    lower, upper : array-like of shape (n_samples,)
+        Range of the probability of the event.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> ends = predictive_value_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
+    >>> ends.minimum, ends.maximum
+    (0.4, 0.6)
+    """
+    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
+    predicted = weights * prediction
+    if not predicted.sum() > 0:
+        raise UndefinedError("The predictive value is undefined: the class is never predicted.", "metric")
+    predicted = predicted / predicted.sum()
+    return Extremes(
+        float(predicted @ lower),
+        float(predicted @ upper),
+        np.zeros(len(lower), dtype=bool),
+        np.ones(len(lower), dtype=bool),
+    )
+
+
+def f1_extremes(
+    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Extremes:
+    """min_η and max_η of F1 = 2 E[π(X) η(X)] / (E[π(X)] + E[η(X)]).
+
+    Here π(x) is the probability of predicting the event. E[π] is known, so the argument of `rate_extremes`
+    holds with a constant in the denominator: the maximum θ has η = u where 2π > θ. For a hard classifier
+    the ends are 2 A(l) / (P(t=1) + A(l) + B(u)) and 2 A(u) / (P(t=1) + A(u) + B(l)), with A and B the parts
+    where the event is and is not predicted. Cost O(n log n).
+
+    Parameters
+    ----------
+    prediction : array-like of shape (n_samples,)
+        Probability of predicting the event.
+    lower, upper : array-like of shape (n_samples,)
+        Range of the probability of the event.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> ends = f1_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
+    >>> round(ends.minimum, 3), round(ends.maximum, 3)
+    (0.444, 0.706)
+    """
+    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
+    return _ratio_extremes(2 * prediction, lower, upper, weights, offset=float(weights @ prediction))
+
+
+def balanced_accuracy_extremes(
+    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Extremes:
+    """min_η and max_η of ½ (P(t=1 | event) + P(t=0 | no event)) = ½ + ½ Cov(π, η) / (E[η] (1 - E[η])).
+
+    Exact; see `_separation_maximum`. A hard classifier attains the ends of its two rates together, at η = u
+    where the event is predicted and l elsewhere or the reverse, so that its ends are the means of theirs. A
+    stochastic one does not, and its ends are narrower than these means. Cost O(n log n).
+
+    Parameters
+    ----------
+    prediction : array-like of shape (n_samples,)
+        Probability π of predicting the event.
+    lower, upper : array-like of shape (n_samples,)
+        Range of the probability of the event.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> ends = balanced_accuracy_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
+    >>> round(ends.minimum, 3), round(ends.maximum, 3)
+    (0.5, 0.775)
+    """
+    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
+    return _separation_extremes(prediction, lower, upper, weights, scale=0.5)
+
+
+def auc_extremes(
+    score: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+) -> Extremes:
+    """min_η and max_η of P(S > S' | event, no event') + ½ P(S = S' | event, no event') for independent cases.
+
+    AUC = E[F | event] - E[F | no event] + ½ = ½ + Cov(F, η) / (E[η] (1 - E[η])), with F the mid-rank
+    distribution function of the score, so it is bounded like balanced
+    accuracy, with F for π. Exact if the rows are the population. In a sample of distinct cases, a row
+    paired with itself counts as a tie; these own pairs move the result by O(1 / n), and by nothing where
+    labels are certain. Cost O(n log n).
+
+    Parameters
+    ----------
+    score : array-like of shape (n_samples,)
+        Higher means that the event is more likely.
+    lower, upper : array-like of shape (n_samples,)
+        Range of the probability of the event.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> ends = auc_extremes([0.9, 0.2, 0.1], lower=[0.6, 0.2, 0.1], upper=[0.8, 0.4, 0.3])
+    >>> round(ends.minimum, 3), round(ends.maximum, 3)
+    (0.636, 0.835)
+    """
+    score, lower, upper, weights = _as_rows(score, lower, upper, weights)
+    return _separation_extremes(_mid_ranks(score, weights), lower, upper, weights, scale=1.0)
+
+
+def _as_rows(
+    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None
+) -> tuple[Array, Array, Array, Array]:
+    """Arrays of floats, bounds that are probabilities, and weights that sum to one."""
+    prediction, lower, upper = (np.asarray(values, dtype=float) for values in (prediction, lower, upper))
+    # Bounds are ours, and so is a mistake in them.
+    if not ((lower >= -ROUNDING) & (lower <= upper + ROUNDING) & (upper <= 1 + ROUNDING)).all():
+        raise ValueError("Bounds of the event must satisfy 0 <= lower <= upper <= 1 in every row.")
+    weights = normalized_weights(weights, len(prediction))
+    return prediction, np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), weights
+
+
+def _mid_ranks(score: Array, weights: Array) -> Array:
+    """P(S < s) + ½ P(S = s) at each score s."""
+    _, level = np.unique(score, return_inverse=True)
+    mass = np.bincount(level, weights=weights)
+    return (np.cumsum(mass) - mass / 2)[level]
+
+
+def _cutoff_sums(at_upper: Array, at_lower: Array) -> Array:
+    """Σ of the first j entries at upper and of the others at lower, for j = 0..n.
+
+    The two parts are summed apart, and not through their difference, so that a sum of zeros is exactly zero.
+    """
+    return np.append(0.0, np.cumsum(at_upper)) + np.append(np.cumsum(at_lower[::-1])[::-1], 0.0)
+
+
+def _defined_argmax(values: Array) -> int:
+    """Position of the maximum; an error if no value is defined, that is if all are -inf."""
+    best = int(np.argmax(values))
+    if values[best] == -np.inf:
+        raise UndefinedError(
+            "A condition has probability zero: the event, or its complement, occurs in no row.", "metric"
+        )
+    return best
+
+
+def _ratio_extremes(gain: Array, lower: Array, upper: Array, weights: Array, offset: float) -> Extremes:
+    """min_η and max_η of E[gain η] / (offset + E[η])."""
+    maximum, maximum_at_upper = _ratio_maximum(gain, lower, upper, weights, offset)
+    minimum, minimum_at_upper = _ratio_maximum(-gain, lower, upper, weights, offset)
+    # 0.0 - x and not -x, which would show a rate of zero as minus zero.
+    return Extremes(0.0 - minimum, maximum, minimum_at_upper, maximum_at_upper)
+
+
+def _ratio_maximum(
+    gain: Array, lower: Array, upper: Array, weights: Array, offset: float
+) -> tuple[float, Mask]:
+    """max_η E[gain η] / (offset + E[η]) over all cut-offs of the gain, and the rows at their upper bound."""
+    order = np.argsort(-gain, kind="stable")
+    gain, low, high = gain[order], (weights * lower)[order], (weights * upper)[order]
+    denominator = offset + _cutoff_sums(high, low)
+    ratios = np.full_like(denominator, -np.inf)
+    np.divide(_cutoff_sums(gain * high, gain * low), denominator, out=ratios, where=denominator > NEGLIGIBLE)
+    best = _defined_argmax(ratios)
+    at_upper = np.zeros(len(gain), dtype=bool)
+    at_upper[order[:best]] = True
+    return float(ratios[best]), at_upper
+
+
+def _separation_extremes(gain: Array, lower: Array, upper: Array, weights: Array, scale: float) -> Extremes:
+    """min_η and max_η of ½ + scale (E[gain | event] - E[gain | no event])."""
+    maximum, maximum_at_upper = _separation_maximum(gain, lower, upper, weights)
+    minimum, minimum_at_upper = _separation_maximum(-gain, lower, upper, weights)
+    return Extremes(0.5 - scale * minimum, 0.5 + scale * maximum, minimum_at_upper, maximum_at_upper)
+
+
+def _separation_maximum(gain: Array, lower: Array, upper: Array, weights: Array) -> tuple[float, Array]:
+    """max_η of E[gain η] / E[η] - E[gain (1 - η)] / E[1 - η], and the share of upper - lower in each row.
+
+    For a fixed share s = E[η] the problem is linear: η rises from lower to upper in the order of the gain,
+    and one row, of gain g, is in between. While that row rises, the value is a/s + b/(1-s) with a = E[(gain
+    - g) η] and b = E[(g - gain) (1 - η)] constant. If a and b are negative (the event is the less likely,
+    the higher the gain), this is concave with its top -(√-a + √-b)² at s/(1-s) = √(a/b); otherwise it is
+    convex or monotone, and largest where a row begins or ends. So all cut-offs, and the tops within rows,
+    are compared. Cut-offs alone miss the end by O(1 / n). Rows of equal gain rise together, as one.
+    """
+    levels, level = np.unique(gain, return_inverse=True)
+    if len(levels) < len(gain):
+        mass = np.bincount(level, weights)
+        whole = np.maximum(mass, np.finfo(float).tiny)
+        low, high = (np.bincount(level, weights * each) / whole for each in (lower, upper))
+        value, at_upper = _separation_maximum(levels, low, high, np.asarray(mass, dtype=np.float64))
+        return value, at_upper[level]
+    order = np.argsort(-gain, kind="stable")
+    gain, weights, low, high = gain[order], weights[order], lower[order], upper[order]
+    rise = weights * (high - low)
+    share = _cutoff_sums(weights * high, weights * low)
+    rest = _cutoff_sums(weights * (1 - high), weights * (1 - low))
+    gain_share = _cutoff_sums(weights * gain * high, weights * gain * low)
+    gain_rest = _cutoff_sums(weights * gain * (1 - high), weights * gain * (1 - low))
+    at_cutoffs = _separation(gain_share, share, gain_rest, rest)
+
+    root_a = np.sqrt(np.maximum(gain * share[:-1] - gain_share[:-1], 0.0))
+    root_b = np.sqrt(np.maximum(gain_rest[:-1] - gain * rest[:-1], 0.0))
+    concave = (root_a > 0) & (root_b > 0)
+    top = np.divide(root_a, root_a + root_b, out=np.zeros_like(root_a), where=concave)
+    inside = concave & (share[:-1] < top) & (top < share[1:])
+    within_rows = np.where(inside, -((root_a + root_b) ** 2), -np.inf)
+
+    best, best_row = _defined_argmax(at_cutoffs), int(np.argmax(within_rows))
+    at_upper = np.zeros(len(gain))
+    if at_cutoffs[best] >= within_rows[best_row]:
+        at_upper[order[:best]] = 1.0
+        return float(at_cutoffs[best]), at_upper
+    at_upper[order[:best_row]] = 1.0
+    at_upper[order[best_row]] = (top[best_row] - share[best_row]) / rise[best_row]
+    return float(within_rows[best_row]), at_upper
+
+
+def _separation(gain_share: Array, share: Array, gain_rest: Array, rest: Array) -> Array:
+    """E[gain | event] - E[gain | no event], and -inf where one of the two has no probability."""
+    defined = (share > NEGLIGIBLE) & (rest > NEGLIGIBLE)
+    values = np.full(share.shape, -np.inf)
+    values[defined] = gain_share[defined] / share[defined] - gain_rest[defined] / rest[defined]
+    return values

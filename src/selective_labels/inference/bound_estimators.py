@@ -1,0 +1,405 @@
+"""Ends of the identified interval of a functional, estimated from scores, each with its influence.
+
+A functional of one classifier, or the difference of two, is one of three things: a ratio of expectations that
+are linear in the class probabilities (`Ratio`; with a constant below, a mean), a separation of an event from
+its complement (`Separation`, `RankSeparation`), or the regret (`Regret`).
+Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
+so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
+linear forms (:mod:`selective_labels.evaluation.partitioned.cells`): arrays of scores then have one more axis.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from selective_labels._errors import UndefinedError
+from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.costs import linear_extremes
+from selective_labels.identification.event_bounds import Earmarked
+from selective_labels.identification.functionals import smallest_cap
+from selective_labels.identification.rates import NEGLIGIBLE, balanced_accuracy_extremes
+from selective_labels.inference.evidence import (
+    Ends,
+    Estimate,
+    Evidence,
+    by_row,
+    mean_estimate,
+    of_rows,
+    ratio_estimate,
+    smooth_estimate,
+    subtract,
+)
+from selective_labels.inference.intervals import count_scores
+from selective_labels.inference.known_prevalence import SharedSeparation, notice_ties, shared_ratio_end
+
+# From evidence and weights to two ends.
+FindEnds = Callable[[Evidence, Array], Ends]
+MAX_STEPS = 50
+STEP_TOLERANCE = 1e-12
+
+
+class Functional(Protocol):
+    """Something between two ends."""
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end; rows of weight zero are outside the population."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """E[Σ_k c_k(X) η_k(X)] / E[Σ_k g_k(X) η_k(X)].
+
+    The largest value θ solves max_η E[Σ_k (c_k - θ g_k) η_k] = 0, so the slack of each row goes to the class
+    with the largest c_k - θ g_k, and the smallest likewise (Dinkelbach's iteration; hard and stochastic
+    classifiers, any number of classes). Sharp. Where it goes depends on the row through c, g and the number θ
+    only, and θ is optimal: to first order the end does not move with it, and the delta method holds the
+    choice fixed.
+
+    Attributes
+    ----------
+    numerator, denominator : (n_samples, n_classes) arrays
+        c and g, g not negative.
+    signed : bool
+        Whether it is the difference of two ratios with the same denominator.
+    """
+
+    numerator: Array
+    denominator: Array
+    signed: bool = False
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
+        return notice_ties(low, high, evidence.covariance) if evidence.shares else (low, high)
+
+    @cached_property
+    def known_denominator(self) -> bool:
+        """Whether g does not depend on the class."""
+        return bool((self.denominator == self.denominator[:, :1]).all())
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end of a mean over everybody, that is where g = 1."""
+        low, high = (self._scores(evidence.extreme(sign * self.numerator))[0] for sign in (-1.0, 1.0))
+        return low, high
+
+    def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
+        if evidence.shares:
+            return shared_ratio_end(self.numerator, self.denominator, evidence, weights, sign)
+        shares = _shares(weights, len(evidence.slack))
+        # A known denominator makes the choice independent of θ; else start with the slack spread evenly.
+        value = 0.0
+        if not self.known_denominator:
+            value = _ratio_of_means(*self._scores(evidence.evenly()), shares)
+        for _ in range(MAX_STEPS):
+            scores = self._scores(evidence.extreme(sign * (self.numerator - value * self.denominator)))
+            previous, value = value, _ratio_of_means(*scores, shares)
+            if self.known_denominator or abs(value - previous) <= STEP_TOLERANCE:
+                break
+        above, below = (mean_estimate(each, weights) for each in scores)
+        counts = count_scores(*scores, weights, self.signed, evidence.unit)
+        support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
+        return replace(ratio_estimate(above, below), counts=counts, support=support)
+
+    def _scores(self, probabilities: Array) -> tuple[Array, Array]:
+        """Scores of numerator and denominator, from scores of class probabilities."""
+        above = np.einsum("nk,nk...->n...", self.numerator, probabilities)
+        if self.known_denominator:  # class probabilities sum to one, and so do their scores
+            return above, of_rows(self.denominator[:, 0], above)
+        return above, np.einsum("nk,nk...->n...", self.denominator, probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRatioDifference:
+    """Difference of two ratios whose denominators do not depend on η, such as predictive values.
+
+    E[Σ_k c_k η_k] / E[g] - E[Σ_k c'_k η_k] / E[g'], linear in η: the slack goes to the class with the largest
+    (smallest) c_k / E[g] - c'_k / E[g']. Sharp.
+    """
+
+    first: Ratio
+    second: Ratio
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        scale = [self._below(each, evidence, weights).value for each in (self.first, self.second)]
+        if min(scale) <= NEGLIGIBLE:
+            raise UndefinedError("its condition has no probability among these cases.", "metric")
+        gain = self.first.numerator / scale[0] - self.second.numerator / scale[1]
+        low, high = (self._end(evidence, weights, gain, sign) for sign in (-1.0, 1.0))
+        return low, high
+
+    def _end(self, evidence: Evidence, weights: Array | None, gain: Array, sign: float) -> Estimate:
+        if evidence.shares:
+            # The two denominators vary too, and by a multiplier their part of the error is not worked out.
+            raise UndefinedError(
+                "the difference of two predictive values has no interval under a known share.", "metric"
+            )
+        probabilities, parts = evidence.extreme(sign * gain), []
+        for each in (self.first, self.second):
+            above = mean_estimate(np.einsum("nk,nk...->n...", each.numerator, probabilities), weights)
+            parts.append(ratio_estimate(above, self._below(each, evidence, weights)))
+        return subtract(*parts)
+
+    @staticmethod
+    def _below(ratio: Ratio, evidence: Evidence, weights: Array | None) -> Estimate:
+        shape = evidence.slack if weights is None else weights
+        return mean_estimate(of_rows(ratio.denominator[:, 0], shape), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """½ + scale · (E[gain | event] - E[gain | no event]) = ½ + scale · Cov(gain, η) / (E[η] (1 - E[η])).
+
+    Balanced accuracy of two classes has the probability of predicting the event as gain and scale ½. Where η
+    is at its upper end comes from the model's bounds, exactly
+    (:func:`selective_labels.identification.rates.balanced_accuracy_extremes`).
+
+    Attributes
+    ----------
+    values : (n_samples,) array
+        The gain.
+    event : int
+        Code of the class that is the event.
+    scale : float
+    centre : float
+        What stands in place of ½: zero for a difference.
+    """
+
+    values: Array
+    event: int
+    scale: float
+    centre: float = 0.5
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        gain = self.gain(weights)
+        if evidence.shares:
+            plain = self.ends(replace(evidence, shares=()), weights)
+            known = SharedSeparation(gain, self.event, self.centre, self.scale, self.spill)
+            return known.ends(evidence, weights, plain)
+        event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
+        extremes = balanced_accuracy_extremes(gain, *event, by_row(weights))
+        low, high = (
+            self._end(evidence, weights, gain, np.asarray(at_upper, dtype=float))
+            for at_upper in (extremes.minimum_at_upper, extremes.maximum_at_upper)
+        )
+        return low, high
+
+    def gain(self, weights: Array | None) -> Array:
+        """Return the gain of each row."""
+        return self.values
+
+    def spill(self, mass: Array, weights: Array | None) -> Array:
+        """How much a row moves E[gain · mass] by moving the gains of the others."""
+        return np.zeros_like(mass)
+
+    def _end(self, evidence: Evidence, weights: Array | None, gain: Array, at_upper: Array) -> Estimate:
+        event = np.eye(evidence.lower.shape[1])[self.event]
+        low, high = (evidence.extreme(sign * event)[:, self.event] for sign in (-1.0, 1.0))
+        chance = low + of_rows(at_upper, low) * (high - low)
+        joint = self._mean_of_gain(gain, chance, weights)
+        mean = self._mean_of_gain(gain, np.ones_like(chance), weights)
+        share = mean_estimate(chance, weights)
+        spread = share.value * (1.0 - share.value)
+        if not spread > NEGLIGIBLE:
+            raise UndefinedError(
+                "the event, or its complement, has no probability among these cases.", "metric"
+            )
+        contrast = (joint.value - mean.value * share.value) / spread
+        by_share = -(mean.value + contrast * (1.0 - 2.0 * share.value)) / spread
+        gradient = self.scale * np.array([1.0 / spread, -share.value / spread, by_share])
+        both = [joint, mean, share]
+        found = smooth_estimate(lambda *_: self.centre + self.scale * contrast, gradient, both)
+        return replace(found, support=min(share.value, 1.0 - share.value))
+
+    def _mean_of_gain(self, gain: Array, mass: Array, weights: Array | None) -> Estimate:
+        direct = mean_estimate(of_rows(gain, mass) * mass, weights)
+        indirect = mean_estimate(self.spill(mass, weights), weights)
+        return Estimate(direct.value, direct.influence + indirect.influence)
+
+
+@dataclass(frozen=True, eq=False)
+class RankSeparation(Separation):
+    """AUC, or the difference of two: a separation with the mid-ranks of scores as gain, and scale one.
+
+    AUC = ½ + Cov(F, η) / (E[η] (1 - E[η])), F the mid-rank distribution function of the score. F is estimated
+    from the same rows; its part of the influence is how much a row moves the ranks of the others (Hájek's
+    projection).
+
+    Attributes
+    ----------
+    values : (n_scores, n_samples) int array
+        Levels of each score, from its lowest value up.
+    signs : tuple of float
+        One for each score.
+    """
+
+    signs: tuple[float, ...] = (1.0,)
+
+    def gain(self, weights: Array | None) -> Array:
+        """Mid-ranks in [0, 1]."""
+        share = _shares(by_row(weights), self.values.shape[1])
+        return np.sum([sign * _mass_below(level, share) for sign, level in self._scores], axis=0)
+
+    def spill(self, mass: Array, weights: Array | None) -> Array:
+        """Mass at higher scores, whose ranks a row raises."""
+        moved = _shares(weights, len(mass)) * mass
+        above = moved if moved.ndim == 1 else moved.sum(axis=1)
+        spills = [sign * _mass_below(level.max() - level, above) for sign, level in self._scores]
+        return of_rows(np.sum(spills, axis=0), mass)
+
+    @property
+    def _scores(self) -> list[tuple[float, np.ndarray]]:
+        return list(zip(self.signs, self.values, strict=True))
+
+
+def outer_difference(first: Ends, second: Ends) -> Ends:
+    """[lower - upper', upper - lower']: sharp if the two concern different cases, and valid always."""
+    return subtract(first[0], second[1]), subtract(first[1], second[0])
+
+
+def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:
+    denominator = float(np.vdot(shares, below))
+    if not denominator > NEGLIGIBLE:
+        raise UndefinedError("its condition has no probability among these cases.", "metric")
+    return float(np.vdot(shares, above)) / denominator
+
+
+def _shares(weights: Array | None, n_samples: int) -> Array:
+    return np.full(n_samples, 1.0 / n_samples) if weights is None else weights / weights.sum()
+
+
+def _mass_below(level: np.ndarray, mass: Array) -> Array:
+    """Mass at lower levels and half of that at the same level."""
+    by_level = np.bincount(level, weights=mass)
+    return (np.cumsum(by_level) - by_level / 2.0)[level]
+
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Regret:
+    """E[max_j η_j(X) - Σ_a π_a(X) η_a(X)]: what the Bayes rule would be right more often.
+
+    With rival classes frozen by a model that has not seen the row, each end is linear:
+    lower: E[min_η Σ_k (q_k - π_k) η_k] with the best lottery q of rivals (weak duality: any q gives a valid
+    lower end, the best one the sharp end);
+    upper: E[max_η (η_j - Σ_a π_a η_a)] with the strongest rival j.
+
+    The lower end is valid for any model. The upper end is not: a wrong rival lowers it. It is right to
+    first order where the strongest rival is separated from the next (margin condition). A known share of an
+    event narrows the lower end only.
+
+    Attributes
+    ----------
+    prediction : (n_samples, n_classes) array
+        Probability of predicting each class.
+    """
+
+    prediction: Array
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper end."""
+        low, high = (mean_estimate(each, weights) for each in self.row_ends(evidence))
+        if evidence.shares:
+            rival = self._rivals(evidence)[0]
+            low = shared_ratio_end(rival, np.ones_like(rival), evidence, weights, -1.0)
+            return notice_ties(low, high, evidence.covariance)
+        return low, high
+
+    def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Scores of the lower and of the upper end."""
+        low, high = self._rivals(evidence)
+        return (
+            np.einsum("nk,nk->n", low, evidence.extreme(-low)),
+            np.einsum("nk,nk->n", high, evidence.extreme(high)),
+        )
+
+    def _rivals(self, evidence: Evidence) -> tuple[Array, Array]:
+        """Rivals less the prediction, for the lower and the upper end."""
+        low, high = (find(self.prediction, evidence.bounds) for find in (best_lottery, strongest_rival))
+        return low - self.prediction, high - self.prediction
+
+
+def best_lottery(prediction: Array, bounds: Bounds) -> Array:
+    """argmax_q min_η Σ_k (q_k - π_k) η_k over lotteries q: the dual of the smallest regret.
+
+    The smallest regret is τ - V(τ), τ the smallest cap that all η_k can stay below and V(τ) the largest
+    accuracy under it (:func:`selective_labels.identification.functionals.regret_rows`). With μ the π of the
+    class that the slack ends in, and with the class k' or the classes C that force the cap:
+
+        τ = l_k' :       q_k = (π_k - μ)^+ where the cap binds, and the rest on k'
+        Σ_C τ + Σ_{k not in C} u_k = 1 :   q_k = π_k in C, and the rest evenly on C
+
+    Sharp for any box and any prediction. Earmarked slack: sharp for hard predictions, else valid.
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.1, 0.6], [0.3, 0.3]]), np.array([[0.4, 0.9], [0.7, 0.7]]))
+    >>> best_lottery(np.array([[1.0, 0.0], [1.0, 0.0]]), bounds)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    if isinstance(bounds, Earmarked):
+        return _earmarked_lottery(prediction, bounds)
+    cap = smallest_cap(bounds)[:, None]
+    capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap))
+    accuracy = linear_extremes(prediction, capped)[1]
+    reaching = bounds.upper >= cap - ROUNDING
+    top, rows = bounds.lower.argmax(axis=1), np.arange(len(cap))
+    forced = bounds.lower[rows, top] >= cap[:, 0] - ROUNDING
+    lottery = np.where(reaching, prediction, 0.0)
+    left = 1.0 - lottery.sum(axis=1, keepdims=True)
+    spread = lottery + reaching * left / reaching.sum(axis=1, keepdims=True)
+    lottery = np.where(reaching, np.maximum(prediction - _last_filled(prediction, capped), 0.0), 0.0)
+    lottery[rows, top] = 0.0
+    lottery[rows, top] = 1.0 - lottery.sum(axis=1)
+    found = np.where(forced[:, None], lottery, spread)
+    # What beats "no regret at all" by rounding only does not beat it.
+    return np.where((cap[:, 0] - accuracy > ROUNDING)[:, None], found, prediction)
+
+
+def _last_filled(prediction: Array, capped: Bounds) -> Array:
+    """π of the class in which the slack comes to an end, the most likely predictions first; a column."""
+    order = np.argsort(-prediction, axis=1, kind="stable")
+    filled = np.cumsum(np.take_along_axis(capped.width, order, axis=1), axis=1)
+    last = (filled < capped.slack[:, None] - ROUNDING).sum(axis=1).clip(max=prediction.shape[1] - 1)
+    return np.take_along_axis(prediction, np.take_along_axis(order, last[:, None], axis=1), axis=1)
+
+
+def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
+    """One-hot class j with the largest max_η (η_j - Σ_a π_a η_a).
+
+    Examples
+    --------
+    >>> bounds = Bounds(np.array([[0.1, 0.6]]), np.array([[0.4, 0.9]]))
+    >>> strongest_rival(np.array([[1.0, 0.0]]), bounds)
+    array([[0., 1.]])
+    """
+    classes = np.eye(prediction.shape[1])
+    values = [linear_extremes(rival - prediction, bounds)[1] for rival in classes]
+    return classes[np.argmax(values, axis=0)]
+
+
+def _earmarked_lottery(prediction: Array, bounds: Earmarked) -> Array:
+    """Σ_t π_t q_t: for each class t that may be predicted, equal chances for the classes that stand highest.
+
+    In the best case for t it gets all that it may, and the rest is kept level. A pot that fed one of the
+    highest classes has no class below them, so the lottery over them pays its mass whatever is done.
+    """
+    lottery = np.zeros_like(prediction)
+    for candidate in np.flatnonzero(prediction.any(axis=0)).tolist():
+        level = bounds.best_case(candidate)
+        rivals = np.delete(np.arange(level.shape[1]), candidate)
+        height = level[:, rivals].max(axis=1, keepdims=True)
+        highest = np.zeros_like(level)
+        highest[:, rivals] = level[:, rivals] >= height - ROUNDING
+        # What beats "no regret at all" by rounding only does not beat it.
+        none = level[:, [candidate]] >= height - ROUNDING
+        chosen = np.where(none, np.eye(level.shape[1])[candidate], highest)
+        lottery += prediction[:, [candidate]] * chosen / chosen.sum(axis=1, keepdims=True)
+    return lottery

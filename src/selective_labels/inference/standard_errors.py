@@ -1,0 +1,232 @@
+"""Standard errors and correlation of two estimated ends: the one place where they are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from selective_labels._errors import InputError, require_choice
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.evidence import Ends, covariance, median_of_repeats
+from selective_labels.inference.intervals import Counts, few_clusters_factor
+
+GROUPS, DECISION_MAKER, ROWS = "groups", "decision_maker", "none"
+
+
+def choose_clusters(cluster: str | None, data: SelectiveLabels) -> str | None:
+    """Resolve the argument `cluster`: left alone (None), groups of repeated cases cluster if there are any.
+
+    Returns
+    -------
+    "groups", "decision_maker", or None if every row is a unit of its own
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays([[1], [2]], [0, 1], decision_maker=["a", "b"], groups=[7, 7])
+    >>> choose_clusters(None, data), choose_clusters("none", data)
+    ('groups', None)
+    """
+    if cluster is None:
+        return None if data.groups is None else GROUPS
+    require_choice("cluster", cluster, (GROUPS, DECISION_MAKER, ROWS))
+    if cluster == GROUPS and data.groups is None:
+        raise InputError("cluster='groups' needs groups.", "cluster")
+    if cluster == ROWS and data.panels is not None:
+        raise InputError(
+            "cluster='none' takes rows as independent, and with share_labels=True the rows of a case have "
+            "one label; leave cluster out.",
+            "cluster",
+        )
+    return None if cluster == ROWS else cluster
+
+
+def cluster_codes(cluster: str | None, data: SelectiveLabels) -> np.ndarray | None:
+    """Unit of each row; None if every row is one."""
+    if cluster == GROUPS:
+        return data.groups
+    return data.decision_maker_codes if cluster == DECISION_MAKER else None
+
+
+# No variance is carried by fewer.
+FEWEST = 2.0
+# Kurtosis of normal influences, for which Student's factor with all units is exact.
+NORMAL_KURTOSIS = 3.0
+# What sums of doubles may miss by.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Two estimated ends, with what an interval is made from.
+
+    Attributes
+    ----------
+    lower, upper : float
+    errors : pair of float
+        Standard errors; NaN with fewer than two units.
+    correlation : float
+        Of the two estimated ends.
+    n_clusters : int
+        Independent units: rows, or clusters.
+    clustered : bool
+    n_units : float
+        Kish's number of them: as many of equal weight would tell as much.
+    effective : pair of float
+        Units that carry the variance of each end, see :func:`effective_number`.
+    supports : pair of float
+        Share of the units that each end rests on.
+    counts : pair of Counts or None
+        Where scores are labels.
+    coarse : float
+        By how much the ends were moved outwards, because ranks are those of bins.
+    """
+
+    lower: float
+    upper: float
+    errors: tuple[float, float]
+    correlation: float
+    n_clusters: int
+    clustered: bool = False
+    n_units: float = float("nan")
+    effective: tuple[float, float] = (float("inf"), float("inf"))
+    supports: tuple[float, float] = (1.0, 1.0)
+    counts: tuple[Counts | None, Counts | None] = (None, None)
+    coarse: float = 0.0
+
+    def widened(self, confidence_level: float = 0.95) -> tuple[float, float]:
+        """Errors that make a normal interval as long as that of Student's t."""
+        low, high = (few_clusters_factor(each, confidence_level) for each in self.effective)
+        return low * self.errors[0], high * self.errors[1]
+
+
+def spread_of(
+    ends: Sequence[Ends], rows: np.ndarray, clusters: np.ndarray | None, weights: Array | None = None
+) -> Spread:
+    """Add standard errors to ends, and take the median over repeats.
+
+    Parameters
+    ----------
+    ends : sequence of pairs of estimates
+        One pair for each repeat of cross-fitting.
+    rows : (n_samples,) bool array
+        The rows that they concern: how many units these are widens standard errors.
+    clusters : (n_samples,) int array or None
+        Independent units; None: every row is one.
+    weights : (n_samples,) array, optional
+
+    Examples
+    --------
+    >>> from selective_labels.inference.evidence import mean_estimate
+    >>> scores = np.array([0.0, 1.0, 1.0, 0.0])
+    >>> low, high = mean_estimate(scores), mean_estimate(scores + 0.1)
+    >>> spread = spread_of([(low, high)], np.ones(4, dtype=bool), None)
+    >>> spread.lower, round(spread.correlation, 3), spread.n_clusters, spread.effective
+    (0.5, 1.0, 4, (4.0, 4.0))
+    """
+    codes = np.arange(len(rows)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    n_all = int(codes.max()) + 1
+    n_clusters = int(np.count_nonzero(np.bincount(codes[rows], minlength=n_all)))
+    values = np.array([[end.value for end in pair] for pair in ends])
+    n_units = kish_number(rows * (np.ones(len(rows)) if weights is None else weights), codes)
+    if n_clusters < FEWEST:
+        low, high = np.median(values, axis=0).tolist()
+        nothing = float("nan"), float("nan")
+        return Spread(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
+    # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
+    lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
+    matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
+    numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
+    return summed_up(ends, matrices, numbers, n_clusters, clusters is not None, n_units)
+
+
+def summed_up(
+    ends: Sequence[Ends],
+    matrices: Sequence[Array],
+    numbers: Sequence[Sequence[float]],
+    n_clusters: int,
+    clustered: bool,
+    n_units: float,
+) -> Spread:
+    """Put ends, their covariance matrices and effective numbers together, medians over repeats."""
+    values = np.array([[end.value for end in pair] for pair in ends])
+    matrices = [matrix + _outside(pair) for matrix, pair in zip(matrices, ends, strict=True)]
+    errors = np.sqrt([np.diag(matrix) for matrix in matrices])
+    lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
+    effective = np.median(numbers, axis=0).tolist()
+    supports = np.median([[end.support for end in pair] for pair in ends], axis=0).tolist()
+    return Spread(
+        lower=lower[0],
+        upper=upper[0],
+        errors=(lower[1], upper[1]),
+        correlation=float(np.median(list(map(_correlation, matrices, values)))),
+        n_clusters=n_clusters,
+        clustered=clustered,
+        n_units=n_units,
+        effective=(effective[0], effective[1]),
+        supports=(supports[0], supports[1]),
+        counts=(None, None) if clustered else (_common(ends, 0), _common(ends, 1)),
+    )
+
+
+def kish_number(weights: Array, codes: np.ndarray) -> float:
+    """(Σ_g W_g)² / Σ_g W_g², W_g the weight of cluster g: clusters of equal weight that tell as much.
+
+    Examples
+    --------
+    >>> kish_number(np.array([1.0, 1.0, 2.0, 0.0]), np.array([0, 0, 1, 2]))
+    2.0
+    """
+    total = np.bincount(codes, weights / weights.max())
+    return float(total.sum() ** 2 / np.sum(total**2))
+
+
+def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> float:
+    """Count the units that carry the variance of an estimate.
+
+    m = (Σ_g s_g²)² / Σ_g s_g⁴,   s_g the influence of unit g;   number = m (1 + 2 min(1, 3m/n)²),
+
+    two at least and n at most. m is n over the kurtosis of the influences. For normal ones, kurtosis 3,
+    Student's t with n - 1 degrees of freedom is exact, and the number is n; where a few of many units carry
+    all the variance, as where two classifiers differ in four rows, it is m.
+
+    Examples
+    --------
+    >>> few = np.r_[np.ones(4), np.zeros(996)]
+    >>> round(effective_number(few, np.arange(1000), 1000), 2)
+    4.0
+    >>> effective_number(np.array([1.0, -1.0, 1.0, -1.0]), np.arange(4), 4)
+    4.0
+    """
+    largest = np.abs(influence).max()
+    if not largest > ROUNDING:  # nothing varies
+        return max(n_units, FEWEST)
+    squares = np.bincount(codes, influence / largest) ** 2
+    return number_of_carriers(squares.sum() ** 2 / np.sum(squares**2), n_units)
+
+
+def number_of_carriers(carrying: float, n_units: float) -> float:
+    """Count units from m = (Σ_g s_g²)² / Σ_g s_g⁴; see :func:`effective_number`."""
+    like_normal = min(1.0, NORMAL_KURTOSIS * carrying / n_units) ** 2
+    number = carrying * (1.0 + (NORMAL_KURTOSIS - 1.0) * like_normal)
+    return float(max(min(number, n_units), FEWEST))
+
+
+def _outside(pair: Ends) -> Array:
+    """Covariance of the two ends by numbers that come from elsewhere, each with an error of its own."""
+    size = max(len(end.outside) for end in pair)
+    moved = np.array([end.outside or (0.0,) * size for end in pair])
+    return moved @ moved.T
+
+
+def _common(ends: Sequence[Ends], end: int) -> Counts | None:
+    """Counts, if they are the same in every repeat."""
+    found = {pair[end].counts for pair in ends}
+    return found.pop() if len(found) == 1 else None
+
+
+def _correlation(matrix: Array, values: Array) -> float:
+    """One, if an end does not vary by more than rounding: then there is nothing to correlate."""
+    if (np.diag(matrix) <= (ROUNDING * np.maximum(np.abs(values), 1.0)) ** 2).any():
+        return 1.0
+    return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))

@@ -1,0 +1,537 @@
+"""The structured first stage: who is how lenient, in few terms, chosen by the decisions alone."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from scipy.stats import qmc
+from scipy.stats import t as student
+
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.identification.bounds import Bounds
+from selective_labels.identification.odds_ratio import (
+    AnswerRows,
+    Mixture,
+    MomentSums,
+    OddsRows,
+    TiltWeights,
+    contrasts,
+    far_tilts,
+    relative_odds,
+    tilted_answer,
+)
+from selective_labels.identification.point import project_within
+from selective_labels.nuisance.cross_fit import CHUNK_NUMBERS, CrossFit, arm_propensity
+from selective_labels.nuisance.model_selection import log_losses
+from selective_labels.nuisance.models.encoders import standardised
+
+# Newton's steps are quadratic: from zero, six leave nothing that matters with any ridge in use.
+N_STEPS = 6
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """Deviations of arms in the log-odds of a decision in favour.
+
+    logit λ_z(x) = o(x) + b(x)·β_z,   Σ_z share_z β_z = 0
+
+    Attributes
+    ----------
+    coefficients : (n_arms, n_terms) array
+    """
+
+    coefficients: np.ndarray
+
+    def leniency(self, terms: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """λ_z of every row under every arm, (n_arms, n_samples)."""
+        return expit(self.coefficients @ terms.T + offset)
+
+    def own(self, terms: np.ndarray, offset: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """λ_z of every row under its own arm, (n_samples,)."""
+        return expit(np.einsum("nd,nd->n", terms, self.coefficients[arm]) + offset)
+
+
+def fit_deviations(
+    terms: np.ndarray,
+    offset: np.ndarray,
+    arm: np.ndarray,
+    decision: np.ndarray,
+    variance: float,
+    n_arms: int,
+    sample_weight: np.ndarray | None = None,
+) -> Deviations:
+    """Fit the terms of every arm to its own rows, with ridge, and centre them over arms.
+
+    max_β Σ_i s_i log P(D_i | o_i + b_i·β_z) - |β_z|² / (2 variance), arm by arm
+
+    Given the offset, arms have nothing in common: few small problems in place of one large. What all of them
+    share belongs to the offset, so the mean over arms, by their weight, is taken out.
+
+    Parameters
+    ----------
+    terms : (n_samples, n_terms) array
+        b(x), columns of unit scale.
+    offset : (n_samples,) array
+        o(x), log-odds of the common leniency by a model that has not seen the rows.
+    arm, decision : (n_samples,) int arrays
+    variance : float
+        Prior variance of the coefficients.
+    n_arms : int
+    sample_weight : (n_samples,) array, optional
+
+    Examples
+    --------
+    >>> arm, decision = np.repeat([0, 1], 4), np.array([0, 0, 0, 1, 0, 1, 1, 1])
+    >>> found = fit_deviations(np.ones((8, 1)), np.zeros(8), arm, decision, 1e6, 2)
+    >>> found.leniency(np.ones((1, 1)), np.zeros(1)).round(2)
+    array([[0.25],
+           [0.75]])
+    """
+    weight = np.ones(len(arm)) if sample_weight is None else sample_weight
+    order = np.argsort(arm, kind="stable")
+    edges = np.searchsorted(arm[order], np.arange(n_arms + 1))
+    coefficients = np.zeros((n_arms, terms.shape[1]))
+    for each in range(n_arms):
+        rows = order[edges[each] : edges[each + 1]]
+        if len(rows):
+            coefficients[each] = _newton(terms[rows], offset[rows], decision[rows], weight[rows], variance)
+    shares = np.bincount(arm, weight, n_arms)
+    return Deviations(coefficients - shares @ coefficients / max(shares.sum(), np.finfo(float).tiny))
+
+
+def _newton(
+    terms: np.ndarray, offset: np.ndarray, decision: np.ndarray, weight: np.ndarray, variance: float
+) -> np.ndarray:
+    solution = np.zeros(terms.shape[1])
+    ridge = np.eye(terms.shape[1]) / variance
+    for _ in range(N_STEPS):
+        chance = expit(offset + terms @ solution)
+        slope = terms.T @ (weight * (decision - chance)) - solution / variance
+        curvature = (terms * (weight * chance * (1.0 - chance))[:, None]).T @ terms + ridge
+        step = np.linalg.solve(curvature, slope)
+        solution = solution + step
+        if np.abs(step).max() < 1e-6:
+            break
+    return solution
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPart:
+    """Some rows of one fold.
+
+    Attributes
+    ----------
+    fold : int
+    rows : (n,) int array
+    arm : (n,) int array
+        Of the row's decision-maker, by the fold's own arms.
+    labeled : (n_arms, n, n_classes) array
+        P(Y=k, D=1 | x, z).
+    propensity : (n, n_arms) array
+    """
+
+    fold: int
+    rows: np.ndarray
+    arm: np.ndarray
+    labeled: np.ndarray
+    propensity: np.ndarray
+
+    @property
+    def own(self) -> np.ndarray:
+        """P(Y=k, D=1 | x, z) under the row's own decision-maker, (n, n_classes)."""
+        return self.labeled[self.arm, np.arange(len(self.arm))]
+
+    @property
+    def mean(self) -> np.ndarray:
+        """P(Y=k, D=1 | x) over decision-makers, (n, n_classes)."""
+        return np.einsum("nz,znk->nk", self.propensity, self.labeled)
+
+
+class HeldOutRows:
+    """All training rows, in parts; predicted once if they fit in memory together, else each time.
+
+    Parameters
+    ----------
+    fit : CrossFit
+    data : SelectiveLabels
+        The rows that `fit` was made from.
+    """
+
+    def __init__(self, fit: CrossFit, data: SelectiveLabels) -> None:
+        self.fit = fit
+        self.data = data
+        small = len(data) * fit.n_arms * len(data.classes) <= CHUNK_NUMBERS
+        self._kept = list(self._parts()) if small else None
+
+    def __iter__(self) -> Iterator[HeldOutPart]:
+        return self._parts() if self._kept is None else iter(self._kept)
+
+    def _parts(self) -> Iterator[HeldOutPart]:
+        fit, data = self.fit, self.data
+        for number, fold in enumerate(fit.folds):
+            propensity = arm_propensity(fit, number, data)
+            for rows in fit.chunks(np.flatnonzero(fit.held_out == number), len(data.classes) + 1):
+                labeled = np.ascontiguousarray(fold.joint(data.features[rows])[:, :, 1:])
+                arm = fold.lookup[data.decision_maker_codes[rows]]
+                yield HeldOutPart(number, rows, arm, labeled, propensity(rows))
+
+
+# Prior variances of the decision-makers' terms, from tight to loose.
+VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+N_COMPONENTS = 4
+# Leniency is held this far from zero and one before its log-odds are taken.
+EDGE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStage:
+    """An instrument of every row: how lenient its decision-maker is, beside who else might have decided.
+
+    f = λ̃_Z(x) - Σ_z e_z(x) λ̃_z(x),   so that E[f | x] = 0
+
+    Attributes
+    ----------
+    instrument : (n_samples,) array
+        f, by a model that has not seen the row.
+    strength : (n_samples,) array
+        V = Σ_z e_z f_z λ̃_z = E[f D | x].
+    mean : (n_samples, n_classes) array
+        p̄_k = P(Y=k, D=1 | x), held out.
+    moved : (n_units,) array
+        f (D - λ̄) by row, or summed over groups of repeated cases; weighted.
+    terms, variance
+        What was chosen.
+    """
+
+    instrument: np.ndarray
+    strength: np.ndarray
+    mean: np.ndarray
+    moved: np.ndarray
+    terms: str
+    variance: float
+
+    @cached_property
+    def concentration(self) -> float:
+        """(Σ f (D - λ̄))² / Σ (f (D - λ̄))²: the squared t-value of "decision-makers move decisions"."""
+        squares = float(np.sum(self.moved**2))
+        return float(np.sum(self.moved)) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def first_stage(held_out: HeldOutRows) -> FirstStage:
+    """Model how decision-makers deviate from the common leniency, and take the instrument from it.
+
+    logit λ̃_z(x) = o(x) + b(x)·β_z,   o = logit λ̄(x), held out;
+    b one of [1], [1, o], [1, o, log-odds of the labeled cases' answer, 4 principal components of x]
+
+    Terms and ridge are those with the least held-out log-loss of the decision on the folds of the joint
+    model. That model has a term for every feature, decision-maker and label, and little is left of a weak
+    instrument in it; this one spends its few terms on what an instrument is made of. No label enters
+    but by the labeled cases' answer, of models that have not seen the row.
+
+    Probabilities that were given (`nuisance` a callable) are the first stage themselves.
+    """
+    data, fit = held_out.data, held_out.fit
+    mean = np.empty((len(data), len(data.classes)))
+    for part in held_out:
+        mean[part.rows] = part.mean
+    if fit.report.chosen == "injected":
+        return _with_leniency(held_out, mean, None, "as given", float("nan"))
+    offset = logit(np.clip(mean.sum(axis=1), EDGE, 1.0 - EDGE))
+    best: tuple[float, _Structure, str, float] | None = None
+    for name, terms in _terms(held_out, mean, offset).items():
+        before = np.inf
+        for variance in VARIANCES:
+            structure = _Structure(terms, offset, _fits(held_out, terms, offset, variance))
+            loss = structure.loss(held_out)
+            if best is None or loss < best[0]:
+                best = loss, structure, name, variance
+            if loss > before:  # looser still loses more
+                break
+            before = loss
+    assert best is not None
+    return _with_leniency(held_out, mean, *best[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class _Structure:
+    terms: np.ndarray
+    offset: np.ndarray
+    by_fold: list[Deviations]
+
+    def loss(self, held_out: HeldOutRows) -> float:
+        data, fit = held_out.data, held_out.fit
+        chance = np.empty(len(data))
+        for number, (fold, deviations) in enumerate(zip(fit.folds, self.by_fold, strict=True)):
+            rows = np.flatnonzero(fit.held_out == number)
+            arm = fold.lookup[data.decision_maker_codes[rows]]
+            chance[rows] = deviations.own(self.terms[rows], self.offset[rows], arm)
+        losses = log_losses(np.column_stack([1.0 - chance, chance]), data.decision)
+        return float(np.average(losses, weights=data.sample_weight))
+
+
+def _fits(held_out: HeldOutRows, terms: np.ndarray, offset: np.ndarray, variance: float) -> list[Deviations]:
+    data, fit = held_out.data, held_out.fit
+    found = []
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out != number)
+        arm = fold.lookup[data.decision_maker_codes[rows]]
+        found.append(
+            fit_deviations(
+                terms[rows],
+                offset[rows],
+                arm,
+                data.decision[rows],
+                variance,
+                fit.n_arms,
+                None if data.sample_weight is None else data.sample_weight[rows],
+            )
+        )
+    return found
+
+
+def _terms(held_out: HeldOutRows, mean: np.ndarray, offset: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns of the three structures, of unit scale; the constant first."""
+    data = held_out.data
+    answer = np.log(np.maximum(mean, 1e-6))
+    answer = answer[:, 1:] - answer[:, :1]
+    columns = standardised(data.categorical).fit_transform(data.features)
+    columns = columns - columns.mean(axis=0)
+    # Directions of the features alone; the few that hold most of what varies.
+    _, directions = np.linalg.eigh(columns.T @ columns)
+    components = columns @ directions[:, ::-1][:, :N_COMPONENTS]
+    constant = np.ones((len(data), 1))
+    scaled = _unit(offset[:, None])
+    return {
+        "level": constant,
+        "level and slope": np.hstack([constant, scaled]),
+        "level, slope, answer, components": np.hstack([constant, scaled, _unit(answer), _unit(components)]),
+    }
+
+
+def _unit(columns: np.ndarray) -> np.ndarray:
+    columns = columns - columns.mean(axis=0)
+    scale = columns.std(axis=0)
+    return columns / np.where(scale > 1e-12, scale, 1.0)
+
+
+def _with_leniency(
+    held_out: HeldOutRows, mean: np.ndarray, structure: _Structure | None, terms: str, variance: float
+) -> FirstStage:
+    data = held_out.data
+    instrument, strength = np.empty(len(data)), np.empty(len(data))
+    for part in held_out:
+        rows = part.rows
+        if structure is None:
+            leniency = part.labeled.sum(axis=2)
+        else:
+            deviations = structure.by_fold[part.fold]
+            leniency = deviations.leniency(structure.terms[rows], structure.offset[rows])
+        away = leniency - np.einsum("nz,zn->n", part.propensity, leniency)
+        instrument[rows] = away[part.arm, np.arange(len(rows))]
+        strength[rows] = np.einsum("nz,zn->n", part.propensity, away * leniency)
+    moved = instrument * (data.decision - mean.sum(axis=1)) * data.weights
+    if data.groups is not None:
+        moved = np.bincount(data.groups, moved)
+    return FirstStage(instrument, strength, mean, moved, terms, variance)
+
+
+# Contrasts of a grid run from -6 to 6, where the prior has nothing left; so many points for two classes,
+# and along each of two axes for three.
+FARTHEST = 6.0
+POINTS = {2: 61, 3: 9}
+# A grid is made finer around points whose log weight is within this of the largest, so many times.
+WITHIN = 12.0
+REFINEMENTS = {2: 1, 3: 2}
+# More classes: draws around the minimum, by importance, and their Student's degrees.
+LOG2_DRAWS = 7
+DEGREES = 5
+
+Statistic = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Tilts of the two models with their weights.
+
+    Attributes
+    ----------
+    refused : TiltWeights
+        Model O: the refused are tilted accepted cases of the same decision-maker.
+    answer : TiltWeights
+        Model N: everybody is a tilt of the labeled cases.
+    """
+
+    refused: TiltWeights
+    answer: TiltWeights
+
+    def probabilities(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
+        """Class probabilities of everybody: the mean of both models, each inside the bounds.
+
+        η_O = Σ_γ w(γ) Σ_z e_z [p_z + (1 - λ_z) q_z(γ)],   η_N = Σ_γ w(γ) softmax(log η0 - γ)
+
+        Each is projected onto the identified set. (Sharing out what bounds leave open, l + δ q̄, in place of
+        the projection of η_O was compared and is the worse one where bounds are poor.)
+
+        Parameters
+        ----------
+        labeled : (n_arms, n_samples, n_classes) array
+        propensity : (n_samples, n_arms) array
+        bounds : Bounds
+
+        Returns
+        -------
+        (n_samples, n_classes) array
+        """
+        return (
+            self.by_refused(labeled, propensity, bounds) + self.by_answer(labeled, propensity, bounds)
+        ) / 2
+
+    def by_refused(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
+        """Model O, projected onto the identified set."""
+        mixture, mean = Mixture(labeled, propensity), np.zeros(labeled.shape[:0:-1])
+        for tilt, weight in zip(*self.refused.heaviest(), strict=True):
+            mean += weight * mixture.at(relative_odds(tilt))
+        return project_within(mean.T, bounds)
+
+    def by_answer(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
+        """Model N, projected onto the identified set."""
+        selected = np.einsum("nz,znk->nk", propensity, labeled)
+        answer = np.zeros_like(selected)
+        for tilt, weight in zip(*self.answer.heaviest(), strict=True):
+            answer += weight * tilted_answer(selected, relative_odds(tilt))
+        return project_within(answer, bounds)
+
+
+def fit_tilt(held_out: HeldOutRows, stage: FirstStage) -> Tilted:
+    """Weigh tilts of both models by how well the instrument's moments fit them.
+
+    Q(γ) = n ḡ' Ω(γ)⁻¹ ḡ,   g = f · residual of classes 2..K, held out
+    """
+    n_classes = len(held_out.data.classes)
+    return Tilted(
+        weigh_tilts(lambda tilts: tilt_statistics(held_out, stage, tilts), n_classes),
+        weigh_tilts(lambda tilts: tilt_statistics(held_out, stage, tilts, _answer_moments), n_classes),
+    )
+
+
+def weigh_tilts(statistic: Statistic, n_classes: int) -> TiltWeights:
+    """Quasi-posterior over tilts, and statistics far out for the confidence set.
+
+    Two and three classes: a grid over all contrasts from -6 to 6, made finer around its heaviest points.
+    More: importance sampling by a Student law around the minimum.
+    """
+    far = far_tilts(n_classes)
+    tilts, statistics, log_volume = (
+        _grid(statistic, n_classes) if n_classes in POINTS else _draws(statistic, n_classes)
+    )
+    return TiltWeights.from_grid(
+        np.vstack([tilts, far]),
+        np.append(statistics, statistic(far)),
+        np.append(log_volume, np.zeros(len(far))),
+    )
+
+
+def _grid(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points of all grids; those of the last have the weight, the others count in the confidence set."""
+    rows = contrasts(n_classes)
+    low, high = np.full(n_classes - 1, -FARTHEST), np.full(n_classes - 1, FARTHEST)
+    seen: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    volumes: list[np.ndarray] = []
+    for number in range(1 + REFINEMENTS[n_classes]):
+        axes = [np.linspace(*ends, POINTS[n_classes]) for ends in zip(low, high, strict=True)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, n_classes - 1)
+        found = statistic(points @ rows)
+        volumes = [np.full(len(each), -np.inf) for each in volumes] + [np.zeros(len(points))]
+        seen.append(points @ rows)
+        values.append(found)
+        step = (high - low) / (POINTS[n_classes] - 1)
+        objective = found + np.sum(points**2, axis=1)
+        near = points[objective <= objective.min() + WITHIN]
+        smaller = np.maximum(near.min(axis=0) - step, low), np.minimum(near.max(axis=0) + step, high)
+        if number == REFINEMENTS[n_classes] or (smaller[1] - smaller[0] > 0.7 * (high - low)).all():
+            break
+        low, high = smaller
+    return np.vstack(seen), np.concatenate(values), np.concatenate(volumes)
+
+
+def _draws(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draws around the minimum; minus the log density of the draws stands for the volume."""
+    rows = contrasts(n_classes)
+
+    def objective(points: np.ndarray) -> np.ndarray:
+        return statistic(points @ rows) + np.sum(points**2, axis=1)
+
+    starts = np.vstack([np.zeros(n_classes - 1), 2.0 * np.eye(n_classes - 1), -2.0 * np.eye(n_classes - 1)])
+    start = starts[objective(starts).argmin()]
+    found = minimize(
+        lambda point: objective(point[None])[0], start, method="L-BFGS-B", options={"maxiter": 50}
+    )
+    factor = np.linalg.cholesky(np.linalg.inv(_curvature(objective, found.x)))
+    uniform = qmc.Sobol(n_classes - 1, scramble=False).random_base2(LOG2_DRAWS) + 0.5 ** (LOG2_DRAWS + 1)
+    draws = student.ppf(uniform, DEGREES)
+    points = found.x + draws @ factor.T
+    log_density = student.logpdf(draws, DEGREES).sum(axis=1)
+    return points @ rows, statistic(points @ rows), -log_density
+
+
+def _curvature(objective: Callable[[np.ndarray], np.ndarray], center: np.ndarray) -> np.ndarray:
+    """Half the second derivatives by differences, made positive definite: at least the prior's."""
+    size, step = len(center), 0.05
+    moves = step * np.eye(size)
+    pairs = np.array([first + second for first in moves for second in moves])
+    both = (objective(center + pairs) + objective(center - pairs)).reshape(size, size)
+    single = objective(center + moves) + objective(center - moves)
+    middle = objective(center[None])[0]
+    second = (both - single[:, None] - single[None, :] + 2.0 * middle) / (2.0 * step**2)
+    values, vectors = np.linalg.eigh((second + second.T) / 4.0)
+    return (vectors * np.maximum(values, 1.0)) @ vectors.T
+
+
+Moments = Callable[[np.ndarray], np.ndarray]
+
+
+def _refused_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
+    """Model O: f times the residual, (n_classes, n_samples), as a function of the odds."""
+    rows = OddsRows(part.labeled, part.propensity, part.arm, y)
+    return lambda odds: stage.instrument[part.rows] * rows.residuals(odds)
+
+
+def _answer_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
+    """Model N, likewise."""
+    here = part.rows
+    return AnswerRows(stage.mean[here], y, stage.instrument[here], stage.strength[here]).moments
+
+
+def tilt_statistics(
+    held_out: HeldOutRows,
+    stage: FirstStage,
+    tilts: np.ndarray,
+    moments_of: Callable[[HeldOutPart, np.ndarray, FirstStage], Moments] = _refused_moments,
+) -> np.ndarray:
+    """Q of every tilt; groups of repeated cases are one unit."""
+    data = held_out.data
+    n_moments = len(data.classes) - 1
+    groups = data.groups
+    n_units = len(data) if groups is None else int(groups.max()) + 1
+    total = np.zeros((len(tilts), n_moments))
+    squares = np.zeros((len(tilts), n_moments, n_moments))
+    by_group = np.zeros((len(tilts), 0 if groups is None else n_units, n_moments))
+    odds = relative_odds(tilts)
+    for part in held_out:
+        weight, moments_at = data.weights[part.rows], moments_of(part, data.y[part.rows], stage)
+        for number, each in enumerate(odds):
+            moments = weight * moments_at(each)[1:]
+            total[number] += moments.sum(axis=1)
+            if groups is None:
+                squares[number] += moments @ moments.T
+            else:
+                np.add.at(by_group[number], groups[part.rows], moments.T)
+    if groups is not None:
+        squares = np.einsum("tgi,tgj->tij", by_group, by_group)
+    mean = total / n_units
+    covariance = squares / n_units - mean[:, :, None] * mean[:, None, :]
+    return MomentSums(mean, covariance, n_units).statistic

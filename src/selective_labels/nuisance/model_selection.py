@@ -1,0 +1,547 @@
+"""Which model: a race on few rows, and on whole folds where few rows cannot tell.
+
+Settings of a family are compared on the first fold, on 20,000 rows at most. Families that are clearly behind
+there, also if one allows for what more rows would give them, fall out; costly settings are tried of those
+that do not. Those left are fitted on whole folds,
+one fold after the other, until one is left or 20,000 rows held out have been compared.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from selective_labels._errors import InputError, require_choice
+from selective_labels._parallel import Workers
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.nuisance.bands import Arms
+from selective_labels.nuisance.folds import Fold, halves
+from selective_labels.nuisance.models.boosting import ClassifierJoint
+from selective_labels.nuisance.models.families import Candidate, SmoothJoint, listed_families
+from selective_labels.nuisance.models.logistic import (
+    ROUGH,
+    TOLERANCE,
+    ConstantJoint,
+    IndexLogistic,
+    InjectedJoint,
+    PooledLogistic,
+    fit_index_path,
+    fit_path,
+)
+
+# More features than this make the quadratic model's columns too many to be tried unasked.
+QUADRATIC_FEATURES = 20
+# No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
+SMALLEST_PROBABILITY = 1e-6
+
+
+class JointModel(Protocol):
+    """A model of the outcome given features and arm."""
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Return (n_arms, n, n_outcomes)."""
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Return (n, n_outcomes)."""
+
+
+@dataclass
+class NuisanceReport:
+    """What was tried, what it lost, what was chosen.
+
+    Attributes
+    ----------
+    chosen : str
+        The family used.
+    settings : str
+        Its settings, in words.
+    losses : dict of float
+        Held-out log-loss of each family (empty if there was nothing to fit): of the one used, on 20,000 rows
+        at most; of others, that plus how far they were behind it where both were tried. With more than
+        25,000 rows that may have been with models of 20,000 rows, and is then the least that more rows leave.
+    skipped : dict of str
+        Families that were not tried, and why.
+    calibration_error : float
+        Mean absolute gap between predicted and observed share of each outcome in ten bins, held out.
+    n_arms : int
+        Decision-makers, or bands of them, among which the maximum is taken.
+    banded : bool
+        Whether decision-makers were put into bands of leniency.
+    assignment : AssignmentReport or None
+        How the probabilities of arms were found, and how small they get.
+    numeric : bool
+        Whether arms are values of a number, in which the model is smooth.
+    """
+
+    chosen: str
+    settings: str
+    n_arms: int
+    banded: bool
+    losses: dict[str, float] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    calibration_error: float = float("nan")
+    assignment: Any = None
+    numeric: bool = False
+
+
+def candidates(
+    nuisance: Any, n_features: int, seed: int, categorical: tuple[int, ...] = ()
+) -> tuple[list[Candidate], dict[str, str]]:
+    """List the candidates that the argument `nuisance` allows, and the families left out with the reason.
+
+    Parameters
+    ----------
+    nuisance : None, "logistic", "quadratic", "index", "boosting", a scikit-learn classifier, or a callable
+    n_features : int
+        Columns that a linear model sees: each category counts.
+    seed : int
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
+
+    Returns
+    -------
+    list of Candidate, dict of str
+
+    Examples
+    --------
+    >>> candidates("logistic", 3, 0)[0][2].settings
+    "prior variance 0.1, of decision-makers' slopes 0.01"
+    """
+    families = listed_families(categorical, seed)
+    if n_features == 0:
+        del families["index"]  # there is nothing to be curved in
+    if nuisance is None:
+        skipped = {}
+        if n_features > QUADRATIC_FEATURES:
+            del families["quadratic"]
+            skipped["quadratic"] = f"{n_features} features have too many products to be tried unasked"
+        return [candidate for family in families.values() for candidate in family], skipped
+    if isinstance(nuisance, str):
+        require_choice("nuisance", nuisance, tuple(families))
+        return families[nuisance], {}
+    if hasattr(nuisance, "fit") and is_classifier(nuisance):
+        name = type(nuisance).__name__
+        if not hasattr(nuisance, "predict_proba"):
+            raise InputError(
+                f"nuisance={name} has no predict_proba; use a classifier with probabilities.", "nuisance"
+            )
+        factory = partial(ClassifierJoint, classifier=nuisance, categorical=categorical)
+        return [Candidate(name, "as given", factory)], {}
+    if callable(nuisance):
+        return [Candidate("injected", "as given", partial(InjectedJoint, function=nuisance))], {}
+    raise InputError(
+        f"nuisance={nuisance!r} is neither a name, nor a scikit-learn classifier, nor a callable of X.",
+        "nuisance",
+    )
+
+
+def log_losses(probabilities: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+    """Minus log probability of what happened, row by row.
+
+    Examples
+    --------
+    >>> log_losses(np.array([[0.5, 0.5]]), np.array([1])).round(3)
+    array([0.693])
+    """
+    happened = probabilities[np.arange(len(outcome)), outcome]
+    return -np.log(np.maximum(happened, SMALLEST_PROBABILITY))
+
+
+def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> float:
+    """Mean absolute gap between predicted and observed shares, over bins of equal size and outcomes."""
+    gaps = []
+    for code in range(probabilities.shape[1]):
+        for rows in np.array_split(np.argsort(probabilities[:, code], kind="stable"), n_bins):
+            if len(rows):
+                gaps.append(abs(probabilities[rows, code].mean() - np.mean(outcome[rows] == code)))
+    return float(np.mean(gaps))
+
+
+class Problem(NamedTuple):
+    """Rows to fit to: row numbers, the category with pooled effects, the outcome, and how many of each."""
+
+    rows: np.ndarray
+    given: np.ndarray
+    outcome: np.ndarray
+    n_given: int
+    n_outcomes: int
+
+
+@dataclass(frozen=True)
+class Fitter:
+    """Everything a fit of one candidate on one fold needs; sent to workers as one object."""
+
+    # What is modelled, in words for people.
+    subject: ClassVar[str] = "decision and label"
+    # Settings of a family go from tight to loose; so many in a row that lose more than the best end it.
+    patience: ClassVar[int] = 2
+
+    data: SelectiveLabels
+    outcome: np.ndarray
+    folds: list[Fold]
+    arms: list[Arms]
+
+    def fit(self, candidate: Candidate, fold: int, within: np.ndarray | slice = slice(None)) -> Any:
+        """Fit on the training rows of a fold (`within` picks among them)."""
+        return next(self.fits([candidate], fold, within))
+
+    def fits(
+        self,
+        options: Sequence[Candidate],
+        fold: int,
+        within: np.ndarray | slice = slice(None),
+        *,
+        roughly: bool = False,
+    ) -> Iterator[Any]:
+        """Fit candidates of one family, one after the other, to the same rows, which are prepared once.
+
+        `roughly`: only to compare them, not to use them.
+        """
+        rows, given, outcome, n_given, n_outcomes = self.problem(fold, within)
+        outcomes = np.unique(outcome)
+        if len(outcomes) == 1:
+            yield from [ConstantJoint(n_given, n_outcomes, outcomes[0])] * len(options)
+            return
+        models = [self.model(option, n_given, n_outcomes) for option in options]
+        weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
+        known = self.data.features[rows], given, outcome, weight
+        tolerance = ROUGH if roughly else TOLERANCE
+        if isinstance(models[0], PooledLogistic):
+            yield from fit_path(models, *known, tolerance=tolerance)
+        elif isinstance(models[0], IndexLogistic):
+            yield from fit_index_path(models, *known, tolerance=tolerance)
+        else:
+            yield from (model.fit(*known) for model in models)
+
+    def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
+        """Make an unfitted model; one of a numeric instrument is smooth in it."""
+        if not self.data.numeric:
+            return candidate.factory(n_given, n_outcomes)
+        inner = candidate.factory(1, n_outcomes)
+        return SmoothJoint(inner, self.data.decision_makers, self.data.categorical)
+
+    def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
+        """Give the outcome of every training row (that `within` picks), by its arm."""
+        rows, arms = self.folds[fold][0][within], self.arms[fold]
+        n_outcomes = len(self.data.classes) + 1
+        return Problem(rows, arms.rows[within], self.outcome[rows], arms.n_arms, n_outcomes)
+
+    def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Two disjoint halves of the training rows of a fold."""
+        rows = self.folds[fold][0]
+        groups = None if self.data.groups is None else self.data.groups[rows]
+        return halves(self.outcome[rows], groups, seed)
+
+    def fit_halves(
+        self, candidate: Candidate, fold: int, pair: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[Any, Any]:
+        """Fit on two disjoint halves of the training rows of a fold."""
+        return self.fit(candidate, fold, pair[0]), self.fit(candidate, fold, pair[1])
+
+    def weight(self, rows: np.ndarray) -> np.ndarray:
+        """Weights of some rows."""
+        return np.ones(len(rows)) if self.data.sample_weight is None else self.data.sample_weight[rows]
+
+    def own(self, model: JointModel, fold: int, rows: np.ndarray) -> np.ndarray:
+        """Predictions of some rows under their own arms, by a model of a fold."""
+        arms = self.arms[fold].lookup[self.data.decision_maker_codes[rows]]
+        return model.own(self.data.features[rows], arms)
+
+    def losses(self, model: JointModel, fold: int, rows: np.ndarray) -> np.ndarray:
+        """Log-losses of some rows, by a model of a fold."""
+        return log_losses(self.own(model, fold, rows), self.outcome[rows])
+
+    def judge(self, models: Sequence[tuple[JointModel, ...]], most: int) -> tuple[float, float]:
+        """Log-loss and calibration error of models of all folds, on `most` rows held out or fewer."""
+        rows = [spaced(test, most // len(self.folds)) for _, test in self.folds]
+        own = [
+            np.mean([self.own(model, fold, rows[fold]) for model in pair], axis=0)
+            for fold, pair in enumerate(models)
+        ]
+        chosen = np.concatenate(rows)
+        predictions, outcome = np.concatenate(own), self.outcome[chosen]
+        loss, _ = self.difference(log_losses(predictions, outcome), chosen)
+        return loss, calibration_error(predictions, outcome)
+
+    def difference(self, values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+        """Weighted mean of a difference in some rows, and its standard error; groups of rows go together."""
+        weight = self.weight(rows)
+        weight = weight / max(float(weight.sum()), np.finfo(float).tiny)
+        mean = float(weight @ values)
+        parts: np.ndarray = weight * (values - mean)
+        if self.data.groups is not None:
+            parts = np.bincount(self.data.groups[rows], parts)
+        return mean, float(np.sqrt(np.sum(parts**2)))
+
+
+def spaced(rows: np.ndarray, most: int) -> np.ndarray:
+    """All rows, or so many of them at equal distances.
+
+    Examples
+    --------
+    >>> spaced(np.arange(10), 4)
+    array([0, 3, 6, 9])
+    """
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+
+
+# Rows that decide: so many to fit candidates to, and so many held out to compare them on.
+MOST_ROWS = 20_000
+# Standard errors of the difference in loss by which a family must be behind to fall out.
+CLEARLY = 2.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate to use.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    models : dict
+        By fold: what was fitted to all training rows of the fold already.
+    behind : dict of float
+        By how much the loss of other families was larger, where they were compared.
+    losses : dict of float
+        Mean loss of each family where all were tried: held-out rows of the first fold.
+    over_fallback : pair of float
+        By how much the best family's loss was smaller than that of the fallback, with its standard error.
+    """
+
+    candidate: Candidate
+    models: dict[int, Any]
+    behind: dict[str, float]
+    losses: dict[str, float] = field(default_factory=dict)
+    over_fallback: tuple[float, float] = (0.0, 0.0)
+
+
+def choose(
+    fitter: Fitter,
+    options: Sequence[Candidate],
+    workers: Workers,
+    seed: int,
+    *,
+    fallback: str | None = None,
+    margin: float = 0.0,
+    few_decide: int | None = None,
+) -> Choice:
+    """Choose among candidates by the log-loss of rows held out.
+
+    Parameters
+    ----------
+    fitter : Fitter
+    options : list of Candidate
+        Those of a family stand together.
+    workers : Workers
+    seed : int
+        Of the few rows.
+    fallback : str, optional
+        A family that is taken unless the best one beats it by more than `margin` standard errors. It stays in
+        the race as long as it is not clearly behind.
+    margin : float
+    few_decide : int, optional
+        If there are more training rows than so many, that many decide alone.
+    """
+    if len(options) == 1:
+        return Choice(options[0], {}, {})
+    families = {name: list(group) for name, group in groupby(options, key=lambda each: each.family)}
+    whole = few_decide is None or len(fitter.folds[0][0]) <= few_decide
+    few = _few_rows(fitter, seed, MOST_ROWS if whole or few_decide is None else few_decide)
+    tasks = [(_try, fitter, family, few, whole and len(families) > 1) for family in families.values()]
+    trials = workers.do(tasks, f"comparing models of {fitter.subject}")
+    race = _Race(fitter, dict(zip(families, trials, strict=True)), few.tested)
+    race.drop(_behind_on_few_rows(fitter, race.running, few))
+    race.try_later(families, few, workers)
+    for fold in range(len(fitter.folds)):
+        if len(race.running) == 1 or race.n_compared >= MOST_ROWS or not whole:
+            break
+        race.run(fold, workers)
+    return race.choice(fallback, margin)
+
+
+@dataclass(frozen=True)
+class _Few:
+    """Rows of the first fold: places among its training rows, and rows held out.
+
+    Attributes
+    ----------
+    train : int array or slice
+    quarter : int array or None
+        Every fourth of them; None if they are all that there are.
+    tested : int array
+    share : float
+        Part of the training rows.
+    """
+
+    train: np.ndarray | slice
+    quarter: np.ndarray | None
+    tested: np.ndarray
+    share: float
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The best of a family on few rows.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    losses : (n_tested,) array
+    before : (n_tested,) array
+        With a quarter of the rows.
+    models : dict
+    """
+
+    candidate: Candidate
+    losses: np.ndarray
+    before: np.ndarray
+    models: dict[int, Any]
+
+
+def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
+    """Stratify by outcome: shuffled, sorted by outcome, every so many-th row."""
+    train, test = fitter.folds[0]
+    tested = spaced(test, most)
+    if len(train) <= most:
+        return _Few(slice(None), None, tested, 1.0)
+    shuffled = np.random.default_rng(seed).permutation(len(train))
+    strata = shuffled[np.argsort(fitter.outcome[train[shuffled]], kind="stable")]
+    few = spaced(strata, most)
+    return _Few(np.sort(few), np.sort(few[::4]), tested, most / len(train))
+
+
+def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> _Trial:
+    """Take the setting of a family that loses least; see how much fewer rows would cost it."""
+    weight = fitter.weight(few.tested)
+    family = [each for each in family if not each.later] or family
+    models, losses, totals = [], [], []
+    for model in fitter.fits(family, 0, few.train, roughly=few.quarter is not None):
+        models.append(model)
+        losses.append(fitter.losses(model, 0, few.tested))
+        totals.append(float(weight @ losses[-1]))
+        best = int(np.argmin(totals))
+        if len(totals) - 1 - best >= fitter.patience:
+            break
+    if few.quarter is None:
+        return _Trial(family[best], losses[best], losses[best], {0: models[best]})
+    if not compared:
+        return _Trial(family[best], losses[best], losses[best], {})
+    smaller = next(fitter.fits([family[best]], 0, few.quarter, roughly=True))
+    return _Trial(family[best], losses[best], fitter.losses(smaller, 0, few.tested), {})
+
+
+def _behind_on_few_rows(fitter: Fitter, trials: Mapping[str, "_Runner"], few: _Few) -> dict[str, float]:
+    """Families that are clearly behind, also with all rows.
+
+    A loss falls with the number of rows n, by about 1/n if the model is right and more slowly if it grows
+    with its rows. The gain from a quarter of the rows to all of the few gives the fall as 1/√n (the most that
+    we grant those behind) and as 1/n (the least that we grant the leader).
+    """
+    weight = fitter.weight(few.tested)
+    total = max(float(weight.sum()), np.finfo(float).tiny)
+    now = {name: float(weight @ each.trial.losses) / total for name, each in trials.items()}
+    gain = {
+        name: max(0.0, float(weight @ each.trial.before) / total - now[name]) for name, each in trials.items()
+    }
+    likely = {name: now[name] - gain[name] / 3.0 * (1.0 - few.share) for name in trials}
+    leader = min(likely, key=lambda name: likely[name])
+    behind = {}
+    for name in trials:
+        hopeful = now[name] - gain[name] * (1.0 - few.share**0.5)
+        error = fitter.difference(trials[name].trial.losses - trials[leader].trial.losses, few.tested)[1]
+        if name != leader and hopeful - likely[leader] > CLEARLY * error:
+            behind[name] = hopeful - likely[leader]
+    return behind
+
+
+@dataclass
+class _Runner:
+    """A family in the race."""
+
+    trial: _Trial
+    models: dict[int, Any]
+    losses: list[np.ndarray] = field(default_factory=list)
+
+
+class _Race:
+    """Families on whole folds, those clearly behind dropped after each."""
+
+    def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
+        self.fitter = fitter
+        self.trials, self.tested = dict(trials), tested
+        self.running = {name: _Runner(trial, dict(trial.models)) for name, trial in trials.items()}
+        self.behind: dict[str, float] = {}
+        self.rows: list[np.ndarray] = []
+
+    @property
+    def n_compared(self) -> int:
+        return sum(map(len, self.rows))
+
+    def try_later(self, families: Mapping[str, list[Candidate]], few: _Few, workers: Workers) -> None:
+        """Try settings that cost, of families that are still in the race; keep the better one."""
+        later = {name: [each for each in families[name] if each.later] for name in self.running}
+        later = {name: options for name, options in later.items() if options}
+        tasks = [(_try, self.fitter, options, few, False) for options in later.values()]
+        weight = self.fitter.weight(few.tested)
+        found = workers.do(tasks, f"comparing settings of models of {self.fitter.subject}") if tasks else []
+        for name, trial in zip(later, found, strict=True):
+            if float(weight @ trial.losses) < float(weight @ self.trials[name].losses):
+                self.trials[name] = trial
+                self.running[name] = _Runner(trial, dict(trial.models))
+
+    def run(self, fold: int, workers: Workers) -> None:
+        """Fit on one more fold, compare on all rows held out so far."""
+        missing = [each for each in self.running.values() if fold not in each.models]
+        tasks = [(self.fitter.fit, each.trial.candidate, fold) for each in missing]
+        fitted = workers.do(tasks, f"comparing models of {self.fitter.subject}, fold {fold + 1}")
+        for runner, model in zip(missing, fitted, strict=True):
+            runner.models[fold] = model
+        self.rows.append(spaced(self.fitter.folds[fold][1], MOST_ROWS))
+        for runner in self.running.values():
+            runner.losses.append(self.fitter.losses(runner.models[fold], fold, self.rows[-1]))
+        self.drop({name: lead for name, (lead, error) in self._leads().items() if lead > CLEARLY * error})
+
+    def drop(self, behind: Mapping[str, float]) -> None:
+        self.behind.update(behind)
+        for name in behind:
+            del self.running[name]
+
+    def choice(self, fallback: str | None, margin: float) -> Choice:
+        leads = self._leads()
+        winner = next(name for name in self.running if name not in leads)
+        over = (0.0, 0.0)
+        if fallback is not None and fallback != winner:
+            over = leads[fallback] if fallback in leads else self._on_few_rows(fallback, winner)
+            if fallback in leads and over[0] <= margin * over[1]:
+                winner = fallback
+        runner = self.running[winner]
+        return Choice(
+            runner.trial.candidate,
+            runner.models,
+            {**self.behind, **{name: lead for name, (lead, _) in leads.items()}},
+            {name: self.fitter.difference(each.losses, self.tested)[0] for name, each in self.trials.items()},
+            over,
+        )
+
+    def _leads(self) -> dict[str, tuple[float, float]]:
+        """How far all but the leader are behind it, with standard errors."""
+        if self.rows:
+            rows = np.concatenate(self.rows)
+            losses = {name: np.concatenate(each.losses) for name, each in self.running.items()}
+        else:
+            rows, losses = self.tested, {name: each.trial.losses for name, each in self.running.items()}
+        weight = self.fitter.weight(rows)
+        leader = min(losses, key=lambda name: float(weight @ losses[name]))
+        return {
+            name: self.fitter.difference(each - losses[leader], rows)
+            for name, each in losses.items()
+            if name != leader
+        }
+
+    def _on_few_rows(self, one: str, other: str) -> tuple[float, float]:
+        """How far one family was behind another where all were tried."""
+        return self.fitter.difference(self.trials[one].losses - self.trials[other].losses, self.tested)

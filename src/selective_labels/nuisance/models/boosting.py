@@ -1,0 +1,268 @@
+"""Gradient boosting, and any scikit-learn classifier, as a model of the outcome."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from selective_labels._validation import fit_weighted
+from selective_labels.nuisance.models.encoders import TreeColumns, one_hot_columns
+from selective_labels.nuisance.models.logistic import spread_columns
+
+# Rows that go through a tree together: their columns stay in a processor's cache.
+CHUNK_ROWS = 32_768
+# Where a table of categories says what happens to a missing one; scikit-learn has room for 255.
+MISSING = 256
+NO_COLUMN = -1
+
+# Leaves that some arms reach: which arms, and the place of the leaf (of each row, if it differs by row).
+Part = tuple[np.ndarray, Any]
+
+
+def raw_under_arms(
+    classifier: HistGradientBoostingClassifier, design: np.ndarray, n_arms: int, place: int
+) -> np.ndarray:
+    """Sums of leaves of every row under every arm, (n_trees_per_iteration, n_arms, n_samples).
+
+    Parameters
+    ----------
+    classifier : fitted HistGradientBoostingClassifier
+    design : (n_samples, n_features) array
+        The last column is for the arm, whatever it says.
+    n_arms : int
+    place : int
+        How many categorical columns stand before the arm; scikit-learn puts these first.
+    """
+    each_arm = np.repeat(design[:1], n_arms, axis=0)
+    each_arm[:, -1] = np.arange(n_arms)
+    codes = _table_places(classifier._preprocess_X(each_arm, reset=False)[:, place])
+    return _raw(classifier, design, codes, place)
+
+
+def raw_sums(classifier: HistGradientBoostingClassifier, design: np.ndarray) -> np.ndarray:
+    """Sums of leaves of every row as it is, (n_trees_per_iteration, n_samples)."""
+    return _raw(classifier, design, np.zeros(1, dtype=np.intp), NO_COLUMN)[:, 0]
+
+
+def _raw(
+    classifier: HistGradientBoostingClassifier, design: np.ndarray, arms: np.ndarray, place: int
+) -> np.ndarray:
+    features = classifier._preprocess_X(design, reset=False)
+    baseline = np.ravel(classifier._baseline_prediction)
+    raw = np.empty((len(baseline), len(arms), len(design)))
+    raw[:] = baseline[:, None, None]
+    for start in range(0, len(design), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        chunk = _Chunk(np.asfortranarray(features[rows]), arms, place, {})
+        for number, trees in enumerate(zip(*classifier._predictors, strict=True)):
+            _add(raw[number, :, rows], [chunk.leaves(tree) for tree in trees], trees)
+    return raw
+
+
+def _add(raw: np.ndarray, found: list[list[Part]], trees: tuple[Any, ...]) -> None:
+    """Add the values of the leaves: to all arms where these agree, else by one product of matrices."""
+    common = np.zeros(raw.shape[1])
+    membership, values = [], []
+    for parts, tree in zip(found, trees, strict=True):
+        for arms, leaf in parts:
+            value = tree.nodes["value"][leaf]
+            if len(parts) == 1:
+                common += value
+            else:
+                membership.append(arms)
+                values.append(np.broadcast_to(value, common.shape))
+    raw += common
+    if values:
+        raw += np.array(membership, dtype=float).T @ np.array(values)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some rows, and all arms.
+
+    Attributes
+    ----------
+    features : (n_samples, n_features) array
+        As scikit-learn preprocesses them, column by column in memory.
+    arms : (n_arms,) int array
+        Places of the arms in tables of categories.
+    place : int
+        Column of the arm.
+    categories : dict
+        By column: places in tables of categories.
+    """
+
+    features: np.ndarray
+    arms: np.ndarray
+    place: int
+    categories: dict[int, np.ndarray]
+
+    def leaves(self, tree: Any, node: int = 0) -> list[Part]:
+        """Leaves below a node: one part for arms that go the same ways."""
+        split = tree.nodes[node]
+        if split["is_leaf"]:
+            return [(np.ones(len(self.arms), dtype=bool), np.uint8(node))]
+        left, right = self.leaves(tree, split["left"]), self.leaves(tree, split["right"])
+        if split["feature_idx"] == self.place:
+            goes_left = _table(tree, split)[self.arms]
+            sides = [(arms & goes_left, leaf) for arms, leaf in left]
+            sides += [(arms & ~goes_left, leaf) for arms, leaf in right]
+            return [(arms, leaf) for arms, leaf in sides if arms.any()]
+        rows = self._goes_left(tree, split)
+        if len(left) == len(right) == 1:
+            return [(left[0][0], np.where(rows, left[0][1], right[0][1]))]
+        pairs = [(one & other, a, b) for one, a in left for other, b in right]
+        return [(arms, np.where(rows, a, b)) for arms, a, b in pairs if arms.any()]
+
+    def _goes_left(self, tree: Any, split: Any) -> np.ndarray:
+        column = int(split["feature_idx"])
+        values = self.features[:, column]
+        if split["is_categorical"]:
+            if column not in self.categories:
+                self.categories[column] = _table_places(values)
+            return _table(tree, split)[self.categories[column]]
+        if split["missing_go_to_left"]:
+            return ~(values > split["num_threshold"])
+        return values <= split["num_threshold"]
+
+
+def _table(tree: Any, split: Any) -> np.ndarray:
+    """Whether each category goes left, and last a missing one."""
+    bits = tree.raw_left_cat_bitsets[split["bitset_idx"]]
+    known = (bits[:, None] >> np.arange(32, dtype=np.uint32)) & 1
+    return np.append(known.ravel(), split["missing_go_to_left"]).astype(bool)
+
+
+def _table_places(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), MISSING, values).astype(np.intp)
+
+
+# Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
+BOOSTING = {"learning_rate": 0.1, "min_samples_leaf": 20, "l2_regularization": 10.0}
+FEW_LEAVES = 6
+MAX_ITERATIONS = 200
+EARLY_STOPPING_ROWS = 2000
+EARLY_STOPPING_CLASS_ROWS = 20
+FIXED_ITERATIONS = 100
+
+
+class ClassifierJoint:
+    """A model of the outcome made of one scikit-learn classifier of features and decision-maker.
+
+    Categories and the decision-maker are indicator columns, those of categories first.
+
+    Parameters
+    ----------
+    n_arms, n_outcomes : int
+    classifier : scikit-learn classifier with ``predict_proba``
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
+    """
+
+    def __init__(
+        self, n_arms: int, n_outcomes: int, classifier: ClassifierMixin, categorical: tuple[int, ...] = ()
+    ):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.classifier = classifier
+        self.categorical = categorical
+
+    def fit(
+        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "ClassifierJoint":
+        """Fit to rows with known decision-maker (`arm`) and outcome."""
+        self.encoder_ = self._encoder().fit(X)
+        design = self._design(self.encoder_.transform(X), arm)
+        self.classifier_ = fit_weighted(clone(self.classifier), design, outcome, sample_weight)
+        return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        # One call for all decision-makers: trees and encoders are slow to start.
+        features = np.tile(self.encoder_.transform(X), (self.n_arms, 1))
+        arms = np.repeat(np.arange(self.n_arms), len(X))
+        return self._probabilities(features, arms).reshape(self.n_arms, len(X), self.n_outcomes)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        return self._probabilities(self.encoder_.transform(X), arm)
+
+    def _probabilities(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        probabilities = self.classifier_.predict_proba(self._design(features, arm))
+        return spread_columns(probabilities, self.classifier_.classes_, self.n_outcomes)
+
+    def _encoder(self) -> TransformerMixin:
+        return one_hot_columns(self.categorical)
+
+    def _design(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return np.hstack([features, arm[:, None] == np.arange(self.n_arms)])
+
+
+class BoostedJoint(ClassifierJoint):
+    """Slow histogram gradient boosting with the decision-maker as one more category.
+
+    Parameters
+    ----------
+    n_arms, n_outcomes : int
+    categorical : tuple of int
+    random_state : int, optional
+    most_iterations : int
+    n_leaves : int
+        Of a tree, at most.
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        n_outcomes: int,
+        categorical: tuple[int, ...] = (),
+        random_state: int | None = None,
+        most_iterations: int = MAX_ITERATIONS,
+        n_leaves: int = FEW_LEAVES,
+    ):
+        super().__init__(n_arms, n_outcomes, HistGradientBoostingClassifier(), categorical)
+        self.random_state = random_state
+        self.most_iterations = most_iterations
+        self.n_leaves = n_leaves
+
+    def fit(
+        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "BoostedJoint":
+        """Fit, stopping early where there are rows enough to tell when."""
+        rarest = np.unique(outcome, return_counts=True)[1].min()
+        stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
+        self.classifier = HistGradientBoostingClassifier(
+            **BOOSTING,
+            max_leaf_nodes=self.n_leaves,
+            max_iter=min(MAX_ITERATIONS if stop else FIXED_ITERATIONS, self.most_iterations),
+            early_stopping=stop,
+            categorical_features=[*self.categorical, X.shape[1]],
+            random_state=self.random_state,
+        )
+        super().fit(X, arm, outcome, sample_weight)
+        return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        design = self._design(self.encoder_.transform(X), np.zeros(len(X)))
+        raw = raw_under_arms(self.classifier_, design, self.n_arms, len(self.categorical))
+        return self._spread(np.swapaxes(raw, 0, 1))
+
+    def _probabilities(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return self._spread(raw_sums(self.classifier_, self._design(features, arm)))
+
+    def _spread(self, raw: np.ndarray) -> np.ndarray:
+        """From sums of leaves, (..., n_trees_per_iteration, n), to probabilities, (..., n, n_outcomes)."""
+        if raw.shape[-2] == 1:  # two outcomes: the log-odds of the second
+            raw = np.concatenate([np.zeros_like(raw), raw], axis=-2)
+        odds = np.exp(raw - raw.max(axis=-2, keepdims=True))
+        odds /= odds.sum(axis=-2, keepdims=True)
+        return spread_columns(np.swapaxes(odds, -1, -2), self.classifier_.classes_, self.n_outcomes)
+
+    def _encoder(self) -> TransformerMixin:
+        return TreeColumns(self.categorical)
+
+    def _design(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        return np.column_stack([features, arm])

@@ -1,0 +1,467 @@
+"""Multinomial logistic models of the outcome with partially pooled effects of decision-makers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from selective_labels._errors import InputError
+from selective_labels.nuisance.models.ridge import (
+    Coefficients,
+    PooledRows,
+    feature_lines,
+    fit_ridge,
+    softmax_with_last,
+)
+
+
+def spread_columns(probabilities: np.ndarray, outcomes: np.ndarray, n_outcomes: int) -> np.ndarray:
+    """Put the columns of a classifier that saw only some outcomes in their places.
+
+    An outcome that the classifier never saw gets probability zero.
+
+    Examples
+    --------
+    >>> spread_columns(np.array([[0.2, 0.8]]), np.array([0, 2]), 3)
+    array([[0.2, 0. , 0.8]])
+    """
+    if len(outcomes) == n_outcomes:
+        return probabilities
+    full = np.zeros((*probabilities.shape[:-1], n_outcomes))
+    full[..., outcomes] = probabilities
+    return full
+
+
+# What given probabilities may miss by: quadrature and single precision, not a mistake.
+SUM_ROUNDING = 1e-6
+
+
+class ConstantJoint:
+    """Every row has the one outcome that was seen."""
+
+    def __init__(self, n_arms: int, n_outcomes: int, outcome: int):
+        self.n_arms = n_arms
+        self.probabilities = np.eye(n_outcomes)[outcome]
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        return np.broadcast_to(self.probabilities, (self.n_arms, len(X), len(self.probabilities)))
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        return np.broadcast_to(self.probabilities, (len(X), len(self.probabilities)))
+
+
+class InjectedJoint:
+    """Probabilities that the user knows: a callable X -> (n, n_decision_makers, n_classes + 1)."""
+
+    def __init__(self, n_arms: int, n_outcomes: int, function: Callable[[np.ndarray], np.ndarray]):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.function = function
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        joint = np.asarray(self.function(X), dtype=float)
+        expected = (len(X), self.n_arms, self.n_outcomes)
+        if joint.shape != expected:
+            raise InputError.about(
+                "nuisance",
+                f"returned an array of shape {joint.shape}; it must be (rows, decision-makers, "
+                f"classes + 1) = {expected}, the unlabeled class first.",
+            )
+        total = joint.sum(axis=2)
+        if not (
+            (joint >= -SUM_ROUNDING).all() and (np.abs(total - 1.0) <= SUM_ROUNDING).all()
+        ):  # NaN fails too
+            raise InputError.about(
+                "nuisance",
+                "returned an array that is not a probability distribution over the unlabeled "
+                "case and the classes: every entry must be non-negative, and the last axis must sum to one.",
+            )
+        return np.moveaxis(joint, 1, 0)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        return self.joint(X)[arm, np.arange(len(X))]
+
+
+def joint_outcomes(
+    coefficients: Coefficients, terms: np.ndarray, outcomes: np.ndarray, n_outcomes: int
+) -> np.ndarray:
+    """Of every row under every decision-maker, (n_arms, n_samples, n_outcomes).
+
+    P(outcome = c | x, z) ∝ exp(common_c(x) + a_cz + g(x)·s_cz)
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+    terms : (1 + n_columns, n_samples) array
+        Lines of ones and of what the coefficients multiply.
+    outcomes : int array
+        Codes of the outcomes that have coefficients; others get probability zero.
+    n_outcomes : int
+
+    Examples
+    --------
+    >>> lenient = np.log(np.array([[[3.0], [1.0]]]))
+    >>> joint_outcomes(Coefficients(np.zeros((1, 1)), None, lenient), np.ones((1, 1)), np.arange(2), 2)[:, 0]
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    common = coefficients.common_logits(terms)
+    local = coefficients.local.transpose(1, 0, 2)
+    if local.shape[2] == 1:
+        # The odds of a sum are products: few exponentials for many arms.
+        odds = softmax_with_last(local) * softmax_with_last(common)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return _outcomes_last(odds, outcomes, n_outcomes)
+    logits = local @ terms[: local.shape[2]]
+    logits += common
+    return _outcomes_last(softmax_with_last(logits), outcomes, n_outcomes)
+
+
+def own_outcomes(
+    coefficients: Coefficients,
+    terms_of: Callable[[np.ndarray], np.ndarray],
+    arm: np.ndarray,
+    outcomes: np.ndarray,
+    n_outcomes: int,
+) -> np.ndarray:
+    """Of every row under its own decision-maker, (n_samples, n_outcomes); parameters as of the joint ones.
+
+    `terms_of` gives the terms of the rows in an order: sorted by decision-maker, each is one product.
+    """
+    order = np.argsort(arm, kind="stable")
+    edges = np.searchsorted(arm[order], np.arange(coefficients.local.shape[1] + 1))
+    logits = np.empty((len(coefficients.base), len(order)))
+    logits[:, order] = coefficients.sorted_logits(terms_of(order), edges)
+    return _outcomes_last(softmax_with_last(logits), outcomes, n_outcomes)
+
+
+def _outcomes_last(probabilities: np.ndarray, outcomes: np.ndarray, n_outcomes: int) -> np.ndarray:
+    """Outcomes last; in memory they stay before the rows, which all that follows reads faster."""
+    return spread_columns(np.swapaxes(probabilities, -1, -2), outcomes, n_outcomes)
+
+
+# How far the mean log-loss may be from its minimum: far less than what chance makes of it in any sample.
+TOLERANCE = 1e-9
+# Enough to compare models by their loss on rows held out.
+ROUGH = 1e-5
+
+
+@dataclass(frozen=True)
+class LogisticSettings:
+    """What is pooled, and how much: prior variances of the coefficients (ridge).
+
+    Attributes
+    ----------
+    products : bool
+        Squares and products of features as well.
+    variance : float
+        Of the features' coefficients and of the decision-makers' intercepts.
+    slope_variance : float
+        Of the feature-by-decision-maker coefficients; zero leaves these out.
+    """
+
+    products: bool
+    variance: float
+    slope_variance: float
+
+    def describe(self) -> str:
+        """Say the settings in a few words."""
+        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+
+
+class PooledLogistic:
+    r"""A coherent model of decision and label with random effects of decision-makers.
+
+    P(outcome = c | x, z) ∝ exp(f(x)·b_c + a_cz + g(x)·s_cz), with ridge on b, a and s,
+
+    where f are the standardised features (with squares and products if asked) and g the standardised
+    features themselves. Ridge on a and s is partial pooling: a decision-maker with few rows is drawn
+    to the average one. Categories are indicators in f only: with one slope for each decision-maker and
+    category there would be more coefficients than rows to learn them from.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of decision-makers (or bands of them).
+    n_outcomes : int
+        Number of classes plus one.
+    settings : LogisticSettings
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
+
+    Attributes
+    ----------
+    scale_ : fitted Pipeline
+    outcomes_ : codes of the outcomes seen
+    coefficients_ : Coefficients
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        n_outcomes: int,
+        settings: LogisticSettings,
+        categorical: tuple[int, ...] = (),
+    ):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.settings = settings
+        self.categorical = categorical
+
+    def fit(
+        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "PooledLogistic":
+        """Fit to rows with known decision-maker (`arm`) and outcome."""
+        return self.fit_rows(PooledRows.read(X, arm, outcome, sample_weight, self.n_arms, self.categorical))
+
+    def fit_rows(
+        self, rows: PooledRows, tolerance: float = TOLERANCE, start: "PooledLogistic | None" = None
+    ) -> "PooledLogistic":
+        """Fit to rows that are prepared already, from the solution of another ridge if one is at hand."""
+        self.scale_: Pipeline = rows.scale
+        self.outcomes_ = rows.outcomes
+        self.coefficients_: Coefficients = fit_ridge(
+            rows,
+            self.settings.products,
+            self.settings.variance,
+            self.settings.slope_variance,
+            tolerance,
+            None if start is None else start.coefficients_,
+        )
+        return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        terms = feature_lines(self.scale_, X)
+        return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+        terms_of = partial(feature_lines, self.scale_, X)
+        return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
+
+
+def fit_path(
+    models: Sequence[PooledLogistic],
+    X: np.ndarray,
+    arm: np.ndarray,
+    outcome: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+) -> Iterator[PooledLogistic]:
+    """Fit models that differ in settings only to the same rows, each from the solution of the one before."""
+    first = models[0]
+    rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
+    start = None
+    for model in models:
+        start = model.fit_rows(rows, tolerance, start)
+        yield start
+
+
+# Prior variance of the linear model that finds the directions, and how exactly it is solved.
+FIRST_VARIANCE = 0.1
+FIRST_TOLERANCE = 1e-6
+# Standard deviations from the mean beyond which an index, or a power of one, says no more.
+FARTHEST_INDEX = 4.0
+FARTHEST_POWER = 10.0
+# Directions along which the linear model moves less than this part of its largest move are rounding.
+INDEX_ROUNDING = 1e-8
+# Of more columns than these the covariance, whose axes cost the cube of their number, is not written out.
+MOST_COVARIANCE = 512
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """How many directions, how curved, and how much is pooled.
+
+    Attributes
+    ----------
+    n_indices : int
+        At most: there are no more than columns.
+    degree : int
+        Of the polynomials in the indices.
+    variance, slope_variance : float
+        Prior variances, as in :class:`selective_labels.nuisance.models.logistic.LogisticSettings`.
+    """
+
+    n_indices: int
+    degree: int
+    variance: float
+    slope_variance: float
+
+    def describe(self) -> str:
+        """Say the settings in a few words."""
+        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+
+
+class IndexLogistic:
+    r"""A coherent model of decision and label that is curved in a few directions of the features.
+
+    P(outcome = c | x, z) ∝ exp(h(u)·b_c + a_cz + u·s_cz),   u = A'x,   ridge on b, a and s,
+
+    with h all powers and products of the indices u up to a degree. The directions A are those along which a
+    linear model of the same rows moves most (the leading singular vectors of its logits, of decision-makers
+    as well). Labels and decisions mostly depend on a few sums of features; then two indices have the
+    curvature that squares and products of all features need many more coefficients for.
+
+    Parameters
+    ----------
+    n_arms, n_outcomes : int
+    settings : IndexSettings
+    categorical : tuple of int
+        Columns of the features that hold codes of categories.
+
+    Attributes
+    ----------
+    scale_ : fitted Pipeline
+    directions_ : (n_columns, n_indices) array
+    powers_ : fitted Pipeline
+    outcomes_ : codes of the outcomes seen
+    coefficients_ : Coefficients
+    """
+
+    def __init__(
+        self, n_arms: int, n_outcomes: int, settings: IndexSettings, categorical: tuple[int, ...] = ()
+    ):
+        self.n_arms = n_arms
+        self.n_outcomes = n_outcomes
+        self.settings = settings
+        self.categorical = categorical
+
+    def fit(
+        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "IndexLogistic":
+        """Fit to rows with known decision-maker (`arm`) and outcome."""
+        return next(fit_index_path([self], X, arm, outcome, sample_weight))
+
+    def fit_rows(
+        self,
+        rows: PooledRows,
+        directions: np.ndarray,
+        tolerance: float = TOLERANCE,
+        start: "IndexLogistic | None" = None,
+    ) -> "IndexLogistic":
+        """Fit to rows that are prepared already, along given directions."""
+        self.scale_: Pipeline = rows.scale
+        self.outcomes_ = rows.outcomes
+        self.directions_ = directions
+        powers = PolynomialFeatures(self.settings.degree, include_bias=False)
+        self.powers_: Pipeline = make_pipeline(powers, StandardScaler()).fit(self._indices(rows.lines))
+        curved = replace(rows, lines=self._terms(rows.lines), n_numbers=directions.shape[1])
+        self.coefficients_: Coefficients = fit_ridge(
+            curved,
+            False,
+            self.settings.variance,
+            self.settings.slope_variance,
+            tolerance,
+            None if start is None else start.coefficients_,
+        )
+        return self
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
+        terms = self._terms(feature_lines(self.scale_, X))
+        return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
+
+        def terms_of(order: np.ndarray) -> np.ndarray:
+            return self._terms(feature_lines(self.scale_, X, order))
+
+        return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
+
+    def _indices(self, lines: np.ndarray) -> np.ndarray:
+        return np.clip(lines[1:].T @ self.directions_, -FARTHEST_INDEX, FARTHEST_INDEX)
+
+    def _terms(self, lines: np.ndarray) -> np.ndarray:
+        """A line of ones, the indices, their powers and products."""
+        terms = self.powers_.transform(self._indices(lines)).T
+        return np.vstack([lines[:1], np.clip(terms, -FARTHEST_POWER, FARTHEST_POWER)])
+
+
+def fit_index_path(
+    models: Sequence[IndexLogistic],
+    X: np.ndarray,
+    arm: np.ndarray,
+    outcome: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    tolerance: float = TOLERANCE,
+) -> Iterator[IndexLogistic]:
+    """Fit models that differ in prior variances only to the same rows, along the same directions."""
+    first = models[0]
+    rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
+    linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
+    directions = leading_directions(linear, covariance_root(rows.lines[1:]))
+    start = None
+    for model in models:
+        start = model.fit_rows(rows, directions[:, : model.settings.n_indices], tolerance, start)
+        yield start
+
+
+def covariance_root(columns: np.ndarray) -> np.ndarray:
+    """A root of the covariance of some columns: R R' = Σ.
+
+    The axes of Σ, each as long as its standard deviation; of many columns the centred rows over √n, which are
+    such a root themselves.
+
+    Parameters
+    ----------
+    columns : (n_columns, n_samples) array
+
+    Returns
+    -------
+    (n_columns, n_columns or n_samples) array
+
+    Examples
+    --------
+    >>> root = covariance_root(np.array([[1.0, 3.0], [2.0, 6.0]]))
+    >>> (root @ root.T).round(12)
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    if len(columns) > MOST_COVARIANCE:
+        return (columns - columns.mean(axis=1, keepdims=True)) / np.sqrt(columns.shape[1])
+    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(columns, bias=True)))
+    return axes * np.sqrt(np.maximum(variances, 0.0))
+
+
+def leading_directions(linear: Coefficients, root: np.ndarray) -> np.ndarray:
+    """Directions along which the logits of a linear model move, the one that moves them most first.
+
+    M = [B; (S_z - S̄) / √J for all z],   M Σ M' = U diag(s²) U',   A = M' U diag(1/s):  Var(A'x) = 1
+
+    Parameters
+    ----------
+    linear : Coefficients
+        B (base slopes) and S_z (decision-makers' slopes).
+    root : (n_columns, any number) array
+        Of Σ, the covariance of the columns; see :func:`covariance_root`.
+
+    Returns
+    -------
+    (n_columns, n_directions) array
+
+    Examples
+    --------
+    >>> linear = Coefficients(np.array([[0.0, 3.0, 4.0], [0.0, 6.0, 8.0]]), None, np.zeros((2, 1, 1)))
+    >>> np.abs(leading_directions(linear, np.eye(2)))
+    array([[0.6],
+           [0.8]])
+    """
+    common = linear.base[:, 1:]
+    slopes = linear.local[:, :, 1:]
+    own = np.zeros((*slopes.shape[:2], common.shape[1]))
+    own[:, :, : slopes.shape[2]] = slopes - slopes.mean(axis=1, keepdims=True)
+    moves = np.concatenate([common, own.reshape(-1, common.shape[1]) / np.sqrt(slopes.shape[1])])
+    left, sizes, _ = np.linalg.svd(moves @ root, full_matrices=False)
+    kept = sizes > INDEX_ROUNDING * max(sizes.max(initial=0.0), np.finfo(float).tiny)
+    kept[:1] = True
+    return moves.T @ left[:, kept] / np.maximum(sizes[kept], np.finfo(float).tiny)

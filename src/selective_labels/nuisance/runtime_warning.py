@@ -1,0 +1,179 @@
+"""How long models of decision and label will take, from the sizes of a table alone.
+
+Counted are the numbers that each part of the work goes through; what one of them costs was measured on tables
+of many shapes (``benchmarks/expected.py``); docs/limits.md has what was expected beside it.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selective_labels._errors import LargeWorkWarning
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS
+from selective_labels.nuisance.models.families import Candidate
+
+# What tables in memory are measured with. Any number of decision-makers and of levels: they are put together.
+BUILT_FOR = {"rows": 1_000_000, "columns": 1_000, "classes": 100}
+# Longer work than this, on one core, is said beforehand.
+SAID_FROM_SECONDS = 120.0
+# Settings of logistic models and of trees that are compared, as a rule, and on how many rows at most.
+SETTINGS, TREE_SETTINGS, COMPARED_ROWS = 4, 2, 20_000
+# Whether who decides is modelled, too, is decided by three settings on so many rows.
+ASSIGNMENT_SETTINGS, ASSIGNMENT_ROWS = 3, 5_000
+# Steps of a minimisation grow with about this power of the columns, and trees, until they stop, of the rows.
+STEPS = 0.25
+# Numbers in the histograms of a tree, for each column.
+HISTOGRAM = 6_000
+# Processor seconds for a thousand million numbers of each kind; least squares of relative errors.
+SECONDS = {
+    "logistic": 1.6,
+    "products": 1.5,
+    "trees": 6.0,
+    "histograms": 73.0,
+    "who decides": 13.0,
+    "arms": 31.0,
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """Sizes of what is to be fitted.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_columns : int
+        As a linear model sees them: each level of a category counts.
+    n_classes : int
+    n_arms : int
+        Decision-makers, or bands of them.
+    families : tuple of str
+        Of models that are compared; a classifier of the user's own counts as a logistic model.
+    n_folds : int
+    times : int
+        How often all of it is done.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    n_arms: int
+    families: tuple[str, ...]
+    n_folds: int = 5
+    times: int = 1
+
+
+def expected_seconds(work: Work) -> float:
+    """Processor seconds on one core: Σ (numbers of a kind) · (seconds for one of them).
+
+    Examples
+    --------
+    >>> small = Work(n_rows=10_000, n_columns=20, n_classes=2, n_arms=10, families=("logistic",))
+    >>> expected_seconds(small) < 5.0 < expected_seconds(replace(small, n_columns=20_000))
+    True
+    """
+    return work.times * sum(SECONDS[kind] * 1e-9 * count for kind, count in _numbers(work).items())
+
+
+def sentence_beforehand(work: Work) -> str:
+    """What is to be said before the work starts; empty if there is nothing.
+
+    Examples
+    --------
+    >>> print(sentence_beforehand(Work(20_000, 5_000, 3, 8, ("logistic", "index", "boosting"))))
+    20,000 rows with 5,000 columns and 3 classes: models of decision and label will take about ...
+    >>> sentence_beforehand(Work(100_000, 20, 3, 20, ("logistic", "quadratic", "index", "boosting")))
+    ''
+    """
+    sizes = {"rows": work.n_rows, "columns": work.n_columns, "classes": work.n_classes}
+    seconds = expected_seconds(work)
+    large = [f"{size:,} {name}" for name, size in sizes.items() if size > BUILT_FOR[name]]
+    if seconds <= SAID_FROM_SECONDS and not large:
+        return ""
+    said = (
+        f"{work.n_rows:,} rows with {work.n_columns:,} columns and {work.n_classes:,} classes: models of "
+        f"decision and label will take about {_duration(seconds)} on one core"
+    )
+    ways = []
+    alone = expected_seconds(replace(work, families=("logistic",)))
+    if alone < seconds / 2.0:
+        ways.append(f"nuisance 'logistic' takes about {_duration(alone)}")
+    if work.n_columns > BUILT_FOR["columns"] // 10:
+        ways.append("fewer features take less")
+    elif work.n_rows > BUILT_FOR["rows"] // 10:
+        ways.append("a sample of the rows takes less")
+    return "; ".join([said, *ways]) + "."
+
+
+def _numbers(work: Work) -> dict[str, float]:
+    """How many numbers each part of the work goes through."""
+    columns, outcomes = 1 + work.n_columns, 1 + work.n_classes
+    train = work.n_rows * (1.0 - 1.0 / max(work.n_folds, 2))
+    compared, all_folds = min(train, COMPARED_ROWS), work.n_folds * train
+    steps = columns**STEPS
+    cells = (SETTINGS * compared + all_folds) * columns * outcomes * steps
+    tree_fits = TREE_SETTINGS + work.n_folds
+    tree_rows = TREE_SETTINGS * compared ** (1.0 + STEPS) + work.n_folds * train ** (1.0 + STEPS)
+    trees, linear = "boosting" in work.families, len(set(work.families) - {"boosting", "quadratic"})
+    return {
+        "logistic": linear * cells,
+        "products": cells * columns if "quadratic" in work.families else 0.0,
+        "trees": tree_rows * columns * outcomes if trees else 0.0,
+        "histograms": tree_fits * columns * outcomes * HISTOGRAM if trees else 0.0,
+        "who decides": ASSIGNMENT_SETTINGS * min(train, ASSIGNMENT_ROWS) * columns * work.n_arms * steps,
+        "arms": work.n_folds * work.n_rows * work.n_arms * outcomes,
+    }
+
+
+def _duration(seconds: float) -> str:
+    """A duration in words, as exactly as it is known.
+
+    Examples
+    --------
+    >>> _duration(44.0), _duration(380.0), _duration(9000.0)
+    ('40 seconds', '6 minutes', '2.5 hours')
+    """
+    if seconds < 90.0:
+        return f"{max(10, round(seconds, -1)):.0f} seconds"
+    return f"{seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} hours"
+
+
+# Folds of a splitter that does not say how many it makes.
+USUAL_FOLDS = 5
+
+
+def say_beforehand(
+    data: SelectiveLabels,
+    options: Sequence[Candidate],
+    n_columns: int,
+    cv: Any,
+    *,
+    n_bands: int | None = None,
+    times: int = 1,
+) -> None:
+    """Warn if models of these data will take long.
+
+    Parameters
+    ----------
+    data, cv, n_bands
+        As in :func:`selective_labels.nuisance.cross_fit.cross_fit`.
+    options : list of Candidate
+        What is compared. Probabilities that are given take no time.
+    n_columns : int
+        That a linear model sees.
+    times : int
+        How often models are going to be cross-fitted.
+    """
+    families = tuple(dict.fromkeys(each.family for each in options))
+    if families == ("injected",):
+        return
+    n_arms = data.n_decision_makers
+    if n_bands is not None or n_arms > MANY_DECISION_MAKERS:
+        n_arms = n_bands or N_BANDS
+    folds = cv if isinstance(cv, int) else getattr(cv, "n_splits", None) or USUAL_FOLDS
+    work = Work(len(data), n_columns, len(data.classes), n_arms, families, folds, times)
+    said = sentence_beforehand(work)
+    if said:
+        warnings.warn(said, LargeWorkWarning, stacklevel=4)

@@ -1,0 +1,555 @@
+"""Everything that a report says, in one document."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from selective_labels._errors import InputError
+from selective_labels._parallel import followed
+from selective_labels._validation import as_seed
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.parse import known
+from selective_labels.data.reading import read_data
+from selective_labels.data.roles import GivenRoles, as_series, class_code
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.ladder import rungs_of
+from selective_labels.evaluation.metrics import AnyMetric, named_metrics
+from selective_labels.evaluation.periods import read_periods
+from selective_labels.evaluation.scored_rows import ScoredSample, score_sample
+from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.report.cases import (
+    Cases,
+    Column,
+    feature_columns,
+    read_subgroups,
+    rows_to_judge,
+    table_section,
+)
+from selective_labels.report.curves import (
+    NOTHING_ASSUMED,
+    acceptance_part,
+    check_assumptions,
+    comparators_part,
+    drift_part,
+    ladder_part,
+    outlook_part,
+    reversed_part,
+    sensitivity_part,
+    subgroups_part,
+    team_part,
+)
+from selective_labels.report.diagnosis import Basis, basis_of, diagnosis_part, leniency_part
+from selective_labels.report.document import Part, SectionStore, TableDescription, compute_part, full_sentence
+from selective_labels.report.rules import (
+    Contender,
+    answers_part,
+    chosen_metrics,
+    comparison_part,
+    decided_part,
+    given_model,
+    given_predictions,
+    models_part,
+    robust_classifier,
+    usual_practice,
+)
+from selective_labels.report.summary import summarise
+
+SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity", "others")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are fitted.
+
+    Attributes
+    ----------
+    nuisance, cv, n_jobs
+        As for :class:`selective_labels.UCLClassifier`.
+    seeds : dict of int
+        One for each use, so that a section has the same numbers whatever was computed before it.
+    """
+
+    nuisance: Any
+    cv: Any
+    n_jobs: int | None
+    seeds: dict[str, int]
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Keywords of everything that fits nuisance models."""
+        return {"nuisance": self.nuisance, "cv": self.cv, "n_jobs": self.n_jobs}
+
+
+def spawn_seeds(random_state: int | None) -> dict[str, int]:
+    """One seed for each use; the checks have the seed itself, so that they say what `diagnose` says with it.
+
+    Examples
+    --------
+    >>> spawn_seeds(0) == spawn_seeds(0), len(set(spawn_seeds(0).values()))
+    (True, 8)
+    """
+    numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
+    seeds = dict(zip(SEEDS, numbers.tolist(), strict=True))
+    return seeds if random_state is None else seeds | {"diagnosis": random_state}
+
+
+@dataclass(eq=False)
+class Workbench:
+    """Cases with what is known of them, each made when first asked for.
+
+    Attributes
+    ----------
+    table : SelectiveLabels
+        All rows as they were given, for the checks.
+    everybody : Cases
+        All rows, with the classes that the user's model knows, for counts and leniency.
+    cases : Cases
+        The rows on which rules are learned and judged.
+    columns : list of Column
+        The features of these rows, for people.
+    event : int
+        Code of the class that is the failure.
+    metrics : list of metric objects
+    cost : matrix or None
+        C[true, predicted] over the sorted classes.
+    settings : Settings
+    given : Contender or None
+        The user's rule, if there is one.
+    classifiers : list
+        Fitted classifiers of the user: the classes that they know count as classes.
+    store : SectionStore or None
+    rungs : sequence of Assumption
+        What the ladder climbs; empty if nothing was assumed.
+    periods : (n_samples,) array or None
+        When each case was decided.
+    notes : list of str
+        What should be said about how the rules were learned and the sample scored.
+    """
+
+    table: SelectiveLabels
+    everybody: Cases
+    cases: Cases
+    columns: list[Column]
+    event: int
+    metrics: Sequence[AnyMetric]
+    cost: Any
+    settings: Settings
+    given: Contender | None
+    classifiers: list[Any]
+    store: SectionStore | None
+    rungs: Sequence[Assumption] = ()
+    periods: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def diagnosis(self) -> Part:
+        """All checks, on all rows."""
+        settings = self.settings
+        seed = settings.seeds["diagnosis"]
+        return compute_part(
+            "diagnosis", lambda: diagnosis_part(self.table, seed=seed, **settings.keywords), self.store
+        )
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The weakest assumption that the checks allow; none is needed if every label is seen."""
+        if self.everybody.data.decision.all():
+            return Basis("none", "all seen", "Every outcome was seen.")
+        return basis_of(self.diagnosis.content)
+
+    @property
+    def yours(self) -> Contender:
+        """The user's rule, or the usual practice; raises with the reason if there is none."""
+        return _or_raise(self._yours)
+
+    @property
+    def ours(self) -> Contender:
+        """Our rule; raises with the reason if there is none."""
+        return _or_raise(self._ours)
+
+    @property
+    def contenders(self) -> list[Contender]:
+        """The rules that there are; raises if there is none."""
+        found = [each for each in (self._yours, self._ours) if isinstance(each, Contender)]
+        return found or [self.yours]
+
+    @property
+    def teammate(self) -> Contender:
+        """The rule that shares the work with people: the user's if it has a score, else ours."""
+        given = self.given
+        return given if given is not None and given.scores is not None else self.ours
+
+    @cached_property
+    def main_metric(self) -> AnyMetric:
+        """What the two rules are compared by: costs if they are known, else accuracy."""
+        classes = self.cases.data.classes
+        return named_metrics("accuracy" if self.cost is None else "cost", classes, cost=self.cost)[0]
+
+    def seeds(self, key: str) -> np.ndarray:
+        """Seeds of something that is learned on the two halves; all share these."""
+        own = np.random.SeedSequence(self.settings.seeds[key]).generate_state(2)
+        return np.array([self.settings.seeds["halves"], *own])
+
+    @cached_property
+    def sample(self) -> ScoredSample:
+        """Scores under all named assumptions that the input allows."""
+        return self.scored.under([each.name for each in known() if each.name in self.scored.assumptions])
+
+    @cached_property
+    def scored(self) -> ScoredSample:
+        """Scores under these and the rungs of the ladder, from the same models."""
+        several = self.cases.data.n_decision_makers > 1
+        named = [each for each in known() if several or not each.needs_decision_makers]
+        try:
+            return self._score(list(dict.fromkeys([*named, *self.rungs])))
+        except InputError as error:
+            sample = self._score([each for each in known() if not each.needs_decision_makers])
+            self.notes.append(
+                f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
+            )
+            return sample
+
+    @property
+    def assumption(self) -> str:
+        """The weakest assumption that is allowed, if the sample could be scored under it."""
+        return self.basis.assumption if self.basis.assumption in self.sample.assumptions else "none"
+
+    @cached_property
+    def _yours(self) -> Contender | str:
+        if self.given is not None:
+            return self.given
+        return self._learned("yours", lambda seeds: usual_practice(self.cases, self.event, seeds, self.cost))
+
+    @cached_property
+    def _ours(self) -> Contender | str:
+        keywords = self.settings.keywords | {"cost": self.cost}
+        return self._learned(
+            "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **keywords)
+        )
+
+    def _learned(self, key: str, learn: Callable[[np.ndarray], Contender]) -> Contender | str:
+        """Learn a rule, or take it from the store; the reason if it cannot be learned."""
+        seeds = self.seeds(key)
+        part = compute_part(f"predictions of {key}", lambda: Part(learn(seeds).to_dict()), self.store)
+        self.notes += part.notes
+        return part.content.get("missing") or Contender.from_dict(part.content)
+
+    def _score(self, assumption: Any) -> ScoredSample:
+        fitting = FittingSettings(**self.settings.keywords, seed=self.settings.seeds["scores"])
+        return score_sample(self.cases.data, self.classifiers, assumption, fitting=fitting)
+
+
+def _or_raise(contender: Contender | str) -> Contender:
+    if isinstance(contender, str):
+        raise InputError(contender)
+    return contender
+
+
+SCHEMA_VERSION = 2
+# What a report fits takes about as long as so many cross-fits of all rows: two, two on halves, one on halves
+# for the checks.
+WHOLE_FITS = 4
+
+
+def assess(
+    X: Any,
+    y: Any = None,
+    *,
+    decision_maker: Any = None,
+    decision: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    predictions: Any = None,
+    model: Any = None,
+    trained_elsewhere: bool = False,
+    by: Any = None,
+    metric: Any = None,
+    pos_label: Any = None,
+    cost: Any = None,
+    nuisance: Any = None,
+    cv: int = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    description: TableDescription | None = None,
+    sections: SectionStore | None = None,
+    assignment: Any = None,
+    assumptions: Any = (),
+    period: Any = None,
+    every: str | None = None,
+) -> dict[str, Any]:
+    """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
+
+    The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
+    "comparison", "ladder", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and
+    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that the data do not allow is
+    ``{"missing": reason}``.
+
+    Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
+    trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
+    learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
+    allowed assumption serves for the first figures, acceptance, subgroups and the summary: the instrument if
+    the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
+    standard errors take each group as one.
+
+    Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
+    sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
+    and judged on a random 50,000 of them; counts, leniency and the checks use all.
+
+    Parameters
+    ----------
+    X, y, decision_maker, decision, sample_weight, groups, strata, assignment
+        As in :func:`selective_labels.evaluate`: roles one by one, or a SelectiveLabels alone.
+    predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
+        Of two classes also (n_samples,) probabilities of the event, or any score that is higher for it. The
+        most probable class is predicted; with `cost`, or where a score is no probability, as many cases are
+        accepted as were, those with the lowest scores.
+    model : fitted classifier, optional
+        Instead of `predictions`.
+    trained_elsewhere : bool
+        Whether `model` was trained on other cases than these; if not, the document says what that means.
+    by : column or frame of columns, optional
+        Subgroups: values of categories (the commonest six, and the others), quartiles of numbers.
+    metric : name, metric object, or list of these, optional
+        As in `evaluate`. Default: accuracy, true and false positive rate, share and predictive value of the
+        event; with more than two classes accuracy, and share and recognition rate of each class.
+    pos_label : class label, optional
+        The event, or failure. Default: the last class.
+    cost : (n_classes, n_classes) array, optional
+        C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
+        it, and it is among the metrics.
+    nuisance, n_jobs, random_state
+        As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
+    cv : int
+    description : TableDescription, optional
+        Names for people; read from the table if not given.
+    sections : object with ``get(name)`` and ``put(name, section)``, optional
+        Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
+        when anything else changes.
+    assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
+        What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
+        buys, as :func:`selective_labels.ladder` does.
+    period : (n_samples,) dates or periods, optional
+        Adds the section "drift": acceptance, labels and bounds over time.
+    every : "month", "quarter" or "year", optional
+        What dates are cut into.
+
+    Returns
+    -------
+    dict
+        Of plain values; ``json.dumps`` takes it.
+
+    Examples
+    --------
+    >>> from selective_labels.datasets import make_decision_makers
+    >>> sample = make_decision_makers(600, n_classes=2, random_state=0)
+    >>> document = assess(sample.X, sample.y, decision_maker=sample.decision_maker, nuisance="logistic", cv=2,
+    ...                   random_state=0)
+    >>> document["data"]["n_cases"], [each["key"] for each in document["models"]]
+    (600, ['yours', 'ours'])
+    """
+    description = TableDescription() if description is None else description
+    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    if not data.decision_makers_given:
+        raise InputError("decision_maker is missing: a report is about who decided.", "decision_maker")
+    columns = feature_columns(data)
+    kinds = {column.name: column.kind for column in columns}
+    cases = Cases(data, read_subgroups(by, data, kinds))
+    settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
+    rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
+    stakes = _Stakes(metric, pos_label, cost)
+    periods = None if period is None else read_periods(period, every, len(data))
+    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions, periods)
+    if sections is None or sections.get("models") is None:
+        FittingSettings(nuisance, cv=cv).say_beforehand(bench.cases.data, WHOLE_FITS)
+    parts = _compute(bench)
+    notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
+    facts = table_section(bench.everybody, columns, description, notes, bench.event)
+    contents = {name: part.content for name, part in parts.items()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": version("selective-labels"),
+        "title": description.title,
+        "created": date.today().isoformat(),
+        "command": description.command,
+        "data": facts,
+        "summary": summarise(facts, contents, bench.basis),
+        **contents,
+    }
+
+
+@dataclass(frozen=True)
+class _UserRule:
+    """What the user wants to know about; a mistake in it stops everything."""
+
+    predictions: Any
+    model: Any
+    trained_elsewhere: bool
+    name: str | None
+
+    def __post_init__(self) -> None:
+        if self.predictions is not None and self.model is not None:
+            raise InputError("predictions and model are both given; give one of them.", "predictions")
+
+    @property
+    def classifiers(self) -> list[Any]:
+        """Fitted classifiers, whose classes count as classes."""
+        return [] if self.model is None else [self.model]
+
+    def contender(
+        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
+    ) -> Contender | None:
+        """The rule on some rows of `n_samples`."""
+        if self.model is not None:
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
+        if self.predictions is None:
+            return None
+        one_column = np.ndim(self.predictions) != 2
+        values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
+        if len(values) != n_samples:
+            raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
+        name = self.name or getattr(self.predictions, "name", None)
+        called = None if name is None else str(name)
+        return given_predictions(np.asarray(values)[rows], cases, event, called, cost)
+
+
+@dataclass(frozen=True)
+class _Stakes:
+    """What is asked about the rules: metrics, the event, and what mistakes cost."""
+
+    metric: Any
+    pos_label: Any
+    cost: Any
+
+
+def _open_workbench(
+    everybody: Cases,
+    columns: list[Column],
+    rule: _UserRule,
+    stakes: "_Stakes",
+    settings: Settings,
+    store: SectionStore | None,
+    assumptions: Any,
+    periods: np.ndarray | None,
+) -> Workbench:
+    """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
+    rows = rows_to_judge(everybody, settings.seeds["rows"])
+    cases = everybody.take(rows).with_classes_of(rule.classifiers)
+    classes = cases.data.classes
+    event = class_code(stakes.pos_label, classes)
+    objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
+    rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
+    check_assumptions(rungs, cases.data)
+    return Workbench(
+        table=everybody.data,
+        everybody=everybody.with_classes_of(rule.classifiers),
+        cases=cases,
+        columns=[column.take(rows) for column in columns],
+        event=event,
+        metrics=objects,
+        cost=stakes.cost,
+        settings=settings,
+        given=rule.contender(cases, rows, len(everybody), event, stakes.cost),
+        classifiers=rule.classifiers,
+        store=store,
+        rungs=rungs,
+        periods=None if periods is None else periods[rows],
+        notes=[*notes, *_notes_about_rows(everybody, cases)],
+    )
+
+
+def _notes_about_rows(everybody: Cases, cases: Cases) -> list[str]:
+    notes = []
+    if len(cases) < len(everybody):
+        notes.append(
+            f"Rules were learned and judged on a random {len(cases):,} of the {len(everybody):,} cases; "
+            "counts, leniency and the checks use all."
+        )
+    if cases.data.groups is not None:
+        notes.append("Standard errors take each group of repeated cases as one unit.")
+    return notes
+
+
+def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
+    """One function for each section, in the order of their cost; what they share is made by the first."""
+    weights, columns = bench.cases.weights, bench.columns
+
+    def models() -> Part:
+        part = models_part(bench.sample, bench.contenders, bench.metrics)
+        # How rules were learned and the sample scored is kept with the first section that shows it.
+        return Part(part.content, (*part.notes, *bench.notes))
+
+    def sensitivity() -> Part:
+        # Its scores take decision-makers to be dealt out within strata.
+        dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
+        limit = bench.assumption if dealt_out else "none"
+        settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
+        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, bench.cost, **settings)
+
+    def ladder() -> Part:
+        if not bench.rungs:
+            raise InputError(NOTHING_ASSUMED, "assumptions")
+        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.rungs)
+
+    def subgroups() -> Part:
+        if not bench.cases.by:
+            raise InputError("No column of subgroups was named.", "by")
+        names = list(dict.fromkeys(["none", bench.assumption]))
+        return subgroups_part(
+            bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
+        )
+
+    def drift() -> Part:
+        assert bench.periods is not None
+        how = bench.event, bench.assumption, bench.periods
+        return drift_part(bench.sample, bench.yours, bench.metrics, *how)
+
+    def comparators() -> Part:
+        how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others"), bench.cost
+        return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
+
+    def team() -> Part:
+        how = bench.ours.decided, bench.event, bench.assumption, bench.cost
+        return reversed_part(bench.sample, bench.contenders, bench.event) or team_part(
+            bench.sample, bench.teammate, *how
+        )
+
+    return {
+        "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
+        "models": models,
+        "answers": lambda: answers_part(
+            bench.sample, bench.contenders, bench.main_metric, bench.event, bench.assumption
+        ),
+        "comparison": lambda: comparison_part(
+            bench.sample, bench.yours, bench.ours, columns, bench.main_metric
+        ),
+        "ladder": ladder,
+        "outlook": lambda: outlook_part(
+            bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
+        ),
+        "acceptance": lambda: acceptance_part(
+            bench.sample, bench.contenders, bench.event, bench.assumption, bench.cost
+        ),
+        "team": team,
+        "comparators": comparators,
+        "decided": lambda: decided_part(bench.ours, columns, weights),
+        "sensitivity": sensitivity,
+        "subgroups": subgroups,
+        **({} if bench.periods is None else {"drift": drift}),
+    }
+
+
+def _compute(bench: Workbench) -> dict[str, Part]:
+    """Compute every section that the store does not have yet."""
+    steps = _steps(bench)
+    names = ["diagnosis", *steps]
+    computed = (
+        bench.diagnosis if name == "diagnosis" else compute_part(name, steps[name], bench.store)
+        for name in names
+    )
+    return dict(zip(names, followed(computed, "assessing", len(names)), strict=True))

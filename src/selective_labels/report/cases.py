@@ -1,0 +1,361 @@
+"""The cases under assessment, with the subgroups to look at, and parts of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import InputError
+from selective_labels.data.features import CATEGORY, DATE, NUMBER, kind_by_type
+from selective_labels.data.roles import as_series
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.scored_rows import with_classes_of
+from selective_labels.report.document import ROLES, TableDescription, percent, table_words
+
+MOST_BINS = 6
+MISSING = "missing"
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A named column.
+
+    Attributes
+    ----------
+    name : str
+    kind : "number", "category" or "date"
+    values : pandas Series with a plain index
+    """
+
+    name: str
+    kind: str
+    values: pd.Series
+
+    def take(self, rows: np.ndarray) -> "Column":
+        """Keep some rows."""
+        return Column(self.name, self.kind, self.values.iloc[rows].reset_index(drop=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Rows in a few bins, none of them empty.
+
+    Attributes
+    ----------
+    labels : list of str
+    codes : (n_samples,) int array
+    """
+
+    labels: list[str]
+    codes: np.ndarray
+
+
+def read_columns(
+    table: Any, kinds: Mapping[str, str] | None = None, default: str | None = None
+) -> list[Column]:
+    """Columns of a frame or an array; those of an array are called x0, x1, ...
+
+    Parameters
+    ----------
+    table : frame (pandas, polars, pyarrow) or (n_samples, n_columns) array
+    kinds : dict, optional
+        Kinds by name, where they are known better than by the type of the values.
+    default : str, optional
+        Kind of the others; if not given, the type of their values decides.
+
+    Examples
+    --------
+    >>> [(each.name, each.kind) for each in read_columns(pd.DataFrame({"age": [31], "job": ["cook"]}))]
+    [('age', 'number'), ('job', 'category')]
+    """
+    if isinstance(table, pd.DataFrame):
+        series = {str(name): table[name].reset_index(drop=True) for name in table.columns}
+    else:
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            series = {name: _as_pandas(frame[name]) for name in frame.columns}
+        else:
+            series = {f"x{place}": pd.Series(each) for place, each in enumerate(np.asarray(table).T)}
+    known = kinds or {}
+    return [
+        Column(name, known.get(name) or default or _kind(values), values) for name, values in series.items()
+    ]
+
+
+def feature_columns(data: SelectiveLabels) -> list[Column]:
+    """Features of a table as they were given, of the kinds that were read there."""
+    columns = read_columns(data.X, {}, default=NUMBER)
+    return [replace(column, kind=kind) for column, kind in zip(columns, data.kinds, strict=True)]
+
+
+def binned(column: Column) -> Bins:
+    """Quartiles of numbers and dates, the commonest six of categories; what is missing has its own bin.
+
+    Examples
+    --------
+    >>> binned(Column("job", "category", pd.Series(["cook", None, "cook"]))).labels
+    ['cook', 'missing']
+    >>> binned(Column("age", "number", pd.Series(range(20, 40)))).labels
+    ['below 25', '25 to below 30', '30 to below 35', '35 or more']
+    """
+    if column.kind == CATEGORY:
+        return _by_value(column.values)
+    values = _as_numbers(column)
+    seen = np.unique(values[np.isfinite(values)])
+    if column.kind == NUMBER and len(seen) <= MOST_BINS:
+        return _compact(np.searchsorted(seen, values), [f"{value:,.12g}" for value in seen], np.isnan(values))
+    edges = _quartiles(values[np.isfinite(values)])
+    words = _readable(edges, column.kind)
+    between = [f"{low} to below {high}" for low, high in pairwise(words)]
+    labels = [f"below {words[0]}", *between, f"{words[-1]} or more"] if words else []
+    return _compact(np.searchsorted(edges, values, side="right"), labels, np.isnan(values))
+
+
+def _quartiles(values: np.ndarray) -> np.ndarray:
+    """Quartiles that occur among the values: of whole numbers they are whole numbers."""
+    return np.unique(np.quantile(values, QUARTILES, method="higher")) if len(values) else values
+
+
+def _by_value(values: pd.Series) -> Bins:
+    words = values.astype("string")
+    counts = words.value_counts()
+    common = counts.index[:MOST_BINS].tolist()
+    codes = pd.Index(common).get_indexer(pd.Index(words)) if common else np.full(len(words), -1)
+    n_others = len(counts) - len(common)
+    codes = np.where(codes < 0, len(common), codes)
+    return _compact(codes, [*common, f"other ({n_others} values)"], words.isna().to_numpy())
+
+
+def _compact(codes: np.ndarray, labels: list[str], missing: np.ndarray) -> Bins:
+    """Give what is missing the last bin, and drop empty bins."""
+    codes = np.where(missing, len(labels), codes)
+    used, codes = np.unique(codes, return_inverse=True)
+    names = [*labels, MISSING if MISSING not in labels else "no value"]
+    return Bins([names[code] for code in used], codes)
+
+
+def _readable(edges: np.ndarray, kind: str) -> list[str]:
+    """Short words for numbers or days, as long as needed to tell them apart."""
+    if kind == DATE:
+        return [str(np.datetime64(int(edge), "D")) for edge in edges]
+    for digits in range(3, 18):
+        words = [f"{edge:,.0f}" if abs(edge) >= 1e3 else f"{edge:.{digits}g}" for edge in edges]
+        if len(set(words)) == len(words):
+            return words
+    return [repr(float(edge)) for edge in edges]
+
+
+def _as_numbers(column: Column) -> np.ndarray:
+    """Numbers, or days since 1970; NaN where missing."""
+    if column.kind == DATE:
+        dates = pd.to_datetime(column.values, errors="coerce", utc=True).dt.tz_localize(None)
+        days = dates.to_numpy().astype("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype("int64").astype(float))
+    numbers = pd.to_numeric(column.values, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _as_pandas(values: nw.Series) -> pd.Series:
+    series = pd.Series(values.to_list())
+    return pd.to_datetime(series) if isinstance(values.dtype, nw.Date | nw.Datetime) else series
+
+
+def _kind(values: pd.Series) -> str:
+    return kind_by_type(nw.from_native(values, series_only=True))
+
+
+# Rules are learned and judged on this many cases at most: more would cost minutes and move the third digit.
+MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Rows with their roles, and subgroups of them.
+
+    Attributes
+    ----------
+    data : SelectiveLabels
+    by : list of Column
+        Subgroups to look at.
+    """
+
+    data: SelectiveLabels
+    by: list[Column]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Sample weights, ones if none were given."""
+        return self.data.weights
+
+    def take(self, rows: np.ndarray) -> "Cases":
+        """Keep some rows."""
+        return Cases(self.data.take(rows).compact(), [each.take(rows) for each in self.by])
+
+    def with_classes_of(self, classifiers: list[Any]) -> "Cases":
+        """Count the classes that fitted classifiers know as classes, seen here or not."""
+        return replace(self, data=with_classes_of(self.data, classifiers))
+
+
+def read_subgroups(by: Any, data: SelectiveLabels, kinds: Mapping[str, str] | None = None) -> list[Column]:
+    """Read the columns of subgroups; `kinds` are those of columns that are known already.
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays(np.eye(3), [0, 1, None], decision_maker=["a", "b", "a"])
+    >>> [each.name for each in read_subgroups(pd.DataFrame({"region": ["n", "s", "n"]}), data)]
+    ['region']
+    """
+    if by is None:
+        return []
+    n_samples = len(data)
+    if np.ndim(by) == 1:
+        name = str(getattr(by, "name", None) or "subgroup")
+        return read_columns(pd.DataFrame({name: as_series(by, "by", n_samples)}), kinds)
+    if len(by) != n_samples:
+        raise InputError.about(
+            "by", f"has {len(by)} rows and X has {n_samples}; they must be of equal length."
+        )
+    return read_columns(by, kinds)
+
+
+def rows_to_judge(cases: Cases, seed: int) -> np.ndarray:
+    """All rows, or a random part of very many, in which every class occurs.
+
+    Of strata all rows are kept: in a part of them some might be left with a single decision-maker.
+    """
+    n_samples = len(cases)
+    if n_samples <= MOST_ROWS or cases.data.strata is not None:
+        return np.arange(n_samples)
+    one_of_each = np.unique(cases.data.y, return_index=True)[1]
+    others = np.setdiff1d(np.arange(n_samples), one_of_each)
+    drawn = np.random.default_rng(seed).choice(others, MOST_ROWS - len(one_of_each), replace=False)
+    return np.sort(np.concatenate([one_of_each, drawn]))
+
+
+# The library's keyword where it is not the name of the role, and what a column without a name is called.
+KEYWORDS = {"weight": "sample_weight"}
+ARGUMENTS = KEYWORDS | {"label": "y"}
+
+
+def table_section(
+    cases: Cases, columns: list[Column], description: TableDescription, notes: list[str], event: int
+) -> dict[str, Any]:
+    """Counts, roles, words, features and notes."""
+    data = cases.data
+    labels = data.y[data.decision == 1]
+    roles = {role: _role(role, data, description) for role in ROLES}
+    shares = np.bincount(labels, minlength=len(data.classes)) / max(len(labels), 1)
+    return {
+        "source": description.source,
+        "n_cases": len(data),
+        "n_labeled": len(labels),
+        "labeled_share": len(labels) / len(data),
+        "n_decision_makers": data.n_decision_makers,
+        "classes": [str(label) for label in data.classes.tolist()],
+        "class_shares_labeled": shares.tolist(),
+        "roles": roles,
+        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None),
+        "features": [
+            {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
+            for each in columns
+        ],
+        "left_out": [{"name": name, "reason": reason} for name, reason in description.left_out],
+        "notes": list(
+            dict.fromkeys([*description.notes, *_shared(data), *_ignored(data.n_ignored_labels), *notes])
+        ),
+    }
+
+
+def _role(role: str, data: SelectiveLabels, description: TableDescription) -> str | None:
+    if description.roles.get(role) is not None:
+        return description.roles[role]
+    keyword = KEYWORDS.get(role, role)
+    if keyword not in (*data.roles_given, "label"):
+        return None
+    return data.names.get(keyword, ARGUMENTS.get(role, role))
+
+
+def _shared(data: SelectiveLabels) -> list[str]:
+    if data.panels is None:
+        return []
+    return [
+        "Labels are shared within groups: one that any row shows counts for all, a case is accepted if "
+        "anyone accepted it, and where decision-makers are named, panels are meant "
+        f"({data.n_decision_makers:,} panels of {len(data.panels.people):,} people). Rows count as cases."
+    ]
+
+
+def _ignored(n_labels: int) -> list[str]:
+    if not n_labels:
+        return []
+    return [f"{n_labels:,} labels were given where the decision is 0, and were not read."]
+
+
+MOST_FEATURES = 8
+
+
+def share_by_feature(columns: list[Column], happens: np.ndarray, weights: np.ndarray) -> list[dict[str, Any]]:
+    """Share of rows where something happens, bin by bin, for the features that tell most about it.
+
+    share_b = Σ_{i in b} w_i h_i / Σ_{i in b} w_i,   features sorted by Σ_b w_b (share_b - share)²
+
+    Parameters
+    ----------
+    columns : list of Column
+    happens : (n_samples,) numbers or truth values
+    weights : (n_samples,) array
+
+    Returns
+    -------
+    list of dict
+        At most 8 features, each with its bins; a feature with a single bin tells nothing and is left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> job = Column("job", "category", pd.Series(["cook", "cook", "clerk"]))
+    >>> share_by_feature([job], np.array([1, 0, 1]), np.ones(3))[0]["bins"]
+    [{'label': 'cook', 'n': 2, 'share': 0.5}, {'label': 'clerk', 'n': 1, 'share': 1.0}]
+    """
+    found = [_feature(column, np.asarray(happens, dtype=float), weights) for column in columns]
+    told = [(spread, feature) for spread, feature in found if len(feature["bins"]) > 1]
+    told.sort(key=lambda each: -each[0])
+    return [feature for _, feature in told[:MOST_FEATURES]]
+
+
+def _feature(column: Column, happens: np.ndarray, weights: np.ndarray) -> tuple[float, dict[str, Any]]:
+    bins = binned(column)
+    n_bins = len(bins.labels)
+    size = np.bincount(bins.codes, weights, n_bins)
+    kept = size > 0.0
+    counts = np.bincount(bins.codes, minlength=n_bins)
+    share = np.bincount(bins.codes, weights * happens, n_bins) / np.where(kept, size, 1.0)
+    spread = float(np.sum(size * (share - np.average(share, weights=size)) ** 2))
+    rows = [
+        {"label": bins.labels[place], "n": int(counts[place]), "share": float(share[place])}
+        for place in np.flatnonzero(kept)
+    ]
+    return spread, {
+        "feature": column.name,
+        "kind": column.kind,
+        "bins": rows,
+        "takeaway": _takeaway(column.name, rows),
+    }
+
+
+def _takeaway(name: str, rows: list[dict[str, Any]]) -> str:
+    """Where it happens most and least, in one line."""
+    most, least = (pick(rows, key=lambda each: each["share"]) for pick in (max, min))
+    return f"{name}: {_where(most)}, {_where(least)}"
+
+
+def _where(row: dict[str, Any]) -> str:
+    return f"{percent(row['share'])} where it is {row['label']}"

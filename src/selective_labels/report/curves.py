@@ -1,0 +1,708 @@
+"""What others do about refused cases, in one table beside ours: what each assumes, claims and is worth."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from selective_labels._errors import InputError
+from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.combination import Combination
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
+from selective_labels.estimators.ipw import SelectedSampleClassifier
+from selective_labels.estimators.reject_inference import (
+    FuzzyAugmentationClassifier,
+    ParcellingClassifier,
+    ReweightingClassifier,
+)
+from selective_labels.evaluation.compare import compare_sample, paired_contest, policy_contest
+from selective_labels.evaluation.display import ENDS
+from selective_labels.evaluation.drift import drift_of_sample
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.ladder_results import Ladder, Rung, build, without_value
+from selective_labels.evaluation.metrics import AnyMetric, named_metrics
+from selective_labels.evaluation.plan import plan
+from selective_labels.evaluation.policy import (
+    ACCEPTANCE,
+    BOTH,
+    COST,
+    EITHER,
+    FAILURE_RATE,
+    FAILURES,
+    GOOD_LOST,
+    SEARCHED,
+    Course,
+    Policy,
+    RowGround,
+    Stake,
+    people_accept_risk,
+    read_course,
+    read_stakes,
+    turned,
+)
+from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_of_sample
+from selective_labels.evaluation.policy_value import PolicyValue
+from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.results import Estimated, Evaluation, judged, plain
+from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_curve
+from selective_labels.report.cases import Cases, Column, binned
+from selective_labels.report.document import Part, percent_range
+from selective_labels.report.rules import Contender, predicted_halves, subject_of, undefined
+
+MEASURES = (FAILURE_RATE, FAILURES, GOOD_LOST)
+# Shares of cases from a twentieth to all; the present one comes besides.
+N_RATES = 20
+NEAR = 0.01
+STEP = 0.1
+
+
+def acceptance_part(
+    sample: ScoredSample,
+    contenders: Sequence[Contender],
+    event: int,
+    assumption: str,
+    cost: Any = None,
+) -> Part:
+    """Accept the cases with the lowest scores, from few to all, and mark what people do now.
+
+    With two classes and a cost matrix, the mean cost of a case is among the measures.
+    """
+    data = sample.data
+    scored = {each.key: each.scores for each in contenders if each.scores is not None}
+    if not scored:
+        raise InputError(
+            "Only predicted classes are known; an acceptance rate needs a score or a probability.",
+            "predictions",
+        )
+    money = None if len(data.classes) != 2 else cost
+    present = float(np.average(data.row_decision, weights=sample.weights))
+    rates = stops(present)
+    measures = MEASURES if money is None else (*MEASURES, COST)
+    curves = {
+        key: policy_curve_of_sample(
+            sample, as_risk(scores, data.classes), assumption, data.classes[event], rates, cost=money
+        )
+        for key, scores in scored.items()
+    }
+    first = next(iter(curves.values()))
+    return Part(
+        {
+            "assumption": assumption,
+            "present": present,
+            "human": {name: ends(first.human[name]) for name in measures},
+            "models": [_of_model(key, curve, present, measures) for key, curve in curves.items()],
+        }
+    )
+
+
+def stops(present: float) -> np.ndarray:
+    """Shares of cases to stop at, the present one among them.
+
+    Examples
+    --------
+    >>> stops(0.5).round(2)[:3], 0.503 in stops(0.503), 0.5 in stops(0.503)
+    (array([0.05, 0.1 , 0.15]), True, False)
+    """
+    others = np.linspace(0.0, 1.0, N_RATES + 1)[1:]
+    return np.union1d(others[np.abs(others - present) > NEAR], present)
+
+
+def as_risk(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Scores in the same order that cannot be taken for predicted classes.
+
+    Examples
+    --------
+    >>> as_risk(np.array([0.0, 1.0]), np.array([0, 1]))
+    array([0.5, 1.5])
+    """
+    return scores + 0.5 if np.isin(scores, classes).all() else scores
+
+
+def ends(result: Estimated) -> dict[str, Any]:
+    """Ends and interval as plain values."""
+    return {end: plain(getattr(result, end)) for end in ENDS}
+
+
+def _of_model(key: str, curve: PolicyCurve, present: float, measures: Sequence[str]) -> dict[str, Any]:
+    points = [
+        {"rate": float(rate)} | {name: ends(curve.evaluations[name][place]) for name in measures}
+        for place, rate in enumerate(curve.rates)
+    ]
+    return {
+        "key": key,
+        "start": int(np.argmin(np.abs(curve.rates - present))),
+        "points": points,
+        # Among as many accepted cases as now: more or fewer failures than the people had?
+        "against_human": ends(curve.against_human()) if 0.0 < present < 1.0 else None,
+        "step": _step(curve, present),
+        "cut_off": _cut_off(curve),
+    }
+
+
+def _step(curve: PolicyCurve, present: float) -> dict[str, Any] | None:
+    if not 0.0 < present <= 1.0 - STEP:
+        return None
+    return {"more": STEP} | ends(curve.difference(present, present + STEP))
+
+
+def _cut_off(curve: PolicyCurve) -> dict[str, Any] | None:
+    """With costs: the share of cases to accept that is safest, and those that could still be best."""
+    found = curve.cut_offs
+    if found is None:
+        return None
+    safest, open_ones = found.minimax_regret, found.acceptance[found.could_be_best]
+    return {
+        "accept": float(found.acceptance[safest]),
+        "worst_regret": float(found.worst_regret[safest]),
+        "could_be_best": [float(open_ones.min()), float(open_ones.max())],
+    }
+
+
+ALONE, DEFERRED = "score", "undecided"
+
+
+def team_part(
+    sample: ScoredSample, rule: Contender, decided: np.ndarray | None, event: int, assumption: str, cost: Any
+) -> Part:
+    """Judge ways to share the work between people and a rule's score, each against the people alone.
+
+    The score has its cut-off where it accepts as many cases as the people did.
+
+    Parameters
+    ----------
+    sample : ScoredSample
+    rule : Contender
+        With scores.
+    decided : (n_samples,) bool array or None
+        Cases for which one prediction is best whatever the missing labels are; the others may go to people.
+    event : int
+    assumption : str
+    cost : matrix or None
+    """
+    data = sample.data
+    if rule.scores is None:
+        raise InputError("Only predicted classes are known; a team needs a score.", "predictions")
+    if data.decision.all():
+        raise InputError("Every case was accepted: there is nothing that a score could change.", "decision")
+    money = None if len(data.classes) != 2 else cost
+    stakes = {each.name: each for each in read_stakes(None, data.classes, event, money)}
+    main = stakes[FAILURE_RATE if money is None else COST]
+    risk = as_risk(rule.scores, data.classes)
+    human = Course.human(len(data))
+    ways = {"human": human}
+    policies: dict[str, Any] = {ALONE: None, BOTH: BOTH, EITHER: EITHER}
+    if decided is not None and 0 < decided.sum() < len(decided):
+        policies[DEFERRED] = 1.0 - decided.astype(float)
+    for name, team in policies.items():
+        ways[name] = read_course(Policy(risk, with_human=team), data, event)
+    shown = [stakes[name] for name in (ACCEPTANCE, FAILURE_RATE, FAILURES, COST) if name in stakes]
+    return Part(
+        {
+            "model": rule.key,
+            "assumption": assumption,
+            "measure": main.name,
+            "deferred_share": None
+            if decided is None
+            else float(np.average(~decided, weights=sample.weights)),
+            "ways": [
+                _way(sample, name, course, shown, assumption)
+                | (
+                    {"difference": None}
+                    if course is human
+                    else _against(sample, course, human, main, assumption)
+                )
+                for name, course in ways.items()
+            ],
+        }
+    )
+
+
+def reversed_part(sample: ScoredSample, rules: Sequence[Contender], event: int) -> Part | None:
+    """In place of a table that would be the wrong way round: people accept what a rule calls risky.
+
+    A yes to a test or a search does not say that all is well, as accepting does here.
+    """
+    data = sample.data
+    for rule in rules:
+        risk = (rule.codes == event).astype(float) if rule.scores is None else rule.scores
+        if people_accept_risk(risk, data):
+            sentence = (
+                f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). If a "
+                "yes is a test or a search, it does not say that all is well, and costs of people would be "
+                f"the wrong way round: {turned(data, event)}."
+            )
+            return Part({"missing": sentence, "reversed": True})
+    return None
+
+
+def _way(
+    sample: ScoredSample, name: str, course: Course, stakes: list[Stake], assumption: str
+) -> dict[str, Any]:
+    values = {}
+    for stake in stakes:
+        functional = PolicyValue.of(stake, sample.data, (1.0, course))
+        values[stake.name] = ends(judged(sample, functional, stake.name, assumption, functional.limits))
+    return {"way": name, "values": values}
+
+
+def _against(
+    sample: ScoredSample, course: Course, human: Course, stake: Stake, assumption: str
+) -> dict[str, Any]:
+    """What the way has more of than the people alone; who is better if the interval says so."""
+    found = compare_sample(sample, policy_contest(RowGround(sample, 0), course, human, stake), assumption)
+    return {
+        "difference": ends(found) | {"verdict": {"a": "team", "b": "human"}.get(found.verdict, "undecided")}
+    }
+
+
+def drift_part(
+    sample: ScoredSample,
+    contender: Contender,
+    metrics: Sequence[AnyMetric],
+    event: int,
+    assumption: str,
+    periods: np.ndarray,
+) -> Part:
+    """Follow one rule over the periods of the cases."""
+    classes = sample.data.classes
+    subject = subject_of(contender, metrics[0], classes)
+    found = drift_of_sample(
+        sample, subject, metrics[:1], periods, classes.tolist()[event], assumption=assumption
+    )
+    first = found.evaluations[0]
+    return Part(
+        {
+            "model": contender.key,
+            "metric": first.metric,
+            "assumption": assumption,
+            "pos_label": plain(found.pos_label),
+            "limits": plain(list(first.limits)),
+            "confidence_level": first.confidence_level,
+            "periods": [
+                {str(name): plain(value) for name, value in row.items()}
+                for row in found.to_frame().to_dict("records")
+            ],
+            "sentences": found.moves(),
+        }
+    )
+
+
+NOTHING_ASSUMED = (
+    "Nothing was said of what is known besides who decided. If refused cases are known to have the event "
+    "more often than like accepted ones, or less often, or the share of the event among all cases is known, "
+    "--assume (assumptions= in Python) shows what that buys."
+)
+
+
+def check_assumptions(assumptions: Sequence[Assumption], data: SelectiveLabels) -> None:
+    """Refuse what these classes or columns cannot have, before anything is fitted."""
+    for each in assumptions:
+        if isinstance(each, Combination):
+            each.check(data.classes)
+            each.shares(data)
+
+
+def ladder_part(
+    sample: ScoredSample,
+    contender: Contender,
+    metrics: Sequence[AnyMetric],
+    event: int,
+    rungs: Sequence[Assumption],
+) -> Part:
+    """Climb with the first metric of one rule, and with the share of the event.
+
+    Parameters
+    ----------
+    sample : ScoredSample
+        Under all rungs.
+    contender : Contender
+    metrics : sequence of metric objects
+        Of the report.
+    event : int
+        Code of the class.
+    rungs : sequence of Assumption
+        From weak to strong.
+    """
+    if [each for each in rungs if each.name not in sample.assumptions]:
+        raise InputError("Assumptions about decision-makers cannot be used with this table.", "assumptions")
+    classes = sample.data.classes
+    share = named_metrics("share", classes, classes[event])[0]
+    shown = {each.name: each for each in (metrics[0], share)}
+    names = [each.name for each in rungs]
+    climbed = [
+        list(evaluate_sample(sample, subject_of(contender, each, classes), [each], assumptions=names))
+        for each in shown.values()
+    ]
+    # What the data contradict by one number has no other number either.
+    refuted = {each.assumption for found in climbed for each in found if each.empty}
+    ladders = []
+    for found in climbed:
+        left = [
+            without_value(each, each.assumption) if each.assumption in refuted and not each.empty else each
+            for each in found
+        ]
+        ladders.append(_content(build(list(rungs), left)))
+    return Part({"model": contender.key, "ladders": ladders})
+
+
+def _content(found: Ladder) -> dict[str, Any]:
+    first = found[0].evaluation
+    return {
+        "metric": first.metric,
+        "confidence_level": first.confidence_level,
+        "limits": plain(list(first.limits)),
+        "takeaway": _takeaway(found),
+        "rungs": [
+            {name: plain(value) for name, value in {"title": each.title, **each.to_dict()}.items()}
+            for each in found
+        ],
+    }
+
+
+def _takeaway(found: Ladder) -> str:
+    """The two ends of the ladder, the largest step, and what is contradicted."""
+    valued = [each for each in found if each.evaluation.defined]
+    sentences = []
+    if valued:
+        first, last = valued[0], valued[-1]
+        sentences.append(f"Under “{first.assumption.name}”: {_range(first)}.")
+        if last is not first:
+            sentences.append(f"With all that fits the data (“{last.assumption.name}”): {_range(last)}.")
+            steps = [each for each in valued if each.saved > 0.0]
+            if steps:
+                largest = max(steps, key=lambda each: each.saved)
+                sentences.append(f"The largest step is “{largest.adds}”.")
+    refuted = [each.adds for each in found if each.contradicted]
+    if refuted:
+        names = " and ".join(f"“{name}”" for name in refuted)
+        sentences.append(f"The data contradict {names}: there is no number under it.")
+    return " ".join(sentences)
+
+
+def _range(rung: Rung) -> str:
+    found = rung.evaluation
+    if tuple(found.limits) == (0.0, 1.0):
+        return percent_range(found.lower, found.upper)
+    return f"{found.lower:.3g} to {found.upper:.3g}"
+
+
+def sensitivity_part(
+    data: SelectiveLabels, contender: Contender, limit: str, event: int, cost: Any = None, **settings: Any
+) -> Part:
+    """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
+
+    The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
+    the rule of any use? A rule that always predicts that class is compared with nothing. Where costs are
+    known, they take the place of accuracy.
+    """
+    if data.decision.all():
+        raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
+    commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
+    constant = bool((contender.codes == commonest).all())
+    label = data.classes.tolist()[commonest]
+    curve = sensitivity_curve(
+        data.classes[contender.codes],
+        data,
+        compare_to=None if constant else label,
+        limit=limit,
+        parameter="odds",
+        pos_label=data.classes.tolist()[event],
+        metric="accuracy" if cost is None else "cost",
+        cost=cost,
+        **settings,
+    )
+    what = f"{'Accuracy' if cost is None else 'Cost'} of “{contender.name}”"
+    title = what if constant else f"{what} minus that of always predicting {label!r}"
+    return Part(
+        {
+            "model": contender.key,
+            "title": title,
+            "x_name": curve.x_name,
+            "sentences": [_meaning(title, str(data.classes.tolist()[event])), *curve.sentences()],
+            "curve": [
+                {"x": x, "lower": lower, "upper": upper, "ci_lower": ci_lower, "ci_upper": ci_upper}
+                for x, lower, upper, ci_lower, ci_upper in _points(curve)
+            ],
+            "limit": plain([curve.limit_lower, curve.limit_upper]),
+            "threshold": curve.threshold,
+            "break_even": plain(curve.break_even),
+            "break_even_below": plain(curve.break_even_below),
+            "supported": None if limit == "none" or curve.supported is None else plain_pairs(curve.supported),
+        }
+    )
+
+
+def _points(curve: SensitivityCurve) -> list[list[float | None]]:
+    columns = (curve.x, curve.lower, curve.upper, curve.ci_lower, curve.ci_upper)
+    return [plain(point) for point in np.column_stack(columns).tolist()]
+
+
+def plain_pairs(pairs: list[tuple[float, float]]) -> list[list[float | None]]:
+    """Pairs as lists; an end that is not bounded is None."""
+    return [plain(list(pair)) for pair in pairs]
+
+
+def _meaning(title: str, event: str) -> str:
+    return (
+        f"{title}. At 1, refused cases are taken to be like accepted cases with the same features; further "
+        f"right, they have so many times the odds of {event!r}, further left so many times less."
+    )
+
+
+def outlook_part(
+    sample: ScoredSample, first: Contender, second: Contender, metric: AnyMetric, assumption: str
+) -> Part:
+    """Predict how narrow the difference of the two gets with more cases, other people, or a lottery."""
+    classes = sample.data.classes
+    if sample.data.decision.all():
+        raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
+    contest = paired_contest(first.subject(classes), second.subject(classes), metric)
+    result = compare_sample(sample, contest, assumption, names=(first.name, second.name))
+    found = plan(result)
+    return Part(
+        {
+            "question": f"“{first.name}” or “{second.name}”?",
+            "metric": metric.name,
+            "assumption": assumption,
+            "verdict": result.verdict,
+            **ends(result),
+            "ways": [
+                {"way": row["way"], "bounds": row["bounds"], "interval": row["interval"]}
+                for row in found.rows
+                if np.isfinite(row["interval"])
+            ],
+            "answers": found.answers,
+        }
+    )
+
+
+# An interval of ten points or less tells that a gap is small.
+NARROW = 0.1
+
+
+def subgroups_part(
+    sample: ScoredSample,
+    contenders: Sequence[Contender],
+    metrics: Sequence[AnyMetric],
+    by: Sequence[Column],
+    assumptions: Sequence[str],
+    event: int,
+) -> Part:
+    """Evaluate every contender in the subgroups of every column; gaps are against the largest.
+
+    The event among the accepted cases of each subgroup is seen, and needs no assumption.
+    """
+    sections, notes = [], []
+    for column in by:
+        cells = _largest_last(column)
+        if len(cells) < 2:
+            notes.append(f"{column.name} has one value only, so there are no subgroups to compare.")
+            continue
+        for contender in contenders:
+            found = _Found()
+            for metric, assumption in product(metrics, assumptions):
+                found.add(sample, contender, metric, assumption, cells)
+            sections.append(
+                {
+                    "column": column.name,
+                    "model": contender.key,
+                    "evaluations": [item.to_dict() for item in found.evaluations],
+                    "gaps": [gap.to_dict() for gap in found.gaps],
+                    "usable": _usable(found.gaps, assumptions[-1]),
+                    "seen": _seen(sample, event, cells),
+                }
+            )
+            notes += [f"{column.name}, {note}" for note in found.notes]
+    return Part(sections, tuple(dict.fromkeys(notes)))
+
+
+@dataclass
+class _Found:
+    """What was found about the subgroups of one column; one without a value leaves the others alone."""
+
+    evaluations: list[Evaluation] = field(default_factory=list)
+    gaps: list[Evaluation] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(
+        self,
+        sample: ScoredSample,
+        contender: Contender,
+        metric: AnyMetric,
+        assumption: str,
+        cells: dict[str, np.ndarray],
+    ) -> None:
+        """Evaluate a metric in each subgroup, beside the largest (the last)."""
+        subject = subject_of(contender, metric, sample.data.classes)
+        *others, largest = cells
+        for label in (largest, *others):
+            pair = {label: cells[label], largest: cells[largest]}
+            try:
+                results = evaluate_sample(sample, subject, [metric], pair, assumptions=[assumption])
+            except InputError as error:
+                self.notes.append(f"{label}. {undefined(metric, error)}")
+                continue
+            self.evaluations.append(results[0])
+            self.gaps += results.gaps or ()
+
+
+def _usable(gaps: Sequence[Evaluation], assumption: str) -> list[int]:
+    """Places of the gaps that say something, the narrowest first: without zero, or small for certain."""
+    places = [
+        place
+        for place, gap in enumerate(gaps)
+        if gap.assumption == assumption
+        and (gap.ci_lower > 0.0 or gap.ci_upper < 0.0 or gap.ci_upper - gap.ci_lower <= NARROW)
+    ]
+    return sorted(places, key=lambda place: gaps[place].ci_upper - gaps[place].ci_lower)
+
+
+def _seen(sample: ScoredSample, event: int, cells: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Share of the event among the accepted cases of every subgroup."""
+    classes, seen = sample.data.classes, sample.data.decision == 1
+    share = named_metrics("share", classes, classes[event])
+    anybody = ArraySubject(np.full(len(sample.data), classes[event]), classes, "everybody")
+    rows = []
+    for label, cell in cells.items():
+        accepted = float(np.average(seen[cell], weights=sample.weights[cell]))
+        failed: dict[str, Any] = dict.fromkeys(ENDS)
+        if (cell & seen).any():
+            with contextlib.suppress(InputError):
+                found = evaluate_sample(sample, anybody, share, {label: cell & seen}, assumptions=["none"])
+                failed = ends(found[0])
+        rows.append({"subgroup": label, "n": int(cell.sum()), "accepted": accepted, "event": failed})
+    return rows
+
+
+def _largest_last(column: Column) -> dict[str, np.ndarray]:
+    """Rows of every subgroup, the largest last: gaps then subtract it."""
+    bins = binned(column)
+    order = np.argsort(np.bincount(bins.codes) == np.bincount(bins.codes).max(), kind="stable")
+    return {bins.labels[code]: bins.codes == code for code in order}
+
+
+# A lender parcels with a guess of how much worse the refused are; this is a common one.
+FACTOR = 1.5
+# Linear models: what lenders use, and a second for all of them at 10,000 cases.
+LINEAR = "linear"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of others to deal with refused cases.
+
+    Attributes
+    ----------
+    name, assumes : str
+        For readers: what it is called, and its assumption in one sentence.
+    make : callable
+        From a seed to an unfitted classifier.
+    """
+
+    name: str
+    assumes: str
+    make: Any
+    two_classes: bool = False
+
+
+METHODS = (
+    Method(
+        "Labeled cases only",
+        "Cases that were refused turn out like accepted ones with the same features.",
+        lambda random_state: SelectedSampleClassifier(LINEAR, random_state=random_state),
+    ),
+    Method(
+        "Reweighting",
+        "The same; accepted cases count more where few were accepted.",
+        lambda random_state: ReweightingClassifier(LINEAR, random_state=random_state),
+    ),
+    Method(
+        "Fuzzy augmentation",
+        "The same; refused cases enter with the chances that accepted ones have.",
+        lambda random_state: FuzzyAugmentationClassifier(LINEAR, random_state=random_state),
+    ),
+    Method(
+        "Parcelling",
+        f"Refused cases fail {FACTOR:g} times as often as accepted ones of the same score, by a guess.",
+        lambda random_state: ParcellingClassifier(LINEAR, factor=FACTOR, random_state=random_state),
+    ),
+    Method(
+        "Heckman's two steps",
+        "What nobody recorded moves decision and outcome by a normal law and along a line.",
+        lambda random_state: HeckmanClassifier(),
+        two_classes=True,
+    ),
+    Method(
+        "Bivariate probit",
+        "What nobody recorded moves decision and outcome by a bivariate normal law, exactly.",
+        lambda random_state: BivariateProbitClassifier(),
+        two_classes=True,
+    ),
+)
+
+
+def comparators_part(
+    sample: ScoredSample,
+    cases: Cases,
+    contenders: Sequence[Contender],
+    metric: AnyMetric,
+    event: int,
+    assumption: str,
+    seeds: np.ndarray,
+    cost: Any = None,
+) -> Part:
+    """Learn each on halves, and judge all on everybody under one assumption, the best of ours beside them.
+
+    Where costs are known, each predicts what costs least by its own probabilities. `claims` is the share of
+    the event among everybody that a method's own probabilities add up to.
+    """
+    ours = contenders[-1]
+    rows, notes = [], []
+    classes = sample.data.classes
+    for method in METHODS:
+        if method.two_classes and len(classes) != 2:
+            continue
+        try:
+            codes, chances = _predicted(method, cases, event, seeds, cost)
+        except InputError as error:
+            notes.append(f"{method.name} could not be fitted: {error}")
+            continue
+        contender = Contender("other", method.name, method.assumes, codes)
+        claims = float(np.average(chances, weights=sample.weights))
+        rows.append(_row(sample, contender, ours, metric, assumption) | {"claims": claims})
+    rows += [_row(sample, each, ours, metric, assumption) | {"claims": None} for each in contenders]
+    return Part({"metric": metric.name, "assumption": assumption, "rows": rows}, tuple(notes))
+
+
+def _predicted(
+    method: Method, cases: Cases, event: int, seeds: np.ndarray, cost: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    codes, chances = np.empty(len(cases), dtype=int), np.empty(len(cases))
+    for half in predicted_halves(cases, seeds, method.make):
+        codes[half.rows], chances[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
+    return codes, chances
+
+
+def _row(
+    sample: ScoredSample, contender: Contender, ours: Contender, metric: AnyMetric, assumption: str
+) -> dict[str, Any]:
+    classes = sample.data.classes
+    subject = contender.subject(classes)
+    value = evaluate_sample(sample, subject, [metric], assumptions=[assumption])[0]
+    difference = None
+    if contender is not ours:
+        contest = paired_contest(subject, ours.subject(classes), metric)
+        found = compare_sample(sample, contest, assumption)
+        difference = ends(found) | {"verdict": {"a": "this", "b": "ours"}.get(found.verdict, "undecided")}
+    return {
+        "key": contender.key,
+        "name": contender.name,
+        "assumes": contender.description if contender.key == "other" else None,
+        "value": ends(value),
+        "against_ours": difference,
+    }

@@ -1,0 +1,336 @@
+"""Numbers and assumptions in words that need no training in statistics."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
+
+
+class SectionStore(Protocol):
+    """Keeps finished sections, so that an interrupted assessment can resume."""
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """Return a finished section, if there is one."""
+
+    def put(self, name: str, section: dict[str, Any]) -> None:
+        """Keep a finished section."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the document, and what should be said beside the data about how it was made.
+
+    Attributes
+    ----------
+    content : dict or list of plain values
+    notes : list of str
+    """
+
+    content: Any
+    notes: tuple[str, ...] = ()
+
+
+def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | None) -> Part:
+    """Take a section from the store, or compute it and put it there.
+
+    A section that the data do not allow (an `InputError`) says why it is missing; any other error is a
+    mistake in a program and is raised. What the library warns of becomes notes.
+
+    Examples
+    --------
+    >>> def refuse():
+    ...     raise InputError("y shows only one class.")
+    >>> compute_part("models", refuse, None).content
+    {'missing': 'y shows only one class.'}
+    """
+    kept = None if store is None else store.get(name)
+    if kept is not None:
+        return Part(kept["content"], tuple(kept["notes"]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            part, allowed = compute(), True
+        except InputError as error:
+            part, allowed = Part({"missing": str(error)}), False
+    # Not before warnings go their way again: what is passed on would be caught, and passed on, without end.
+    part = Part(part.content, (*part.notes, *_notes(caught)))
+    if not allowed:
+        return part
+    if store is not None:
+        store.put(name, {"content": part.content, "notes": list(part.notes)})
+    return part
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Texts of what users are warned of; other warnings are for programmers and go on their way.
+
+    What a check found is in the diagnosis already, and how long models take was said before.
+    """
+    texts: dict[str, None] = {}
+    for each in caught:
+        if not issubclass(each.category, UserWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        elif not issubclass(each.category, DiagnosticWarning | LargeWorkWarning):
+            texts[str(each.message)] = None
+    return list(texts)
+
+
+ROLES = ("label", "decision", "decision_maker", "strata", "groups", "weight")
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """Where a table comes from, and what its columns are.
+
+    Attributes
+    ----------
+    source : str
+        A file name, for people.
+    title : str
+        Of the report.
+    command : str or None
+        What was typed to get the report.
+    roles : dict
+        Column names by role: "label", "decision", "decision_maker", "strata", "groups", "weight". A role that
+        was given and has no name here goes by the name of its column, or else of the role.
+    features : list of (name, kind)
+        Kind is "number", "category" or "date"; read from the table for those not listed.
+    left_out : list of (name, reason)
+        Columns that are not features, and why.
+    rule : str or None
+        What the given predictions or model are called; else the name of their column, if it has one.
+    notes : list of str
+        Sentences that belong beside the data.
+
+    Examples
+    --------
+    >>> TableDescription(source="loans.csv", roles={"label": "defaulted"}).title
+    'What the data can tell'
+    """
+
+    source: str = "a table in memory"
+    title: str = "What the data can tell"
+    command: str | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
+    features: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
+    rule: str | None = None
+
+
+YES = {"1", "1.0", "yes", "y", "true", "t"}
+NO = {"0", "0.0", "no", "n", "false", "f"}
+# Names that say nothing to a reader.
+BARE_LABELS = {"y", "label", "target", "outcome", "class", "result", "event", "status"}
+BARE_PEOPLE = {
+    "",
+    "z",
+    "x",
+    "dm",
+    "id",
+    "decision maker",
+    "decision makers",
+    "instrument",
+    "maker",
+    "arm",
+    "code",
+}
+OF_A_KEY = {"id", "ids", "no", "nr", "num", "number", "code", "key", "name"}
+LONGEST = 40
+
+
+def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = False) -> dict[str, str]:
+    """Words for the page, from the names of columns and the event's class.
+
+    Parameters
+    ----------
+    roles : mapping
+        Column names by role.
+    event : class label
+    panels : bool
+        Whether several people decide together.
+
+    Returns
+    -------
+    dict with "event", "maker", "makers", "accepted" and "refused"
+
+    Examples
+    --------
+    >>> loans = {"label": "defaulted", "decision": "approved", "decision_maker": "underwriter_id"}
+    >>> list(table_words(loans, "yes").values())
+    ['defaulted', 'underwriter', 'underwriters', 'approved', 'not approved']
+    >>> table_words({"label": "outcome", "decision": None, "decision_maker": "z"}, 1)["event"]
+    'outcome = 1'
+    """
+    maker = "panel" if panels else _maker(roles.get("decision_maker"))
+    accepted = _accepted(roles.get("decision"))
+    return {
+        "event": _event(roles.get("label"), event),
+        "maker": maker,
+        "makers": plural(maker),
+        "accepted": accepted,
+        "refused": "refused" if accepted == "accepted" else f"not {accepted}",
+    }
+
+
+def plural(noun: str) -> str:
+    """More than one of them.
+
+    Examples
+    --------
+    >>> plural("judge"), plural("agency"), plural("boss"), plural("case workers")
+    ('judges', 'agencies', 'bosses', 'case workers')
+    """
+    if re.search(r"[^s]s$", noun):
+        return noun
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if re.search(r"(s|x|z|ch|sh)$", noun) else f"{noun}s"
+
+
+def _event(label: str | None, event: Any) -> str:
+    """The class itself if it is a word; of yes and no, the name of the column."""
+    name, value = _plain(label), _short(event)
+    if value.lower() in YES and name and name not in BARE_LABELS:
+        return name
+    is_word = re.search(r"[^\W\d]", value) and value.lower() not in YES | NO
+    return value if is_word else f"{name or 'label'} = {value}"
+
+
+def _maker(column: str | None) -> str:
+    words = _plain(column).split()
+    while len(words) > 1 and words[-1] in OF_A_KEY:
+        words.pop()
+    name = " ".join(words)
+    return "decision-maker" if name in BARE_PEOPLE or re.fullmatch(r"[a-z]?\d*", name) else name
+
+
+def _accepted(column: str | None) -> str:
+    """Approved, released, granted: a participle is the word; a noun such as decision is none."""
+    name = _plain(column)
+    return name if re.fullmatch(r"[^\W\d]{2,}(ed|en)", name) else "accepted"
+
+
+def _plain(column: str | None) -> str:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _short(column or ""))
+    return " ".join(re.sub(r"[_\-.]+", " ", spaced).lower().split())
+
+
+def _short(text: Any) -> str:
+    words = " ".join(str(text)[: 4 * LONGEST].split())
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+
+
+# How sentences begin, by what assignment is as good as random within.
+UNDER = {
+    None: "assuming nothing about the outcomes that were not seen",
+    "strata": "under the as-if-by-lot assumption",
+    "features": "under the as-if-by-lot-among-like-cases assumption",
+    "all seen": "with every outcome seen",
+}
+MEANINGS = {
+    "strata": "The as-if-by-lot assumption: cases reach {makers} as if by lot (within strata, if "
+    "there are any), and who decides does not change the outcome.",
+    "features": "The as-if-by-lot-among-like-cases assumption: everything that settles who gets which case "
+    "is among the features, and who decides does not change the outcome. The data can neither confirm nor "
+    "refute the first part.",
+}
+# The same for a line that stands alone.
+IF = {
+    None: "assuming nothing about the outcomes that were not seen",
+    "strata": "if who decided was as good as a lottery",
+    "features": "if, among like cases, who decided was as good as a lottery",
+    "all seen": "with every outcome seen",
+}
+
+
+def percent(value: float) -> str:
+    """A share as a percentage, whole unless very near to nobody or everybody.
+
+    Examples
+    --------
+    >>> percent(0.634), percent(0.004), percent(0.997)
+    ('63%', '0.4%', '99.7%')
+    """
+    near_an_end = 0.0 < value < 0.01 or 0.99 < value < 1.0
+    return f"{value:.{1 if near_an_end else 0}%}"
+
+
+def percent_range(low: float, high: float) -> str:
+    """Two shares as a range, or one if they look the same.
+
+    Examples
+    --------
+    >>> percent_range(0.61, 0.7), percent_range(0.61, 0.611)
+    ('61% to 70%', 'about 61%')
+    """
+    first, second = percent(low), percent(high)
+    return f"about {first}" if first == second else f"{first} to {second}"
+
+
+def points_range(low: float, high: float) -> str:
+    """Two differences of shares as a range of percentage points, with signs.
+
+    Examples
+    --------
+    >>> points_range(-0.03, 0.051), points_range(-0.001, 0.001)
+    ('-3.0 and +5.1 percentage points', '-0.1 and +0.1 percentage points')
+    """
+    return f"{100 * low:+.1f} and {100 * high:+.1f} percentage points"
+
+
+def cost_range(low: float, high: float) -> str:
+    """Two differences of mean costs as a range, with signs.
+
+    Examples
+    --------
+    >>> cost_range(-0.03, 0.0514)
+    '-0.03 and +0.0514 a case'
+    """
+    return f"{amount(low, '+')} and {amount(high, '+')} a case"
+
+
+def amount(value: float, sign: str = "") -> str:
+    """A cost with three digits, or all before the point.
+
+    Examples
+    --------
+    >>> amount(0.05142), amount(12345.6), amount(-250.0, "+")
+    ('0.0514', '12,346', '-250')
+    """
+    return f"{value:{sign},.0f}" if abs(value) >= 100.0 else f"{value:{sign}.3g}"
+
+
+def is_empty(result: dict[str, Any]) -> bool:
+    """Whether no value is left because the ends cross: the assumption does not fit the data."""
+    return bool(result["crossed"]) and result["lower"] is None
+
+
+def missing(result: dict[str, Any]) -> str | None:
+    """Why there is no interval to speak of, if there is none."""
+    return None if result["ci_lower"] is not None else str(result["reason"])
+
+
+def capital(text: str) -> str:
+    """Begin a sentence.
+
+    Examples
+    --------
+    >>> capital("with every outcome seen")
+    'With every outcome seen'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def full_sentence(text: str) -> str:
+    """Begin with a capital and end with a stop.
+
+    Examples
+    --------
+    >>> full_sentence("y shows only one class")
+    'Y shows only one class.'
+    """
+    return capital(text) + ("" if text.endswith(".") else ".")

@@ -1,0 +1,374 @@
+"""The two rules that a report is about: the user's, and ours."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._errors import InputError
+from selective_labels.estimators.ipw import SelectedSampleClassifier
+from selective_labels.estimators.ucl import UCLClassifier
+from selective_labels.evaluation.compare import compare_sample, paired_contest
+from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.metrics import (
+    AnyMetric,
+    Auc,
+    Metric,
+    conditional_rate,
+    expected_cost,
+    named_metrics,
+)
+from selective_labels.evaluation.policy import accept_lowest, warn_if_reversed
+from selective_labels.evaluation.predictions import ArraySubject, ClassifierSubject, read_subject
+from selective_labels.evaluation.results import Evaluation, plain
+from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.nuisance.folds import make_folds, outcome_codes
+from selective_labels.report.cases import Cases, Column, share_by_feature
+from selective_labels.report.document import Part
+
+# What predictions without a name are called.
+GIVEN = "The given predictions"
+# More different whole numbers than this are no classes.
+MOST_CLASSES = 20
+HALVES = (
+    "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
+    "by a rule that saw it."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """What a rule predicts for every case.
+
+    Attributes
+    ----------
+    key : "yours" or "ours"
+    name, description : str
+    codes : (n_samples,) int array
+        Codes of the predicted classes.
+    scores : (n_samples,) array or None
+        Score of the event; None if only labels are known.
+    decided : (n_samples,) bool array or None
+        Cases for which the data decide the best class.
+    """
+
+    key: str
+    name: str
+    description: str
+    codes: np.ndarray
+    scores: np.ndarray | None = None
+    decided: np.ndarray | None = None
+
+    def subject(self, classes: np.ndarray) -> ArraySubject:
+        """The predictions, as evaluation takes them."""
+        return ArraySubject(classes[self.codes], classes, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Contender":
+        """Arrays again."""
+        arrays = {
+            name: None if values[name] is None else np.asarray(values[name])
+            for name in ("codes", "scores", "decided")
+        }
+        return cls(**(values | arrays))
+
+
+def given_model(
+    model: Any, cases: Cases, event: int, trained_elsewhere: bool, name: str | None = None
+) -> Contender:
+    """The user's fitted classifier, called on the features."""
+    subject = read_subject(model, cases.data, "model")
+    codes = subject.chosen.argmax(axis=1)
+    scores = None
+    if hasattr(model, "predict_proba"):
+        scores = subject.probabilities[:, event]
+    elif subject.has_scores:
+        scores = subject.score(event)
+    judged = "It is judged on cases that it was not trained on."
+    if not trained_elsewhere:
+        judged = "It is judged on cases that it may have been trained on; if it was, the numbers flatter it."
+    description = f"The fitted classifier that was given ({type(model).__name__}). {judged}"
+    return Contender("yours", name or f"The given {type(model).__name__}", description, codes, scores)
+
+
+def given_predictions(
+    values: np.ndarray, cases: Cases, event: int, name: str | None = None, cost: Any = None
+) -> Contender:
+    """A column of the user's predictions: classes, probabilities of all classes, or a score of the event.
+
+    Where costs are given, and where a score is no probability, nothing says where a score is cut: it accepts
+    as many cases as people do, those with the lowest scores, as `evaluate --cost` has it.
+    """
+    data = cases.data
+    if pd.isna(values).any():
+        raise InputError.about(
+            "predictions", f"are missing in {pd.isna(values).sum()} places: predict every case."
+        )
+    if values.ndim == 1 and _are_scores(values, data.classes):
+        chance = values.astype(float)
+        warn_if_reversed(chance, data, event)
+        if cost is not None or chance.min() < 0.0 or chance.max() > 1.0:
+            return _as_many(chance, cases, event, name)
+        values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
+    subject = read_subject(values, data, "predictions")
+    if values.ndim == 1 or values.shape[1] == 1:
+        description = "The predicted classes that were given."
+        return Contender("yours", name or GIVEN, description, subject.chosen.argmax(axis=1))
+    chances = subject.probabilities
+    # The event is predicted from one half up, as it is flagged from the threshold up.
+    codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
+    description = "The predicted probabilities that were given: the most probable class is predicted."
+    return Contender("yours", name or GIVEN, description, codes, chances[:, event])
+
+
+def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Contender:
+    """A score that accepts as many cases as people do; of cases exactly at the cut-off, most decide."""
+    data = cases.data
+    share = float(np.average(data.row_decision, weights=data.weights))
+    accepted, _ = accept_lowest(risk, share, data.weights)
+    description = (
+        f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the "
+        "lowest scores."
+    )
+    return Contender("yours", name or GIVEN, description, np.where(accepted >= 0.5, 1 - event, event), risk)
+
+
+def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> Contender:
+    """Train on the labeled cases as if they were everybody, and predict the other half."""
+    codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
+    for half in predicted_halves(cases, seeds, SelectedSampleClassifier):
+        codes[half.rows], scores[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
+    chosen = "" if cost is None else " It predicts what costs least by its own probabilities."
+    description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}{chosen}"
+    return Contender("yours", "Learned from labeled cases only", description, codes, scores)
+
+
+def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> Contender:
+    """Learn with bounds on the missing labels, and predict the other half."""
+    codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
+    decided = np.empty(len(cases), dtype=bool)
+    for half in predicted_halves(cases, seeds, partial(UCLClassifier, mode="partial", **settings)):
+        codes[half.rows], scores[half.rows] = half.codes, half.subject.score(event)
+        decided[half.rows] = half.subject.classifier.decided(half.subject.X)
+    description = (
+        "Learned from the labels seen and from who decided, so that the worst that the missing labels could "
+        f"do is as small as possible (UCLClassifier). {HALVES}"
+    )
+    return Contender("ours", "Robust to missing labels", description, codes, scores, decided)
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """Rows, and a classifier that was fitted to the other half, on them."""
+
+    rows: np.ndarray
+    subject: ClassifierSubject
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Codes of the predicted classes."""
+        return self.subject.chosen.argmax(axis=1)
+
+    def cheapest(self, cost: Any) -> np.ndarray:
+        """Codes of the classes that cost least by the classifier's probabilities, if costs are known."""
+        if cost is None:
+            return self.codes
+        return np.asarray((self.subject.probabilities @ np.asarray(cost, dtype=float)).argmin(axis=1))
+
+
+def predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[Half]:
+    """Each half of the cases, predicted by a classifier that was fitted to the other."""
+    for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
+        classifier = make(random_state=int(seeds[number + 1])).fit(cases.data.take(train))
+        rest = cases.data.take(test)
+        yield Half(test, ClassifierSubject(classifier, rest, cases.data.classes, "the classifier"))
+
+
+def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    data = cases.data
+    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
+    return make_folds(outcome_codes(data.y), 2, groups=data.groups, outcome_names=names, random_state=seed)
+
+
+def _are_scores(values: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether numbers that are not all classes are a score of the event, of two classes."""
+    if len(classes) != 2 or np.isin(values, classes).all():
+        return False
+    # Few whole numbers are classes, and one that does not exist is a mistake.
+    return values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > MOST_CLASSES)
+
+
+OF_TWO_CLASSES = ("accuracy", "tpr", "fpr", "share", "ppv")
+# With more classes than these, each of them would bury the page.
+MOST_CLASSES_SHOWN = 6
+
+
+def chosen_metrics(
+    names: Any, classes: np.ndarray, event: int, cost: Any = None
+) -> tuple[list[AnyMetric], list[str]]:
+    """Metric objects, and notes about what is not among them.
+
+    Default for two classes: accuracy, true and false positive rate, share and predictive value of the event;
+    for more: accuracy, and for each class its share and how often it is recognised. With a cost matrix also
+    the mean cost of a case.
+
+    Examples
+    --------
+    >>> [each.name for each in chosen_metrics(None, np.array(["a", "b", "c"]), 2)[0]][:3]
+    ['accuracy', "share of 'a'", "P(predicted 'a' | true 'a')"]
+    """
+    label = classes[event]
+    money = [] if cost is None else [expected_cost(cost, classes)]
+    if names is not None:
+        wanted = [names] if isinstance(names, str | AnyMetric) else list(names)
+        objects: list[AnyMetric] = []
+        for each in wanted:
+            objects += [each] if isinstance(each, AnyMetric) else named_metrics(each, classes, label, cost)
+        asked = {each.name for each in objects}
+        return [*objects, *(each for each in money if each.name not in asked)], []
+    if len(classes) == 2:
+        plain = [each for name in OF_TWO_CLASSES for each in named_metrics(name, classes, label)]
+        return [*plain, *money], []
+    shown, notes = classes.tolist(), []
+    if len(shown) > MOST_CLASSES_SHOWN:
+        shown = [classes.tolist()[event]]
+        notes = [f"Of {len(classes)} classes, shares and rates are given for {shown[0]!r} only."]
+    of_classes = [each for one in shown for each in (_share(one), conditional_rate(one, one))]
+    return [*named_metrics("accuracy", classes), *of_classes, *money], notes
+
+
+def _share(label: Any) -> Metric:
+    return Metric(f"share of {label!r}", lambda truth, predicted: truth == label)
+
+
+def answers_part(
+    sample: ScoredSample, contenders: Sequence[Contender], metric: AnyMetric, event: int, assumption: str
+) -> Part:
+    """Evaluate the share of the event and one metric of each rule, each beside the labeled cases' figure.
+
+    What the labeled cases say needs no assumption, and is not about everybody.
+    """
+    classes = sample.data.classes
+    share = named_metrics("share", classes, classes[event])[0]
+    anybody = ArraySubject(np.full(len(sample.data), classes[event]), classes, "everybody")
+    return Part(
+        {
+            "event": _answer(sample, anybody, share, assumption),
+            "rules": [
+                {"key": each.key, "name": each.name}
+                | _answer(sample, each.subject(classes), metric, assumption)
+                for each in contenders
+            ],
+        }
+    )
+
+
+def labeled_value(sample: ScoredSample, subject: ArraySubject, metric: AnyMetric) -> float | None:
+    """The metric among labeled cases; nothing is missing there, so no assumption enters."""
+    seen = sample.data.decision == 1
+    try:
+        found = evaluate_sample(sample, subject, [metric], {"labeled": seen}, assumptions=["none"])[0]
+    except InputError:
+        return None
+    value: float | None = plain(found.lower)
+    return value
+
+
+def _answer(
+    sample: ScoredSample, subject: ArraySubject, metric: AnyMetric, assumption: str
+) -> dict[str, Any]:
+    result = evaluate_sample(sample, subject, [metric], assumptions=[assumption])[0]
+    return {"labeled": labeled_value(sample, subject, metric), "result": result.to_dict()}
+
+
+def models_part(sample: ScoredSample, contenders: Sequence[Contender], metrics: Sequence[AnyMetric]) -> Part:
+    """Evaluate every contender on the same scores, and beside it on the labeled cases alone.
+
+    One metric under one assumption at a time: one without a value leaves the others alone.
+    """
+    models, notes = [], []
+    for contender in contenders:
+        results: list[Evaluation] = []
+        for metric, assumption in product(metrics, sample.assumptions):
+            subject = subject_of(contender, metric, sample.data.classes)
+            try:
+                results += evaluate_sample(sample, subject, [metric], assumptions=[assumption])
+            except InputError as error:
+                notes.append(undefined(metric, error))
+        models.append(
+            {
+                "key": contender.key,
+                "name": contender.name,
+                "description": contender.description,
+                "labeled": {
+                    metric.name: labeled_value(
+                        sample, subject_of(contender, metric, sample.data.classes), metric
+                    )
+                    for metric in metrics
+                },
+                "evaluations": [item.to_dict() for item in results],
+            }
+        )
+    return Part(models, tuple(dict.fromkeys(notes)))
+
+
+def subject_of(contender: Contender, metric: AnyMetric, classes: np.ndarray) -> ArraySubject:
+    """What a metric is computed from: predicted classes, or scores if it is about an order."""
+    if isinstance(metric, Auc) and contender.scores is not None:
+        return ArraySubject(contender.scores, classes, contender.name)
+    return contender.subject(classes)
+
+
+def undefined(metric: AnyMetric, error: InputError) -> str:
+    """Say which metric has no value, and why."""
+    text = str(error)
+    return f"Left out: {text if metric.name in text else f'{metric.name}: {text}'}"
+
+
+def comparison_part(
+    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], metric: AnyMetric
+) -> Part:
+    """Bound metric(yours) - metric(ours) under every assumption."""
+    classes = sample.data.classes
+    contest = paired_contest(yours.subject(classes), ours.subject(classes), metric)
+    names = yours.name, ours.name
+    results = [compare_sample(sample, contest, each, names=names) for each in sample.assumptions]
+    differ = yours.codes != ours.codes
+    return Part(
+        {
+            "results": [each.to_dict() for each in results],
+            "disagreement": float(np.average(differ, weights=sample.weights)),
+            "by_feature": share_by_feature(columns, differ, sample.weights),
+        }
+    )
+
+
+DESCRIPTION = (
+    "A case is decided if one class is the best prediction whatever the missing labels are, within the "
+    "bounds that our classifier estimates from cases of the other half. This assumes the instrument: given "
+    "the features, cases reach decision-makers as if at random, and who decides does not change the label. "
+    "The bounds are estimates, so a case near the border may fall on either side."
+)
+
+
+def decided_part(ours: Contender, columns: list[Column], weights: np.ndarray) -> Part:
+    """Share of decided cases, overall and by feature."""
+    assert ours.decided is not None  # our own classifier always says
+    return Part(
+        {
+            "share": float(np.average(ours.decided, weights=weights)),
+            "description": DESCRIPTION,
+            "by_feature": share_by_feature(columns, ours.decided, weights),
+        }
+    )

@@ -1,0 +1,415 @@
+"""The plain-language summary: rules from numbers to sentences, each with the assumption that it needs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from selective_labels.report.diagnosis import Basis
+from selective_labels.report.document import (
+    IF,
+    MEANINGS,
+    UNDER,
+    amount,
+    capital,
+    cost_range,
+    full_sentence,
+    is_empty,
+    missing,
+    percent,
+    percent_range,
+    points_range,
+)
+
+# Half of ten points: a range wider than this to each side is worth narrowing.
+WIDE = 0.1
+LOTTERY = "accepted at random"
+BY_LOT = {
+    "strata": "{makers} get their cases as if by lot",
+    "features": "{makers} get like cases as if by lot",
+}
+
+
+def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> str | None:
+    """The event among the accepted and among everybody; None if there is no such figure."""
+    if "missing" in answers:
+        return None
+    event, accepted = words["event"], words["accepted"]
+    result, labeled = answers["event"]["result"], answers["event"]["labeled"]
+    if is_empty(result) or result["lower"] is None:
+        return None
+    # The range that is said first counts the chance of the sample too.
+    ends = ("lower", "upper") if result["ci_lower"] is None else ("ci_lower", "ci_upper")
+    everybody = percent_range(*(result[end] for end in ends))
+    if ends[0] == "ci_lower":
+        everybody += f" with {percent(result['confidence_level'])} confidence"
+    if basis.given == "all seen":
+        return f"“{event}” among everybody: {everybody}. Every outcome was seen."
+    condition = f"if {_by_lot(basis, words)}" if basis.given else "assuming nothing"
+    among = f"“{event}” among the {accepted} cases: {percent(labeled)}. " if labeled is not None else ""
+    return f"{among}Among everybody: {everybody}, {condition}."
+
+
+def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """Say by how much the accepted cases mislead, where they do beyond chance."""
+    if "missing" in answers or answers["event"]["labeled"] is None:
+        return []
+    result, labeled = answers["event"]["result"], answers["event"]["labeled"]
+    low, high = result["ci_lower"], result["ci_upper"]
+    if low is None or low <= labeled <= high:
+        return []
+    distance, too = (low - labeled, "low") if labeled < low else (labeled - high, "high")
+    return [
+        f"The figure of the {words['accepted']} cases is too {too} for everybody, by {100 * distance:.1f} "
+        f"points or more ({percent(result['confidence_level'])} confidence)."
+    ]
+
+
+def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
+    """What the figures rest on, and what nobody can prove."""
+    makers = words["makers"]
+    if basis.given == "all seen":
+        return ["Nothing: every outcome was seen."]
+    if basis.given is None:
+        return [
+            f"Nothing. Who decided cannot be used here: {basis.reason}",
+            "So the ranges are as wide as the outcomes that were not seen make them.",
+        ]
+    if basis.given == "features":
+        return [
+            f"Among like cases, {makers} get theirs as if by lot, and who decides does not change the "
+            "outcome.",
+            "Cases are not dealt out by lot as they stand; that everything which settles who gets which case "
+            "is among the columns used here cannot be checked. It rests on what you know.",
+        ]
+    return [
+        f"{capital(makers)} get their cases as if by lot, and who decides does not change the outcome.",
+        "The checks do not contradict it, and cannot prove it: it rests on what you know of how cases are "
+        "dealt out.",
+    ]
+
+
+def next_steps(sections: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> list[str]:
+    """What to do: about the rule, about the share of cases to accept, and to learn more."""
+    if basis.given == "all seen":
+        return []
+    steps = [
+        *_which_rule(sections["comparison"], sections["outlook"], basis),
+        *(_searched(sections["team"]) or _accept_more(sections["acceptance"], sections["models"], words)),
+        *_narrow(sections["answers"], sections["ladder"], basis, words),
+    ]
+    return [full_sentence(each) for each in steps]
+
+
+def _by_lot(basis: Basis, words: Mapping[str, str]) -> str:
+    return BY_LOT[str(basis.given)].format(makers=words["makers"])
+
+
+def _which_rule(comparison: Mapping[str, Any], outlook: Mapping[str, Any], basis: Basis) -> list[str]:
+    if "missing" in comparison:
+        return []
+    found = {each["assumption"]: each for each in comparison["results"]}.get(basis.assumption)
+    if found is None or found["ci_lower"] is None or comparison["disagreement"] == 0.0:
+        return []
+    money = found["metric"] == "cost"
+    spoken = cost_range if money else points_range
+    if found["verdict"] == "undecided":
+        return [
+            f"“{found['a']}” or “{found['b']}”? Undecided: the difference is between "
+            f"{spoken(found['ci_lower'], found['ci_upper'])}.{_settled_by(outlook, money)}"
+        ]
+    better = found[found["verdict"]]
+    low, high = sorted((abs(found["ci_lower"]), abs(found["ci_upper"])))
+    gain = spoken(low, high).replace("+", "")
+    return [f"Use “{better}”: it {'saves' if money else 'is right more often, by'} between {gain}."]
+
+
+def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
+    """The lottery that would tell most, if one can be planned."""
+    if "missing" in outlook:
+        return ""
+    drawn = [each for each in outlook["ways"] if LOTTERY in each["way"]]
+    if not drawn:
+        return ""
+    best = min(drawn, key=lambda each: each["interval"])
+    now = outlook["ci_upper"] - outlook["ci_lower"]
+    if best["interval"] >= now:
+        return ""
+    widths = [f"{each:.3g}" if money else f"{100 * each:.1f} points" for each in (now, best["interval"])]
+    return f" To tell: {best['way']}; that interval would then be {widths[1]} wide (now {widths[0]})."
+
+
+def _searched(team: Mapping[str, Any]) -> list[str]:
+    """Say first of all that a yes may mean to look closer, where the decisions look so."""
+    return [str(team["missing"])] if team.get("reversed") else []
+
+
+def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str, str]) -> list[str]:
+    """About the first score that there is: the user's, if it is one."""
+    if "missing" in acceptance:
+        return []
+    steps = []
+    model = acceptance["models"][0]
+    name = next((each["name"] for each in models if each["key"] == model["key"]), "the score")
+    cut_off, step = model["cut_off"], model["step"]
+    if cut_off is not None:
+        low, high = cut_off["could_be_best"]
+        steps.append(
+            f"With these costs, accepting {percent_range(low, high)} of the cases by “{name}” can still be "
+            f"best; {percent(cut_off['accept'])} loses least if things turn out badly."
+        )
+    elif step is not None and step["ci_lower"] is not None:
+        many = f"{100 * step['ci_lower']:.1f} to {100 * step['ci_upper']:.1f}"
+        steps.append(
+            f"Accepting {percent(step['more'])} more of all cases, by “{name}”, would add {many} cases of "
+            f"“{words['event']}” per 100 cases."
+        )
+    return steps
+
+
+def _narrow(
+    answers: Mapping[str, Any], ladder: Mapping[str, Any], basis: Basis, words: Mapping[str, str]
+) -> list[str]:
+    if "missing" in answers:
+        return []
+    if basis.given is None:
+        return [
+            f"Find out how cases reach {words['makers']}. Where a rota or a lottery deals them out, perhaps "
+            "within branch or shift (name it as strata), the range above narrows."
+        ]
+    result = answers["event"]["result"]
+    if result["ci_lower"] is None or result["ci_upper"] - result["ci_lower"] < WIDE:
+        return []
+    if "missing" not in ladder:
+        return ["What you know besides (--assume) is used under “What you know” below, and not above."]
+    return [
+        f"The range narrows if you know more: that among like cases those {words['refused']} have "
+        f"“{words['event']}” more often than those {words['accepted']}, or less often; or about how many of "
+        "everybody have it (--assume; “What you know” below shows what that buys)."
+    ]
+
+
+COST = "cost"
+ALWAYS_UNSAID = (
+    "Whether a rule is fair: rates in subgroups, equal or not, do not settle that.",
+    "Why cases end as they do, or what would change them: nothing here is about causes.",
+    "What will happen later: people, rules and cases change, not least once a model is put to use.",
+    "Anything about cases unlike those in this table, or about features that it does not hold.",
+    "Whether the recorded outcome is right, or is the one that matters.",
+    "“Undecided” does not mean “equal”: it means that the data leave both answers open.",
+)
+WITH_INSTRUMENT = (
+    "What holds if cases do not reach decision-makers as assumed, or if who decides changes the outcome: "
+    "then only the numbers that assume nothing remain."
+)
+WITHOUT_INSTRUMENT = (
+    "Anything narrower than the ranges that assume nothing: numbers under other assumptions are shown beside "
+    "them, and hold only if those assumptions do."
+)
+
+
+def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis) -> dict[str, Any]:
+    """Sum a document up for somebody who has to decide.
+
+    Parameters
+    ----------
+    data : section "data"
+    sections : the other sections by name
+    basis : Basis
+        The weakest assumption that the checks allow.
+
+    Returns
+    -------
+    dict with "headline", "assumed", "next", "sentences" and "does_not_say"
+    """
+    models = sections["models"]
+    rule = models[0] if isinstance(models, list) else None
+    money = _counts_costs(sections["comparison"])
+    found = None if rule is None else _main(rule["evaluations"], basis, money)
+    if found is not None and found["assumption"] != basis.assumption:
+        basis = Basis(
+            "none", None, "The numbers could not be computed with it; the notes on the data say why."
+        )
+    words, answers = data["words"], sections["answers"]
+    verdict = (
+        _verdict(basis, words["makers"])
+        if rule is not None
+        else f"Can this data answer it? No: {models['missing']}"
+    )
+    opening = [_question(data, rule, money), verdict]
+    sentences = opening if basis.given is not None else opening[::-1]  # what fails is said first
+    if rule is not None and found is not None:
+        sentences += off_by(answers, words)
+        sentences += [_how_good(rule, found, basis), *_among_labeled(rule, found, basis)]
+        sentences += _better(sections["comparison"], basis)
+    if basis.assumption == "instrument":
+        sentences += _decided(sections["decided"], basis)
+    return {
+        "headline": headline(answers, basis, words) or _headline(models, rule, found, basis),
+        "assumed": assumed(basis, words),
+        "next": next_steps(sections, basis, words),
+        "sentences": sentences,
+        "does_not_say": [*_unsaid(basis), *ALWAYS_UNSAID],
+    }
+
+
+def _counts_costs(comparison: Mapping[str, Any]) -> bool:
+    """Whether the two rules are compared by what they cost."""
+    return "missing" not in comparison and comparison["results"][0]["metric"] == COST
+
+
+def _main(results: list[dict[str, Any]], basis: Basis, money: bool) -> dict[str, Any] | None:
+    """Accuracy (or cost) under the basis; without assumption if the sample could not be scored under it."""
+    name = COST if money and any(each["metric"] == COST for each in results) else "accuracy"
+    by_assumption = {each["assumption"]: each for each in results if each["metric"] == name}
+    return by_assumption.get(basis.assumption, by_assumption.get("none"))
+
+
+def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | None, basis: Basis) -> str:
+    if rule is None:
+        return f"This data cannot say how good a rule is on everybody. {models['missing']}"
+    if found is None:
+        return (
+            f"How often “{rule['name']}” is right was not asked; the metrics that were asked for are below."
+        )
+    if is_empty(found):
+        return f"The numbers contradict themselves {UNDER[basis.given]}: do not rely on it here."
+    if found["lower"] is None:
+        return f"{_asked(rule, found)} cannot be said: {found['reason']}"
+    if found["metric"] == COST:
+        return f"{capital(IF[basis.given])}, “{rule['name']}” costs {_costs(*_ends(found))} a case."
+    share = f"“{rule['name']}” is right in {percent_range(*_ends(found))} of all cases"
+    if basis.given == "all seen":
+        return f"{capital(IF[basis.given])}, {share}."
+    cannot = "Who decided cannot be used here. " if basis.given is None else ""
+    return f"{cannot}{capital(IF[basis.given])}, {share}, labeled or not."
+
+
+def _question(data: Mapping[str, Any], rule: dict[str, Any] | None, money: bool) -> str:
+    name = "a rule" if rule is None else f"“{rule['name']}”"
+    asked = f"what does {name} cost" if money else f"how often is {name} right"
+    if data["n_labeled"] == data["n_cases"]:
+        return f"The question: {asked}? The outcome of all {data['n_cases']:,} cases was seen."
+    n_makers = data["n_decision_makers"]
+    words = data["words"]
+    who = f"one {words['maker']}" if n_makers == 1 else f"{n_makers:,} {words['makers']}"
+    return (
+        f"The question: {asked} on all {data['n_cases']:,} cases? The outcome was seen for "
+        f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those {words['accepted']}; "
+        f"the decisions were taken by {who}."
+    )
+
+
+def _verdict(basis: Basis, makers: str) -> str:
+    if basis.given is None:
+        return (
+            "Who decided cannot be used to learn about the outcomes that were not seen. The reason: "
+            f"{basis.reason} What follows therefore assumes nothing about these outcomes, and "
+            "the ranges are as wide as that makes them."
+        )
+    if basis.given == "all seen":
+        return "Every outcome was seen, so nothing needs to be assumed about missing ones."
+    can = "Can this data answer it? Within a range, if who decided may be treated as a lottery."
+    if basis.given == "features":
+        meaning = MEANINGS["features"]
+        return f"{can} Cases are not dealt out by lot as they stand. {meaning}"
+    meaning = MEANINGS[str(basis.given)].format(makers=makers)
+    return f"{can} The checks say: {basis.reason} They can refute this, not prove it. {meaning}"
+
+
+def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
+    under = capital(UNDER[basis.given])
+    if is_empty(found):
+        return (
+            f"{under}, no value is left for “{rule['name']}” ({found['metric']}): the data contradict this "
+            "assumption, and the numbers that use it should not be used."
+        )
+    reason = missing(found)
+    if reason is not None:
+        return f"{_asked(rule, found)} cannot be said: {reason}"
+    if found["metric"] == COST:
+        says, of, spoken = "costs", "a case", _costs
+    else:
+        says, of, spoken = "is right in", "of all cases", percent_range
+    return (
+        f"{under}, “{rule['name']}” {says} {spoken(*_ends(found))} {of}; allowing also for the play of "
+        f"chance in {found['n']:,} cases, {spoken(found['ci_lower'], found['ci_upper'])} "
+        f"({percent(found['confidence_level'])} confidence)."
+        f"{'' if basis.given == 'all seen' else ' Where in this range, the data cannot tell.'}"
+    )
+
+
+def _asked(rule: dict[str, Any], found: dict[str, Any]) -> str:
+    name = f"“{rule['name']}”"
+    return f"What {name} costs" if found["metric"] == COST else f"How often {name} is right"
+
+
+def _costs(low: float, high: float) -> str:
+    first, second = amount(low), amount(high)
+    return first if first == second else f"{first} to {second}"
+
+
+def _among_labeled(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> list[str]:
+    value = rule["labeled"].get(found["metric"])
+    if value is None or basis.given == "all seen":
+        return []
+    says = f"costs {amount(value)} a case" if found["metric"] == COST else f"is right in {percent(value)}"
+    return [
+        f"Among the labeled cases alone it {says}. This number needs no assumption, "
+        "and it is not about everybody: the labeled cases were chosen."
+    ]
+
+
+def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
+    """Say which of the two rules is better, if the data do."""
+    if "missing" in comparison:
+        return []
+    result = {each["assumption"]: each for each in comparison["results"]}[basis.assumption]
+    if comparison["disagreement"] == 0.0:
+        return [f"“{result['a']}” and “{result['b']}” predict the same for every case."]
+    under = capital(UNDER[basis.given])
+    differ = f"The two differ on {percent(comparison['disagreement'])} of the cases."
+    lower, upper = result["ci_lower"], result["ci_upper"]
+    money = result["metric"] == COST
+    is_better = "costs less" if money else "is right more often"
+    spoken = cost_range if money else points_range
+    if is_empty(result):
+        return [
+            f"{under}, no value is left for the difference between “{result['a']}” and “{result['b']}”: the "
+            f"data contradict this assumption. {differ}"
+        ]
+    reason = missing(result)
+    if reason is not None:
+        return [f"Which of “{result['a']}” and “{result['b']}” {is_better} cannot be said: {reason}"]
+    if result["verdict"] == "undecided":
+        return [
+            f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” {is_better}: "
+            f"the first minus the second is between {spoken(lower, upper)}, chance included. That "
+            f"does not make them equal. {differ}"
+        ]
+    first, second = result["a"], result["b"]
+    if result["verdict"] == "b":
+        first, second = second, first
+    if upper < 0.0:
+        lower, upper = -upper, -lower
+    return [
+        f"{under}, “{first}” {is_better} than “{second}”, by between {spoken(lower, upper)}, "
+        f"chance included. {differ}"
+    ]
+
+
+def _decided(decided: dict[str, Any], basis: Basis) -> list[str]:
+    if "missing" in decided:
+        return []
+    return [
+        f"{capital(UNDER[basis.given])}, the data settle which prediction is best for about "
+        f"{percent(decided['share'])} of the cases; for the others more than one can still be best."
+    ]
+
+
+def _unsaid(basis: Basis) -> list[str]:
+    if basis.given == "all seen":
+        return []
+    return [WITH_INSTRUMENT if basis.assumption == "instrument" else WITHOUT_INSTRUMENT]
+
+
+def _ends(found: dict[str, Any]) -> tuple[float, float]:
+    return found["lower"], found["upper"]

@@ -1,1 +1,0 @@
-"""Small helpers that know nobody: progress, seeds, drawing, weights, errors."""

@@ -1,0 +1,146 @@
+"""The verdict, from findings alone: its word, what is allowed, and which checks the reason names."""
+
+import re
+from itertools import product
+
+import pytest
+
+from selective_labels.assumptions.base import VERDICTS
+from selective_labels.diagnostics.results import CheckResult, permission
+
+FAMILY_OF_CODE = {
+    "SL101": "relevance",
+    "SL201": "assignment",
+    "SL202": "assignment",
+    "SL203": "assignment",
+    "SL301": "overlap",
+    "SL302": "overlap",
+    "SL303": "overlap",
+    "SL401": "inequality",
+    "SL402": "inequality",
+    "SL501": "monotonicity",
+    "SL601": "nucem",
+    "SL602": "nucem",
+    "SL701": "crossing",
+    "SL901": "unconfounded",
+}
+ASSUMPTIONS = ("instrument", "nucem", "unconfounded")
+
+
+def findings(detects="", **statuses):
+    """All checks ok but those named."""
+    return [
+        CheckResult(code, "name", family, statuses.get(code, "ok"), None, None, "message", "", detects)
+        for code, family in FAMILY_OF_CODE.items()
+    ]
+
+
+def test_what_nothing_speaks_against_is_allowed_but_for_unconfounded():
+    for assumption in ("instrument", "nucem"):
+        assert permission(assumption, "strata", findings())
+
+
+@pytest.mark.parametrize("status", ["ok", "warning", "violated", "not applicable"])
+def test_unconfounded_is_never_allowed(status):
+    """A check that does not reject is not permission."""
+    refused = permission("unconfounded", "features", findings(SL901=status))
+    assert not refused
+    word = {"violated": "refuted", "not applicable": "cannot be checked"}.get(status, "not refuted")
+    assert refused.verdict == word
+
+
+def test_every_text_begins_with_one_of_three_verdicts():
+    for code, status in product(FAMILY_OF_CODE, ("warning", "violated", "not applicable")):
+        for assumption, given in product(ASSUMPTIONS, ("strata", "features")):
+            answer = permission(assumption, given, findings(**{code: status}))
+            assert str(answer).startswith(tuple(f"{word}: " for word in VERDICTS))
+            assert answer.reason == str(answer)
+            assert answer.verdict != "refuted" or not answer
+
+
+def test_not_refuted_says_what_could_have_been_seen():
+    for assumption in ASSUMPTIONS:
+        text = str(permission(assumption, "features", findings("a change of 3 points")))
+        assert text.startswith("not refuted: ")
+        assert "power .8" in text
+        assert "a change of 3 points" in text
+
+
+@pytest.mark.parametrize(("violated", "passed"), [("SL201", "SL202"), ("SL202", "SL201")])
+def test_a_reason_names_the_checks_that_failed_and_no_other(violated, passed):
+    refused = permission("instrument", "strata", findings(**{violated: "violated"}))
+    assert not refused
+    assert violated in refused.reason
+    assert passed not in refused.reason
+
+
+def test_checks_that_disagree_are_called_that():
+    one = permission("instrument", "strata", findings(SL202="violated"))
+    assert "The checks disagree: 1 of 3 rejects and 2 do not" in one.reason
+    untested = permission("instrument", "strata", findings(SL202="violated", SL201="not applicable"))
+    assert "1 of 2 rejects and 1 do not" in untested.reason
+    every = permission("instrument", "strata", findings(SL201="violated", SL202="violated", SL203="violated"))
+    assert "disagree" not in every.reason
+
+
+@pytest.mark.parametrize("code", ["SL501", "SL601", "SL602"])
+@pytest.mark.parametrize("given", ["strata", "features"])
+def test_what_may_be_a_failed_exclusion_is_named(code, given):
+    """Truth value kept: an instrument needs neither one threshold nor NUCEM."""
+    answer = permission("instrument", given, findings(**{code: "violated"}))
+    assert answer
+    assert f"Another check rejects ({code}): who decides changes the label" in answer.reason
+    assert code in permission("nucem", given, findings(**{code: "violated"})).reason
+
+
+def test_all_that_rejected_are_named():
+    broken = dict.fromkeys(("SL201", "SL401", "SL402", "SL501", "SL601", "SL602", "SL701"), "violated")
+    assert all(code in permission("instrument", "strata", findings(**broken)).reason for code in broken)
+    of_nucem = set(broken) - {"SL201"}
+    assert all(code in permission("nucem", "features", findings(**broken)).reason for code in of_nucem)
+
+
+def test_an_untested_line_is_not_a_passed_one():
+    refused = permission("nucem", "strata", findings(SL601="not applicable"))
+    assert not refused
+    assert "could not be tested" in refused.reason
+    assert refused.verdict == "cannot be checked"
+
+
+def test_a_warning_about_the_line_is_not_a_pass_either():
+    assert not permission("nucem", "strata", findings(SL601="warning"))
+
+
+def test_what_contradicts_an_instrument_contradicts_nucem():
+    broken = findings(SL402="violated")
+    assert permission("nucem", "strata", broken) == permission("instrument", "features", broken)
+    assert "SL402" in permission("nucem", "strata", broken).reason
+
+
+def test_few_decisions_in_favour_do_not_refute_an_instrument():
+    assert permission("instrument", "strata", findings(SL303="warning"))
+
+
+def test_a_weak_instrument_is_allowed_with_a_word_and_allows_no_point():
+    weak = findings(SL101="warning")
+    assert "add little" in permission("instrument", "strata", weak).reason
+    assert not permission("nucem", "strata", weak)
+
+
+def test_a_refusal_does_not_add_that_the_instrument_is_weak():
+    refused = permission("instrument", "strata", findings(SL101="warning", SL201="violated"))
+    assert "add little" not in refused.reason
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+@pytest.mark.parametrize("status", ["ok", "warning", "violated", "not applicable"])
+def test_plain_words_are_the_reason_without_verdict_codes_and_power(assumption, status):
+    for code, given in product(FAMILY_OF_CODE, ("strata", "features")):
+        found = permission(assumption, given, findings("sums of 1.1", **{code: status}))
+        told, body = found.reason.split(": ", 1)
+        assert told == found.verdict
+        assert "SL" not in found.plain
+        assert "With power" not in found.plain
+        tidy = re.sub(r" \((?:SL\d{3}(?:, )?)+\)", "", body)
+        assert tidy.startswith(found.plain)
+        assert found.plain.endswith(".")

@@ -1,0 +1,229 @@
+"""Tilt mode: what it learns where the tilt holds, and the plain fit to the labeled rows where it cannot."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import selective_labels as sl
+from selective_labels import DiagnosticWarning, InputError
+from selective_labels.datasets import make_decision_makers, make_tilted
+from tests.estimators.samples import fit, quick
+
+COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]])
+
+
+def centred(tilt):
+    return np.asarray(tilt) - np.mean(tilt)
+
+
+def closed(sample, mode="tilt", estimator="plug-in", **settings):
+    with pytest.warns(DiagnosticWarning, match="SL105 .*labeled rows alone"):
+        return fit(quick(mode, estimator, **settings), sample)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_the_tilt_is_found_where_it_holds(n_classes):
+    sample = make_tilted(4000, n_classes, random_state=0)
+    model = fit(quick("tilt", nuisance=sample.oracle.joint), sample)
+    assert model.gate_open_
+    assert model.mode_ == "tilt"
+    assert model.concentration_ > 25
+    # Four standard deviations: with a false alarm below 1e-3 for all classes of the three designs.
+    assert (np.abs(model.tilt_.mean - centred(sample.oracle.design.tilt)) < 4 * model.tilt_.spread).all()
+    eta = sample.oracle.probabilities(sample.X)
+    seen = sample.oracle.joint(sample.X)[:, :, 1:].mean(axis=1)
+    answer = seen / seen.sum(axis=1, keepdims=True)
+    error = np.abs(model.predict_proba(sample.X) - eta).mean()
+    assert error < np.abs(answer - eta).mean() / 2, "half of what the labeled cases' answer is off, or less"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return make_decision_makers(1500, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(sample):
+    return fit(quick("tilt"), sample)
+
+
+def test_probabilities_are_probabilities_inside_the_bounds(sample, fitted):
+    found, bounds = fitted.predict_proba(sample.X), fitted.predict_bounds(sample.X)
+    assert_allclose(found.sum(axis=1), 1.0, atol=1e-9)
+    assert (found >= bounds.lower - 1e-9).all()
+    assert (found <= bounds.upper + 1e-9).all()
+    assert_array_equal(fitted.predict(sample.X), found.argmax(axis=1))
+
+
+def test_a_known_label_range_holds_for_the_estimate(sample):
+    model = fit(quick("tilt", label_range=(0.1, 0.7)), sample)
+    bounds = model.predict_bounds(sample.X)
+    found = model.predict_proba(sample.X)
+    assert (found <= bounds.upper + 1e-9).all()
+    assert (found >= bounds.lower - 1e-9).all()
+
+
+def test_costs_enter_as_expected_costs(sample):
+    model = fit(quick("tilt", cost=COST), sample)
+    expected = (model.predict_proba(sample.X) @ COST).argmin(axis=1)
+    assert_array_equal(model.predict(sample.X), expected)
+
+
+@pytest.mark.parametrize("estimator", ["linear", LogisticRegression(), None])
+def test_learners_learn_from_the_tilted_probabilities(sample, fitted, estimator):
+    model = fit(quick("tilt", estimator), sample)
+    assert np.mean(model.predict(sample.X) == fitted.predict(sample.X)) > 0.75
+    assert_allclose(model.predict_proba(sample.X), fitted.predict_proba(sample.X))
+
+
+def test_unseen_labels_are_never_read(sample, fitted):
+    garbage = np.where(sample.decision == 1, sample.y, np.random.default_rng(0).integers(0, 3, 1500))
+    again = quick("tilt").fit(
+        sample.X, garbage, decision_maker=sample.decision_maker, decision=sample.decision
+    )
+    assert_array_equal(again.predict_proba(sample.X), fitted.predict_proba(sample.X))
+
+
+def test_many_decision_makers_and_groups_and_weights():
+    many = make_decision_makers(2000, 2, 100, random_state=0)
+    rng = np.random.default_rng(0)
+    model = quick("tilt").fit(
+        many.X,
+        many.y,
+        decision_maker=many.decision_maker,
+        groups=rng.integers(0, 1500, 2000),
+        sample_weight=rng.uniform(0.5, 2.0, 2000),
+    )
+    assert model.nuisance_report_.banded
+    assert_allclose(model.predict_proba(many.X).sum(axis=1), 1.0)
+
+
+def test_a_repeated_case_is_one_unit():
+    """Every row three times, as one group: nothing more is known than from the rows once."""
+    once = make_tilted(700, 2, random_state=0)
+    thrice = np.repeat(np.arange(700), 3)
+
+    def statistic(rows, groups):
+        model = quick("tilt", nuisance=once.oracle.joint)
+        model.fit(once.X[rows], once.y[rows], decision_maker=once.decision_maker[rows], groups=groups)
+        return model.concentration_, model.tilt_.statistic
+
+    alone, repeated = statistic(np.arange(700), None), statistic(thrice, thrice)
+    assert_allclose(alone[0], repeated[0])
+    # The last grids differ where weights do; the first has the same points.
+    assert_allclose(alone[1][:61], repeated[1][:61], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("mode", ["tilt", "auto"])
+def test_a_closed_gate_leaves_the_classifier_fitted_to_the_labeled_rows(n_classes, mode):
+    weak = make_decision_makers(800, n_classes, leniency_spread=0.0, random_state=1)
+    model = closed(weak, mode, LogisticRegression())
+    assert model.mode_ == "labeled-only"
+    assert not model.gate_open_
+    assert model.tilt_ is None
+    assert model.concentration_ < 25
+    seen = weak.y >= 0
+    plain = LogisticRegression().fit(weak.X[seen], weak.y[seen])
+    assert_array_equal(model.predict(weak.X), plain.predict(weak.X))
+
+
+def test_a_closed_gate_fits_linear_scores_to_labels_as_logistic_regression_does():
+    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
+    seen, ridge = weak.y >= 0, 0.01
+    model = closed(weak, estimator=sl.LinearScore(ridge))
+    plain = make_pipeline(StandardScaler(), LogisticRegression(C=1 / (ridge * seen.sum()), tol=1e-8))
+    plain.fit(weak.X[seen], weak.y[seen])
+    found, wanted = model.decision_function(weak.X), plain.decision_function(weak.X)
+    assert_allclose(found - found[:, :1], wanted - wanted[:, :1], atol=1e-3)
+    named = closed(weak, estimator=sl.LinearScore(ridge), surrogate="softmax")
+    assert np.abs(named.decision_function(weak.X) - found).max() > 0.1, "a surrogate that is named is used"
+
+
+def test_with_costs_a_closed_gate_weighs_labels_by_costs():
+    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
+    model = closed(weak, cost=COST)
+    assert_array_equal(model.predict(weak.X), (model.predict_proba(weak.X) @ COST).argmin(axis=1))
+
+
+def test_the_direct_fit_knows_nothing_of_decision_makers():
+    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
+    labeled = weak.y >= 0
+    found = closed(weak).predict_proba(weak.X)
+    alone = LogisticRegression(C=100.0).fit(weak.X[labeled], weak.y[labeled]).predict_proba(weak.X)
+    assert np.abs(found - alone).mean() < 0.03, "a logistic regression with another ridge"
+
+
+def test_one_decision_maker(sample):
+    everybody = np.zeros(len(sample.y))
+    with pytest.raises(InputError, match="tilt mode needs two or more"):
+        quick("tilt").fit(sample.X, sample.y, decision_maker=everybody)
+    with pytest.warns(DiagnosticWarning, match="SL105"):
+        model = quick("auto").fit(sample.X, sample.y, decision_maker=everybody)
+    assert model.mode_ == "labeled-only"
+
+
+def test_all_labels_seen_is_a_plain_classifier(sample):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = quick("auto", LogisticRegression()).fit(sample.X, sample.y_true)
+    plain = LogisticRegression().fit(sample.X, sample.y_true)
+    assert_array_equal(model.predict(sample.X), plain.predict(sample.X))
+
+
+def test_auto_is_tilt_where_the_gate_is_open(sample, fitted):
+    model = fit(quick("auto"), sample)
+    assert model.mode_ == "tilt"
+    assert_array_equal(model.predict_proba(sample.X), fitted.predict_proba(sample.X))
+
+
+def test_auto_does_not_use_an_instrument_that_is_refuted():
+    """Who decides makes the label: each decision-maker accepts nearly all and sees one class only."""
+    rng = np.random.default_rng(0)
+    X, maker = rng.normal(size=(1500, 2)), rng.integers(0, 2, 1500)
+    y = np.where(rng.random(1500) < 0.9, np.where(rng.random(1500) < 0.9, maker, 1 - maker), -1)
+    with pytest.warns(DiagnosticWarning, match="SL401"):
+        model = quick("auto", LogisticRegression()).fit(X, y, decision_maker=maker)
+    assert model.mode_ == "labeled-only"
+    assert_array_equal(model.predict(X), LogisticRegression().fit(X[y >= 0], y[y >= 0]).predict(X))
+
+
+def test_known_assignment_is_asked_for_at_new_rows(sample):
+    def chances(X):
+        return np.full((len(X), 8), 1 / 8)
+
+    model = fit(quick("tilt"), sample, assignment=chances)
+    assert_allclose(model.predict_proba(sample.X[:5]).sum(axis=1), 1.0)
+
+
+def test_a_saved_model_predicts_the_same(tmp_path, sample, fitted):
+    sl.save_model(fitted, tmp_path / "model.skops")
+    again = sl.load_model(tmp_path / "model.skops").model
+    assert_array_equal(again.predict_proba(sample.X), fitted.predict_proba(sample.X))
+    assert_array_equal(again.tilt_.mean, fitted.tilt_.mean)
+
+
+def test_point_mode_falls_back_to_the_labeled_rows():
+    weak = make_decision_makers(2000, leniency_spread=0.0, random_state=0)
+    with pytest.warns(UserWarning, match="SL101"):
+        model = fit(quick("point", LogisticRegression()), weak)
+    assert model.mode_ == "labeled-only"
+    assert np.isinf(model.shrinkage_)
+    seen = weak.y >= 0
+    plain = LogisticRegression().fit(weak.X[seen], weak.y[seen])
+    assert_array_equal(model.predict(weak.X), plain.predict(weak.X))
+
+
+def test_point_estimates_lie_in_the_identified_set():
+    strong = make_decision_makers(3000, additive=False, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiagnosticWarning)
+        model = fit(quick("point"), strong)
+    assert model.mode_ == "point"
+    found, bounds = model.predict_proba(strong.X), model.predict_bounds(strong.X)
+    assert (found >= bounds.lower - 1e-9).all()

@@ -1,0 +1,84 @@
+"""The ladder of a report: the library's own numbers, beside sections that it leaves as they are."""
+
+import numpy as np
+import pytest
+
+import selective_labels as sl
+from selective_labels import InputError
+from selective_labels.assumptions import Informed, Prevalence
+from selective_labels.report import curves as ladder_module
+from selective_labels.report.render import render
+from tests.report.samples import QUICK, table, validate
+
+
+@pytest.fixture(scope="module")
+def given():
+    X, y, makers = table()
+    return {
+        "X": X,
+        "y": y,
+        "decision_maker": makers,
+        "predictions": np.where(X["a"] < 0, "yes", "no"),
+        "metric": ["accuracy"],
+    }
+
+
+@pytest.fixture(scope="module")
+def document(given):
+    return sl.assess(**given, assumptions=[Informed("yes"), Prevalence("yes", (0.0, 0.001))], **QUICK)
+
+
+def test_rungs_are_those_of_the_library(given, document):
+    seed = int(np.random.SeedSequence(0).generate_state(7)[5])  # the seed of the scores
+    roles = {name: given[name] for name in ("X", "y", "decision_maker")}
+    expected = sl.ladder(
+        given["predictions"],
+        **roles,
+        # With NUCEM, as in the report: models are then fitted on halves.
+        assumptions=[Informed("yes"), Prevalence("yes", (0.0, 0.001)), "nucem"],
+        **(QUICK | {"random_state": seed}),
+    )
+    accuracy, share = document["ladder"]["ladders"]
+    lower = [each.evaluation.lower for each in expected]
+    assert [each["lower"] for each in accuracy["rungs"][:3]] == lower[:3]
+    assert [each["title"] for each in accuracy["rungs"]] == [each.title for each in expected][:-1]
+    assert (accuracy["metric"], share["metric"]) == ("accuracy", "share")
+
+
+def test_what_is_contradicted_has_no_number_and_is_named(document):
+    validate(document)
+    for climbed in document["ladder"]["ladders"]:
+        last = climbed["rungs"][-1]
+        assert last["contradicted"]
+        assert last["lower"] is None
+        assert "The data contradict “prevalence(yes, 0 to 0.001)”" in climbed["takeaway"]
+
+
+def test_other_sections_are_as_without(given, document):
+    without = sl.assess(**given, **QUICK)
+    for name in ("models", "comparison", "acceptance", "sensitivity"):
+        assert document[name] == without[name]
+    # The last of the next steps asks for what is known, or says where it is used.
+    said, unsaid = (dict(each["summary"]) for each in (document, without))
+    assert said.pop("next")[:-1] == unsaid.pop("next")[:-1]
+    assert said == unsaid
+    assert without["ladder"] == {"missing": ladder_module.NOTHING_ASSUMED}
+
+
+def test_a_class_that_is_not_there_is_refused_before_anything_is_fitted(given, monkeypatch):
+    monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", None)
+    with pytest.raises(InputError, match="adverse='maybe' is not one of the classes"):
+        sl.assess(**given, assumptions=Informed("maybe"), **QUICK)
+
+
+def test_periods_add_a_section_and_leave_the_others(given, document):
+    days = [f"2024-{1 + 4 * place // 800:02d}-15" for place in range(800)]
+    without = sl.assess(**given, **QUICK)
+    followed = sl.assess(**given, period=days, every="quarter", **QUICK)
+    validate(followed)
+    assert [each["period"] for each in followed["drift"]["periods"]] == ["2024Q1", "2024Q2"]
+    assert "drift" not in without
+    assert followed["models"] == without["models"]
+    page = render(followed)
+    assert 'id="drift"' in page
+    assert 'id="drift"' not in render(without)

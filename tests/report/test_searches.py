@@ -1,0 +1,42 @@
+"""A report about tests: people say yes where they expect to find something."""
+
+import pytest
+
+import selective_labels as sl
+from selective_labels.evaluation.policy import SEARCHED
+from tests.evaluation.test_policy import COST, drawn
+
+
+def page(**options):
+    risk, data = drawn(500)
+    flagged = (risk > 0.5).astype(int)
+    return sl.assess(data, predictions=flagged, cost=COST, nuisance="logistic", random_state=0, **options)
+
+
+@pytest.fixture(scope="module")
+def as_usual():
+    return page()
+
+
+def test_no_table_says_that_testing_predicts_a_negative(as_usual):
+    assert as_usual["team"]["reversed"]
+    assert SEARCHED in as_usual["team"]["missing"]
+    assert "0 (pos_label, --event)" in as_usual["team"]["missing"]
+
+
+def test_the_first_screen_says_so_in_place_of_a_share_to_accept(as_usual):
+    steps = as_usual["summary"]["next"]
+    assert any(SEARCHED in each for each in steps)
+    assert not any(each.startswith("With these costs, accepting") for each in steps)
+
+
+def test_the_table_is_there_once_words_are_turned_round():
+    assert "missing" not in page(pos_label=0)["team"]
+
+
+def test_what_was_said_is_not_asked_for_again(as_usual):
+    known = [sl.assumptions.Informed(0)]
+    said, unsaid = (" ".join(found["summary"]["next"]) for found in (page(assumptions=known), as_usual))
+    assert "The range narrows if you know more" in unsaid
+    assert "The range narrows if you know more" not in said
+    assert "is used under “What you know” below, and not above" in said
