@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from selective_labels import InputError
-from selective_labels._parallel import followed, in_processes, listening
+from selective_labels._parallel import in_processes, listening, with_progress
 from selective_labels.io.files import whole_file
 from study.table import TaskTable
 from study.tasks import TUNING, Setup, Task
@@ -213,7 +213,7 @@ def _run_all(
         return
     todo = [(run_task, work, task, setup) for task in tasks]
     finished = in_processes(todo, n_jobs=workers.jobs, in_order=False, batch_size=1)
-    for task, rows, taken in followed(finished, what, len(tasks)):
+    for task, rows, taken in with_progress(finished, what, len(tasks)):
         table.append(task, rows)
         times.append(task, [taken])
 

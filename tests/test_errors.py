@@ -15,7 +15,7 @@ from selective_labels._validation import weight_name
 from selective_labels.data.coding import coded_features
 from selective_labels.data.roles import class_code
 from selective_labels.evaluation.metrics import named_metrics
-from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.bounds import as_label_range
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.functionals import normalized_weights
@@ -93,9 +93,9 @@ DATA = SelectiveLabels.from_arrays(np.zeros((3, 1)), [0, 1, -1], decision_maker=
         ("metric", lambda: named_metrics("nonsense", CLASSES)),
         ("pos_label", lambda: class_code("nobody", CLASSES)),
         ("sample_weight", lambda: normalized_weights([0.0, 0.0], 2)),
-        ("classifier", lambda: read_subject([0, 1], DATA)),
-        ("a", lambda: read_subject([0, 1], DATA, "a")),
-        ("a", lambda: read_subject([["x", "y"]] * 3, DATA, "a").probabilities),
+        ("classifier", lambda: read_predictions([0, 1], DATA)),
+        ("a", lambda: read_predictions([0, 1], DATA, "a")),
+        ("a", lambda: read_predictions([["x", "y"]] * 3, DATA, "a").probabilities),
         ("cv", lambda: make_folds(np.array([0, 1, 0, 1]), 1)),
         ("groups", lambda: make_folds(np.array([0, 1, 0, 1]), 3, groups=np.array([0, 0, 1, 1]))),
         ("nuisance", lambda: candidates("nonsense", 3, 0)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
-    from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning, RuleNote
+    from selective_labels._errors import ConstantRuleWarning, DiagnosticWarning, InputError, LargeWorkWarning
     from selective_labels.data.selective_labels import SelectiveLabels
     from selective_labels.diagnostics.diagnose import diagnose
     from selective_labels.diagnostics.results import Diagnosis
@@ -46,6 +46,7 @@ __all__ = [
     "BivariateProbitClassifier",
     "Bounds",
     "Comparison",
+    "ConstantRuleWarning",
     "Diagnosis",
     "DiagnosticWarning",
     "DoublyRobustClassifier",
@@ -65,7 +66,6 @@ __all__ = [
     "Policy",
     "PolicyCurve",
     "ReweightingClassifier",
-    "RuleNote",
     "SelectedSampleClassifier",
     "SelectiveLabels",
     "TableDescription",
@@ -119,7 +119,7 @@ _MODULE = {
     "Policy": "evaluation.policy",
     "PolicyCurve": "evaluation.policy_curve",
     "ReweightingClassifier": "estimators.reject_inference",
-    "RuleNote": "_errors",
+    "ConstantRuleWarning": "_errors",
     "SelectedSampleClassifier": "estimators.ipw",
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",

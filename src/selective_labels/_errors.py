@@ -76,12 +76,12 @@ class DiagnosticWarning(UserWarning):
         return f"{self.code} {self.text}"
 
 
-class RuleNote(UserWarning):
+class ConstantRuleWarning(UserWarning):
     """Something about a learned rule that is worth knowing and may well be right.
 
     Examples
     --------
-    >>> issubclass(RuleNote, UserWarning)  # simplefilter("ignore", RuleNote) hides it
+    >>> issubclass(ConstantRuleWarning, UserWarning)  # simplefilter("ignore", ConstantRuleWarning) hides it
     True
     """
 

@@ -45,7 +45,7 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def followed(results: Iterable[T], what: str, total: int) -> Iterator[T]:
+def with_progress(results: Iterable[T], what: str, total: int) -> Iterator[T]:
     """Hand results on, and tell the listener as each arrives.
 
     Parameters
@@ -120,7 +120,7 @@ class Workers:
             return []
         settings = get_config()  # of this thread: a new one would begin with the defaults
         results = self._parallel(delayed(_on_one_thread)(settings, *task) for task in tasks)
-        return list(followed(results, what, len(tasks)))
+        return list(with_progress(results, what, len(tasks)))
 
 
 def one_thread() -> AbstractContextManager[Any]:

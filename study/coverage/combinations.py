@@ -12,7 +12,7 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.datasets.decision_makers import population
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.event_bounds import best_floor, identified_set
 from selective_labels.identification.prevalence import Share, shared_ratio_extremes
@@ -94,7 +94,7 @@ def draw(law: str, seed: np.random.SeedSequence) -> list[list[Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
         scored = score_sample(data, [], list(chosen.values()), fitting=fitting)
-        subject = read_subject(rule(sample.X, LAWS[law]["n_classes"]), scored.data)
+        subject = read_predictions(rule(sample.X, LAWS[law]["n_classes"]), scored.data)
         results: Any = evaluate_sample(scored, subject, read_metrics(list(METRICS), subject, None, None))
     names = {assumption.name: name for name, assumption in chosen.items()}
     return [

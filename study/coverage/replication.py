@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import selective_labels as sl
-from selective_labels.evaluation.compare import compare_sample, human_contest, paired_contest
+from selective_labels.evaluation.compare import compare_sample, human_difference, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.evaluation.thresholds import threshold_curve_of_sample
 from selective_labels.nuisance.settings import FittingSettings
@@ -44,19 +44,22 @@ def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterat
     )
     sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
     guess = design.predictions(cases.X)
-    rule = read_subject(guess, sample.data)
+    rule = read_predictions(guess, sample.data)
     metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
     for each in evaluate_sample(sample, rule, metrics):
         yield ("evaluate", each.metric, each.assumption), each
     if design.calls == ("evaluate",):
         return
-    other = read_subject(np.roll(guess, 1, axis=1), sample.data)
+    other = read_predictions(np.roll(guess, 1, axis=1), sample.data)
     accuracy = metrics[:1]
     parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
     for each in parts:
         yield ("by", f"accuracy, {each.subgroup}", INSTRUMENT), each
     yield ("by", "gap of accuracy", INSTRUMENT), parts.gaps[0]
-    contests = {"accuracy": paired_contest(rule, other, accuracy[0]), "human": human_contest(sample, guess)}
+    contests = {
+        "accuracy": paired_difference(rule, other, accuracy[0]),
+        "human": human_difference(sample, guess),
+    }
     for name, contest in contests.items():
         yield ("compare", name, INSTRUMENT), compare_sample(sample, contest, INSTRUMENT)
     last = design.n_classes - 1

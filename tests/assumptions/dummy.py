@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from selective_labels.assumptions import Assumption, Atom, Findings, Permission
+from selective_labels.assumptions import Assumption, CheckVerdict, Findings, Restriction
 from selective_labels.nuisance.score_formulas import Rows, Scores, manski_scores
 
 
@@ -19,12 +19,12 @@ class Faith(Assumption):
     def score(self, rows: Rows, overlap: float) -> Scores:
         return manski_scores(rows.y, rows.labeled)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
-        return Permission(True, f"Nothing can shake it, given {given}.")
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
+        return CheckVerdict(True, f"Nothing can shake it, given {given}.")
 
 
 @dataclass(frozen=True)
-class HalfAsBad(Atom):
+class HalfAsBad(Restriction):
     adverse: int
     name = "half as bad"
     sentence = "refused cases fail at least half as often as accepted ones alike."

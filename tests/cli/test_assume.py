@@ -205,12 +205,12 @@ def test_the_report_climbs_what_is_assumed(run, refused, data):
     command = ("report", data, *ROLES, *QUICK, *FEATURES, *JUDGED, "--out", "r.html")
     given = ("--assume", "informed:yes", "--assume", "prevalence:yes=0.99")
     found = document(run(*command, *given, "--format", "json"), "report")["ladder"]
-    rungs = found["ladders"][0]["rungs"]
-    assert [each["title"] for each in rungs] == [
+    assumption_steps = found["ladders"][0]["rungs"]
+    assert [each["title"] for each in assumption_steps] == [
         "none",
         "instrument",
         "+ informed(yes)",
         "+ prevalence(yes, 0.99)",
     ]
-    assert rungs[-1]["contradicted"]
+    assert assumption_steps[-1]["contradicted"]
     assert "'maybe' is not a class" in refused(*command, "--assume", "informed:maybe")

@@ -158,10 +158,10 @@ def test_decisions_in_words_are_refused_with_what_to_write(holes, kind):
     roles = {"label": "ill", "decision": "ordered", "decision_maker": "doctor"}
     with pytest.raises(InputError) as refused:
         SelectiveLabels.from_frame(frame, **roles)
-    told = str(refused.value)
-    assert "holds text, 'Yes', 'No': make it 1 where the label is revealed, else 0" in told
+    said = str(refused.value)
+    assert "holds text, 'Yes', 'No': make it 1 where the label is revealed, else 0" in said
     scope = {"frame": frame}
-    exec(told.partition("such as ")[2].removesuffix("."), scope)
+    exec(said.partition("such as ")[2].removesuffix("."), scope)
     data = SelectiveLabels.from_frame(scope["frame"], **roles)
     assert data.decision.tolist() == [1, 0, 1, 1, 1, 0]
 

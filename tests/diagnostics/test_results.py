@@ -137,8 +137,8 @@ def test_a_refusal_does_not_add_that_the_instrument_is_weak():
 def test_plain_words_are_the_reason_without_verdict_codes_and_power(assumption, status):
     for code, given in product(FAMILY_OF_CODE, ("strata", "features")):
         found = permission(assumption, given, findings("sums of 1.1", **{code: status}))
-        told, body = found.reason.split(": ", 1)
-        assert told == found.verdict
+        said, body = found.reason.split(": ", 1)
+        assert said == found.verdict
         assert "SL" not in found.plain
         assert "With power" not in found.plain
         tidy = re.sub(r" \((?:SL\d{3}(?:, )?)+\)", "", body)

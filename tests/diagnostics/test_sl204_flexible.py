@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels import SelectiveLabels, diagnose
-from selective_labels.diagnostics.assignment_model import Dealt, block_score
+from selective_labels.diagnostics.assignment_model import RandomAssignment, block_score
 from selective_labels.diagnostics.balance import FLEXIBLE_CHECK, quick_assignment
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
@@ -69,8 +69,8 @@ def test_a_weight_of_two_is_a_row_repeated_within_its_unit():
     predicted, cell = generator.random((60, 3)), np.arange(60) % 2
     arm, weight = generator.integers(3, size=60), generator.integers(1, 4, size=60)
     X, unit, rows = np.zeros((60, 1)), np.arange(60), np.repeat(np.arange(60), weight)
-    weighted = block_score(predicted, Dealt(X, arm, 3, cell, unit, weight.astype(float)))
-    repeated = Dealt(X[rows], arm[rows], 3, cell[rows], unit[rows], np.ones(len(rows)))
+    weighted = block_score(predicted, RandomAssignment(X, arm, 3, cell, unit, weight.astype(float)))
+    repeated = RandomAssignment(X[rows], arm[rows], 3, cell[rows], unit[rows], np.ones(len(rows)))
     assert_allclose(block_score(predicted[rows], repeated), weighted)
 
 
@@ -83,7 +83,7 @@ def test_score_is_standard_normal_when_arms_are_dealt_by_lot():
     drawn = []
     for _ in range(4000):
         dealt = arm[np.argsort(cell + generator.random(200))]
-        drawn.append(block_score(predicted, Dealt(X, dealt, 4, cell, unit, ones))[0])
+        drawn.append(block_score(predicted, RandomAssignment(X, dealt, 4, cell, unit, ones))[0])
     assert abs(np.mean(drawn)) < 5 / np.sqrt(4000)
     assert abs(np.var(drawn) - 1.0) < 5 * np.sqrt(2 / 4000)
 

@@ -40,10 +40,10 @@ def test_a_rule_that_gives_a_class_up_says_so_and_names_the_remedy():
 @pytest.mark.filterwarnings("ignore:SL")  # how strong the instrument is does not matter here
 def test_a_rule_that_costs_make_constant_is_told_and_not_blamed(mode, guards):
     X, y, maker, _ = rare(600)
-    with pytest.warns(sl.RuleNote) as told:
+    with pytest.warns(sl.ConstantRuleWarning) as said:
         classifier = fit(X, y, maker, mode=mode, cost=[[0, 1], [1e6, 0]])
     assert classifier.predicted_shares_[1] == 1.0
-    (note,) = [str(each.message) for each in told if each.category is sl.RuleNote]
+    (note,) = [str(each.message) for each in said if each.category is sl.ConstantRuleWarning]
     assert note.startswith(
         "the rule predicts 1 for everybody: with these costs no other prediction pays there"
     )
@@ -57,7 +57,7 @@ def test_costs_under_which_predictions_differ_need_no_word():
     X = np.column_stack([10 * X[:, 0], X[:, 1]])
     y = np.where(y >= 0, (X[:, 0] > 0).astype(int), -1)  # the label is clear where it is seen
     with warnings.catch_warnings():
-        warnings.simplefilter("error", sl.RuleNote)
+        warnings.simplefilter("error", sl.ConstantRuleWarning)
         classifier = fit(X, y, maker, cost=[[0, 1], [2, 0]])
     assert classifier.predicted_shares_.max() < 0.99
 

@@ -27,7 +27,7 @@ INSTRUMENT = Instrument()
 pytestmark = pytest.mark.filterwarnings("ignore:two ways to use", "ignore:.*delayed:UserWarning")
 
 
-class Cells:
+class CellMoments:
     """A few kinds of cases with known chances of decision and label, in exact proportions of a big sample."""
 
     def __init__(self, seed, n_classes, n_makers=2, n_kinds=3, rising=False):
@@ -92,7 +92,7 @@ COMBINATIONS = {
 @pytest.mark.parametrize("case", COMBINATIONS)
 def test_known_probabilities_give_the_closed_form(case, n_classes):
     """With cases in exact proportions, scores average to the chances: only rounding of counts is left."""
-    cells = Cells(n_classes, n_classes, rising=case == "rising risk")
+    cells = CellMoments(n_classes, n_classes, rising=case == "rising risk")
     data = cells.data()
     kind = data.X["kind"].to_numpy().astype(int)
     event = np.tile(np.eye(n_classes)[-1], (len(data), 1))
@@ -127,8 +127,8 @@ FIT = FittingSettings("logistic", cv=2, seed=0)
 def test_every_metric_takes_a_combination_and_a_share_never_widens(metric):
     sample, data, prediction = small()
     share = float(sample.y_true.mean())
-    rungs = [INSTRUMENT, INSTRUMENT & Prevalence(1, (share - 0.05, share + 0.05))]
-    weak, strong = sl.evaluate(prediction, data, metric=metric, assumption=rungs, cv=2, **QUICK)
+    assumption_steps = [INSTRUMENT, INSTRUMENT & Prevalence(1, (share - 0.05, share + 0.05))]
+    weak, strong = sl.evaluate(prediction, data, metric=metric, assumption=assumption_steps, cv=2, **QUICK)
     assert strong.lower >= weak.lower - 1e-9
     assert strong.upper <= weak.upper + 1e-9
     assert strong.ci_lower <= strong.lower <= strong.upper <= strong.ci_upper
@@ -171,7 +171,7 @@ def test_the_error_of_a_share_widens_the_interval():
 
 
 def test_shares_of_groups_are_those_of_the_column():
-    cells = Cells(0, 2, n_kinds=4)
+    cells = CellMoments(0, 2, n_kinds=4)
     data = cells.data()
     kind = data.X["kind"].to_numpy().astype(int)
     lowest = cells.joint[:, kind, 2].max(axis=0)
@@ -188,7 +188,7 @@ def test_shares_of_groups_are_those_of_the_column():
 
 def test_a_subgroup_knows_the_share_of_everybody():
     """What the others may take of the share is left to the subgroup, and no more."""
-    cells = Cells(1, 2)
+    cells = CellMoments(1, 2)
     data = cells.data()
     kind = data.X["kind"].to_numpy().astype(int)
     highest = 1.0 - cells.joint[:, kind, 1].max(axis=0)
@@ -238,8 +238,13 @@ def test_two_multipliers_that_cannot_be_told_apart_are_said_to_be():
 
 def test_several_rungs_share_one_fit():
     _, data, _ = small()
-    rungs = ["none", INSTRUMENT, INSTRUMENT & Informed(1), INSTRUMENT & Informed(1) & Prevalence(1, 0.5)]
-    sample = score_sample(data, [], rungs, fitting=FIT)
+    assumption_steps = [
+        "none",
+        INSTRUMENT,
+        INSTRUMENT & Informed(1),
+        INSTRUMENT & Informed(1) & Prevalence(1, 0.5),
+    ]
+    sample = score_sample(data, [], assumption_steps, fitting=FIT)
     assert sample.assumptions[2:] == [
         "instrument & informed(1)",
         "instrument & informed(1) & prevalence(1, 0.5)",

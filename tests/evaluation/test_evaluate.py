@@ -8,7 +8,7 @@ from selective_labels import DiagnosticWarning, evaluate
 from selective_labels.assumptions import Instrument, named, names
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.inference.evidence import Evidence
 from tests.evaluation.samples import LIMIT, lottery, population, rule
 
@@ -37,7 +37,7 @@ def run(sample, predictions, metric="accuracy", **options):
 def sharp_ends(oracle, metric):
     """Ends of everybody: the same definition, on the bounds instead of scores."""
     X, bounds = population(oracle)
-    subject = ArraySubject(lottery(X), np.arange(3), "a lottery")
+    subject = ArrayPredictions(lottery(X), np.arange(3), "a lottery")
     functional = read_metrics(metric, subject, None, COST)[0].functional(subject)
     ends = functional.ends(Evidence(bounds.lower, bounds.slack, bounds.lower), np.ones(len(X)))
     return [end.value for end in ends]
@@ -55,7 +55,7 @@ def test_ends_of_two_classes_are_the_sharp_ones(metric):
     sample = make_decision_makers(2000, n_classes=2, random_state=12)
     result = run(sample, lottery(sample.X, 2), metric, nuisance=sample.oracle.joint)
     X, bounds = population(sample.oracle)
-    subject = ArraySubject(lottery(X, 2), np.arange(2), "a lottery")
+    subject = ArrayPredictions(lottery(X, 2), np.arange(2), "a lottery")
     functional = read_metrics(metric, subject, None, None)[0].functional(subject)
     ends = functional.ends(Evidence(bounds.lower, bounds.slack, bounds.lower), np.ones(len(X)))
     gaps = np.array([result.lower - ends[0].value, result.upper - ends[1].value])

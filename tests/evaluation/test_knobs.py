@@ -36,16 +36,16 @@ def rows_of(joint, y, arm=None):
 def without_noise(assumption, joint):
     """What the models say, as if it were scores: the mean is that of the population."""
     scores = assumption.score(rows_of(joint, np.full(joint.shape[1], -1)), 0.0)
-    values, earmarks = scores.plug_in, scores.earmarks
-    if earmarks is not None:
-        earmarks = type(earmarks)(
-            earmarks.events,
-            earmarks.plug_in,
-            earmarks.plug_in,
-            earmarks.ceiling_plug_in,
-            earmarks.ceiling_plug_in,
+    values, laminar_scores = scores.plug_in, scores.laminar_scores
+    if laminar_scores is not None:
+        laminar_scores = type(laminar_scores)(
+            laminar_scores.events,
+            laminar_scores.plug_in,
+            laminar_scores.plug_in,
+            laminar_scores.ceiling_plug_in,
+            laminar_scores.ceiling_plug_in,
         )
-    exact = type(scores)(values, values, scores.clipped, None, None, earmarks)
+    exact = type(scores)(values, values, scores.clipped, None, None, laminar_scores)
     return Evidence.from_scores(exact, point=False)
 
 

@@ -12,10 +12,10 @@ import pytest
 import selective_labels as sl
 from selective_labels import InputError
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, SimilarBias
-from selective_labels.evaluation.ladder import rungs_of
+from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.ladder_results import build
 
-from .test_combined import INSTRUMENT, QUICK, Cells, population_ends, small
+from .test_combined import INSTRUMENT, QUICK, CellMoments, population_ends, small
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore:two ways to use", "ignore:.*delayed:UserWarning")
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_with_known_probabilities_no_rung_widens(n_classes):
     """Cases in exact proportions and the chances themselves as models: what is left is rounding of counts."""
-    cells = Cells(n_classes, n_classes)
+    cells = CellMoments(n_classes, n_classes)
     data = cells.data()
     kind = data.X["kind"].to_numpy().astype(int)
     event = np.tile(np.eye(n_classes)[-1], (len(data), 1))
@@ -68,8 +68,8 @@ def test_rungs_are_those_of_evaluate_in_the_order_given():
     assert found[2].title == "+ informed(1)"
     assert found[5].adds == f"prevalence(1, {share:g})"
     assert found[5].sentence == Prevalence(1, share).caption
-    rungs = [each.assumption for each in found]
-    expected = sl.evaluate(prediction, data, metric="tpr", assumption=rungs, cv=2, **QUICK)
+    assumption_steps = [each.assumption for each in found]
+    expected = sl.evaluate(prediction, data, metric="tpr", assumption=assumption_steps, cv=2, **QUICK)
     assert [each.evaluation for each in found] == list(expected)
 
 
@@ -126,7 +126,7 @@ def test_without_decision_makers_parts_stand_on_nothing():
     found = sl.ladder(prediction, data.X, data.y, assumptions=[Informed(1, given="features")], cv=2, **QUICK)
     assert [each.title for each in found] == ["none", "informed(1, given features)"]
     with pytest.raises(InputError, match="needs the instrument"):
-        rungs_of([Informed(1)], has_instrument=False)
+        ladder_steps([Informed(1)], has_instrument=False)
 
 
 def test_what_makes_no_ladder_is_refused():
@@ -134,12 +134,12 @@ def test_what_makes_no_ladder_is_refused():
     with pytest.raises(InputError, match="one metric"):
         sl.ladder(prediction, data, metric=["accuracy", "tpr"], cv=2, **QUICK)
     with pytest.raises(InputError, match="two different assumptions are called 'instrument & informed"):
-        rungs_of(
+        ladder_steps(
             [Instrument() & Informed(1), Instrument() & Informed(1, direction_known=True)],
             has_instrument=True,
         )
     with pytest.raises(InputError, match="'faith' is not one of"):
-        rungs_of("faith", has_instrument=True)
+        ladder_steps("faith", has_instrument=True)
 
 
 def test_the_page_shows_the_numbers_of_its_example():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels.evaluation.policy import Course, mixed, read_stakes
+from selective_labels.evaluation.policy import PolicyActions, mixed, read_policy_measures
 from selective_labels.evaluation.policy_value import PolicyValue
 from selective_labels.inference.evidence import Evidence
 from tests.evaluation.populations import Population
@@ -29,7 +29,7 @@ def laid_out(population, team, risk, share, generator):
         below[kind] = min(1.0, left / population.kind_weights[kind])
         left = max(left - population.kind_weights[kind], 0.0)
     rows = [tuple(each[population.kind] for each in mode) for mode in modes]
-    return Course(*rows, risk[population.kind], acceptance=share), mixed(below, *modes)
+    return PolicyActions(*rows, risk[population.kind], acceptance=share), mixed(below, *modes)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,15 +38,17 @@ def laid_out(population, team, risk, share, generator):
 def test_bounds_are_those_of_the_linear_program(team, n_classes, seed):
     generator = np.random.default_rng([seed, n_classes, TEAMS.index(team)])
     population = Population(generator, n_classes=n_classes)
-    course, kinds = laid_out(population, team, generator.permutation(6) * 1.0, 0.55, generator)
+    actions, kinds = laid_out(population, team, generator.permutation(6) * 1.0, 0.55, generator)
     cost = generator.uniform(-1.0, 5.0, (n_classes, 2))
-    for stake in read_stakes(None, np.arange(n_classes), n_classes - 1, cost):
-        value = PolicyValue.of(stake, population.sample.data, (1.0, course))
+    for policy_measure in read_policy_measures(None, np.arange(n_classes), n_classes - 1, cost):
+        value = PolicyValue.of(policy_measure, population.sample.data, (1.0, actions))
         ends = [end.value for end in value.ends(population.evidence, population.weights)]
-        expected = population.extremes(population.objective(*kinds, stake.accepted, stake.refused))
-        if stake.per_accepted:
+        expected = population.extremes(
+            population.objective(*kinds, policy_measure.accepted, policy_measure.refused)
+        )
+        if policy_measure.per_accepted:
             expected = expected / population.acceptance(*kinds)
-        assert_allclose(ends, expected, atol=TOLERANCE, err_msg=stake.name)
+        assert_allclose(ends, expected, atol=TOLERANCE, err_msg=policy_measure.name)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -58,27 +60,29 @@ def test_differences_are_those_of_the_linear_program(first, second, seed):
     risk = generator.permutation(6) * 1.0
     one, kinds = laid_out(population, first, risk, 0.7, generator)
     other, other_kinds = laid_out(population, second, risk, 0.4, generator)
-    for stake in read_stakes(None, np.arange(3), 2, generator.uniform(-1.0, 5.0, (3, 2))):
-        value = PolicyValue.of(stake, population.sample.data, (1.0, one), (-1.0, other))
+    for policy_measure in read_policy_measures(None, np.arange(3), 2, generator.uniform(-1.0, 5.0, (3, 2))):
+        value = PolicyValue.of(policy_measure, population.sample.data, (1.0, one), (-1.0, other))
         ends = [end.value for end in value.ends(population.evidence, population.weights)]
         scales = [1.0, 1.0]
-        if stake.per_accepted:
+        if policy_measure.per_accepted:
             scales = [population.acceptance(*each) for each in (kinds, other_kinds)]
         goals = [
-            population.objective(*each, stake.accepted, stake.refused) / scale
+            population.objective(*each, policy_measure.accepted, policy_measure.refused) / scale
             for each, scale in zip((kinds, other_kinds), scales, strict=True)
         ]
-        assert_allclose(ends, population.extremes(goals[0] - goals[1]), atol=TOLERANCE, err_msg=stake.name)
+        assert_allclose(
+            ends, population.extremes(goals[0] - goals[1]), atol=TOLERANCE, err_msg=policy_measure.name
+        )
 
 
 def test_the_human_and_whoever_needs_the_human_are_seen():
     """Failures of the human, and of human and score together, concern seen labels only."""
     generator = np.random.default_rng(5)
     population = Population(generator)
-    stake = read_stakes(["failures"], np.arange(2), 1, None)[0]
+    policy_measure = read_policy_measures(["failures"], np.arange(2), 1, None)[0]
     both, _ = laid_out(population, "both", generator.permutation(6) * 1.0, 0.5, generator)
-    for course in (both, Course.human(len(population.y))):
-        low, high = PolicyValue.of(stake, population.sample.data, (1.0, course)).ends(
+    for actions in (both, PolicyActions.human(len(population.y))):
+        low, high = PolicyValue.of(policy_measure, population.sample.data, (1.0, actions)).ends(
             population.evidence, population.weights
         )
         assert low.value == high.value
@@ -87,13 +91,13 @@ def test_the_human_and_whoever_needs_the_human_are_seen():
 def test_the_error_knows_that_the_cut_off_is_estimated():
     """Against the spread over samples: every label seen, nine of ten fail, half of the cases are accepted."""
     generator = np.random.default_rng(3)
-    stake = read_stakes(["failures"], np.arange(2), 1, None)[0]
+    policy_measure = read_policy_measures(["failures"], np.arange(2), 1, None)[0]
     ones, zeros = np.ones(400), np.zeros(400)
     estimates, errors = [], []
     for _ in range(400):
-        course = Course((ones, zeros), (zeros, zeros), generator.random(400), acceptance=0.5)
+        actions = PolicyActions((ones, zeros), (zeros, zeros), generator.random(400), acceptance=0.5)
         y = (generator.random(400) < 0.9).astype(int)
-        value = PolicyValue(((1.0, course),), stake, ones, y.astype(float))
+        value = PolicyValue(((1.0, actions),), policy_measure, ones, y.astype(float))
         end = value.ends(Evidence.from_labels(y, 2), None)[0]
         estimates.append(end.value)
         errors.append(end.influence.std() / 20.0)

@@ -12,10 +12,10 @@ from scipy.stats import binom
 
 from selective_labels import SelectiveLabels, compare, evaluate, threshold_curve
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation.compare import compare_sample, paired_contest
+from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import named_metrics
-from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.inference.evidence import Evidence
 from tests.evaluation.samples import lottery
@@ -39,7 +39,7 @@ def labeled(y, *predictions, cluster=None):
     nothing = {"none": 0.0}
     evidence = [{"none": Evidence.from_labels(y, 2)}]
     sample = ScoredSample(data, evidence, nothing, nothing, nothing, {}, cluster)
-    return sample, *(ArraySubject(each, data.classes, "the classifier") for each in predictions)
+    return sample, *(ArrayPredictions(each, data.classes, "the classifier") for each in predictions)
 
 
 def accuracies(right, by=None):
@@ -82,7 +82,7 @@ def test_equal_rules_that_differ_in_few_rows_have_no_winner(n_differ, cluster):
     rules, wins = (np.zeros(100, dtype=int), (np.arange(100) < n_differ).astype(int)), 0
     for _ in range(N_REPLICATIONS):
         sample, *subjects = labeled((rng.random(100) < 0.5).astype(int), *rules, cluster=cluster)
-        contest = paired_contest(*subjects, named_metrics("accuracy", subjects[0].classes)[0])
+        contest = paired_difference(*subjects, named_metrics("accuracy", subjects[0].classes)[0])
         wins += compare_sample(sample, contest, "none").verdict != "undecided"
     assert wins <= binom.isf(FALSE_ALARM, N_REPLICATIONS, 0.05)
 

@@ -8,7 +8,7 @@ import selective_labels as sl
 from selective_labels import Metric, calibration_bins
 from selective_labels.evaluation.metrics import named_metrics
 from selective_labels.evaluation.policy import accept_lowest
-from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.nuisance.models.boosting import ClassifierJoint
 
 CLASSES = np.array([0, 1])
@@ -44,7 +44,7 @@ def test_an_impossible_condition_is_refused(given):
 
 def test_the_last_bin_of_calibration_holds_certainty():
     chance = np.array([0.0, 0.49, 0.5, 1.0])
-    subject = ArraySubject(np.column_stack([1 - chance, chance]), CLASSES, "chances")
+    subject = ArrayPredictions(np.column_stack([1 - chance, chance]), CLASSES, "chances")
     low, high = calibration_bins(1, n_bins=2)
     assert_array_equal(low.rows(subject), [True, True, False, False])
     assert_array_equal(high.rows(subject), [False, False, True, True])

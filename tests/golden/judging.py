@@ -16,7 +16,7 @@ NAMES = ["none", "instrument", "nucem", "unconfounded", "tilt"]
 
 
 @dataclass(frozen=True)
-class HalfAsBad(a.Atom):
+class HalfAsBad(a.Restriction):
     """An assumption of a user's own."""
 
     adverse: Any

@@ -33,7 +33,11 @@ def data():
         "groups kept": [_read(each) for each in tables.named("groups").split(0.3, random_state=1)],
         "taken": _read(tables.data().take(np.arange(0, 100, 3)).compact()),
     }
-    notes = [sl.DiagnosticWarning("SL101", "weak"), sl.LargeWorkWarning("long"), sl.RuleNote("one class")]
+    notes = [
+        sl.DiagnosticWarning("SL101", "weak"),
+        sl.LargeWorkWarning("long"),
+        sl.ConstantRuleWarning("one class"),
+    ]
     found["warnings"] = [isinstance(each, UserWarning) for each in notes]
     return found | {"generators": _generators(), "errors": _errors()}
 

@@ -60,7 +60,7 @@ COVERED = {
     "Policy": "policies",
     "PolicyCurve": "policies",
     "ReweightingClassifier": "baselines",
-    "RuleNote": "learners",
+    "ConstantRuleWarning": "learners",
     "SelectedSampleClassifier": "baselines",
     "SelectiveLabels": "data",
     "TableDescription": "assess",
@@ -112,7 +112,9 @@ def run(topic, texts=False):
 
 def _is_ours(heard, texts):
     """With texts all warnings count, else those that have a class of their own."""
-    return texts or issubclass(heard.category, sl.DiagnosticWarning | sl.LargeWorkWarning | sl.RuleNote)
+    return texts or issubclass(
+        heard.category, sl.DiagnosticWarning | sl.LargeWorkWarning | sl.ConstantRuleWarning
+    )
 
 
 def libraries():

@@ -7,8 +7,8 @@ from selective_labels import InputError
 from selective_labels.identification.costs import best_case_costs, linear_extremes, worst_case_costs
 from selective_labels.identification.event_bounds import (
     Chord,
-    Earmarked,
     Floor,
+    LaminarBounds,
     best_floor,
     complement,
     constant,
@@ -291,18 +291,18 @@ def test_crossing_events_are_refused_unless_they_bound_single_classes():
     lower, crossing = np.full((1, 4), 0.1), {(0, 1): np.array([0.3]), (1, 2): np.array([0.3])}
     with pytest.raises(InputError, match="no closed form"):
         identified_set(lower, crossing)
-    assert not isinstance(identified_set(lower[:, :3], crossing), Earmarked)
+    assert not isinstance(identified_set(lower[:, :3], crossing), LaminarBounds)
 
 
 def test_contains_and_repair():
-    known = Earmarked.from_floors(
+    known = LaminarBounds.from_floors(
         np.array([[0.2, 0.1, 0.1], [0.6, 0.3, 0.3]]), {(1, 2): np.array([0.5, 0.7])}
     )
     assert known.crossed.tolist() == [False, True]
     mended, rows = known.repaired()
     assert rows.tolist() == [False, True]
     assert not mended.crossed.any()
-    np.testing.assert_allclose(mended.lower[1].sum() + mended.pots[1].sum(), 1.0)
+    np.testing.assert_allclose(mended.lower[1].sum() + mended.event_slack[1].sum(), 1.0)
     inside = np.array([[0.4, 0.5, 0.1], [0.4, 0.5, 0.1]])
     assert known.contains(inside)[0]
     assert not known.contains(np.array([[0.6, 0.2, 0.2]] * 2))[0]

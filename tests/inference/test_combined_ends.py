@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.event_bounds import Earmarked, Earmarks
+from selective_labels.identification.event_bounds import LaminarBounds, LaminarScores
 from selective_labels.identification.prevalence import Share
 from selective_labels.inference.bound_estimators import (
     KnownRatioDifference,
@@ -42,10 +42,15 @@ each_case = pytest.mark.parametrize("case", CASES)
 
 def evidence_of(known):
     """Exact probabilities in the place of scores."""
-    if isinstance(known, Earmarked):
-        return Evidence(known.lower, known.free, known.lower, Earmarks(known.events, known.pots, known.pots))
+    if isinstance(known, LaminarBounds):
+        return Evidence(
+            known.lower,
+            known.free,
+            known.lower,
+            LaminarScores(known.events, known.event_slack, known.event_slack),
+        )
     nothing = np.zeros((len(known.lower), 0))
-    box = Earmarks((), nothing, nothing, known.upper, known.upper)
+    box = LaminarScores((), nothing, nothing, known.upper, known.upper)
     return Evidence(known.lower, 1.0 - known.lower.sum(axis=1), known.lower, box)
 
 
@@ -227,8 +232,8 @@ def _furthest_out(mass, evidence, separation, sign):
     start, kinks = mass @ low, mass @ low + np.append(0.0, np.cumsum(room))
 
     def value(share):
-        poured = np.clip(share - start - np.append(0.0, np.cumsum(room)[:-1]), 0.0, room)
-        joint = mass @ (gain * low) + gain[order] @ poured
+        allocate_slack = np.clip(share - start - np.append(0.0, np.cumsum(room)[:-1]), 0.0, room)
+        joint = mass @ (gain * low) + gain[order] @ allocate_slack
         return centre + scale * (joint - mass @ gain * share) / (share * (1.0 - share))
 
     between = _possible(mass, evidence)

@@ -9,7 +9,12 @@ from scipy.stats import binom, norm, t
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, report, report_gap, uncross
 from selective_labels.inference.evidence import mean_estimate
 from selective_labels.inference.intervals import Counts
-from selective_labels.inference.standard_errors import Spread, effective_number, kish_number, spread_of
+from selective_labels.inference.standard_errors import (
+    BoundStandardErrors,
+    bound_standard_errors,
+    effective_number,
+    kish_number,
+)
 
 FALSE_ALARM = 1e-6
 POSITIVE = st.floats(1e-6, 0.5)
@@ -17,7 +22,7 @@ POSITIVE = st.floats(1e-6, 0.5)
 
 @given(st.floats(-1, 2), st.floats(-1, 2), POSITIVE, POSITIVE, st.floats(-1, 1), st.integers(5, 10_000))
 def test_whatever_was_estimated_is_reported_in_order(lower, upper, low_error, high_error, correlation, n):
-    spread = Spread(lower, upper, (low_error, high_error), correlation, n, n_units=n)
+    spread = BoundStandardErrors(lower, upper, (low_error, high_error), correlation, n, n_units=n)
     for interval in ("parameter", "set"):
         found = report(spread, interval, limits=(0.0, 1.0))
         if np.isnan(found.lower):
@@ -50,14 +55,14 @@ def test_ends_that_touch_are_called_a_contradiction_as_rarely_as_stated():
 
 
 def test_below_five_rows_or_two_clusters_there_is_a_sentence():
-    few = report(Spread(0.5, 0.5, (0.2, 0.2), 1.0, 4, n_units=4.0), limits=(0.0, 1.0))
+    few = report(BoundStandardErrors(0.5, 0.5, (0.2, 0.2), 1.0, 4, n_units=4.0), limits=(0.0, 1.0))
     assert (few.lower, few.reason) == (0.5, "an interval needs five cases or more, and there are 4.")
     assert np.isnan(few.interval).all()
-    alone = report(Spread(0.5, 0.6, (np.nan, np.nan), 1.0, 1, clustered=True, n_units=1.0))
+    alone = report(BoundStandardErrors(0.5, 0.6, (np.nan, np.nan), 1.0, 1, clustered=True, n_units=1.0))
     assert (alone.lower, alone.upper) == (0.5, 0.6)
     assert "two clusters or more, and there is 1" in alone.reason
     assert np.isfinite(
-        report(Spread(0.5, 0.5, (0.2, 0.2), 1.0, 2, clustered=True, n_units=2.0)).interval
+        report(BoundStandardErrors(0.5, 0.5, (0.2, 0.2), 1.0, 2, clustered=True, n_units=2.0)).interval
     ).all()
 
 
@@ -65,7 +70,7 @@ def test_below_five_rows_or_two_clusters_there_is_a_sentence():
 def test_scores_that_happen_to_be_alike_reach_to_what_was_not_met(n):
     """As far as the exact interval of a share that was never missed."""
     constant = mean_estimate(np.full(n, 0.75))
-    spread = spread_of([(constant, constant)], np.ones(n, dtype=bool), None)
+    spread = bound_standard_errors([(constant, constant)], np.ones(n, dtype=bool), None)
     found = report(spread, limits=(0.0, 1.0))
     unmet = 1 - 0.025 ** (1 / n)
     np.testing.assert_allclose(found.interval, [0.75 * (1 - unmet), 0.75 + 0.25 * unmet], rtol=1e-5)
@@ -74,7 +79,7 @@ def test_scores_that_happen_to_be_alike_reach_to_what_was_not_met(n):
 
 def test_counts_give_each_end_its_exact_tail():
     low, high = Counts(40, 0, 100), Counts(70, 0, 100)
-    spread = Spread(0.4, 0.7, (0.049, 0.046), 0.5, 100, n_units=100, counts=(low, high))
+    spread = BoundStandardErrors(0.4, 0.7, (0.049, 0.046), 0.5, 100, n_units=100, counts=(low, high))
     found = report(spread, limits=(0.0, 1.0))
     one_sided = low.interval((0.05, 0.05)).lower, high.interval((0.05, 0.05)).upper
     np.testing.assert_allclose(found.interval, one_sided, atol=1e-4)
@@ -87,10 +92,11 @@ def test_counts_give_each_end_its_exact_tail():
 
 def test_a_gap_has_the_reach_of_both():
     exact = report(
-        Spread(1.0, 1.0, (0.0, 0.0), 1.0, 8, n_units=8, counts=(Counts(8, 0, 8),) * 2), limits=(0, 1)
+        BoundStandardErrors(1.0, 1.0, (0.0, 0.0), 1.0, 8, n_units=8, counts=(Counts(8, 0, 8),) * 2),
+        limits=(0, 1),
     )
-    other = report(Spread(0.9, 0.9, (0.02, 0.02), 1.0, 200, n_units=200), limits=(0, 1))
-    own = Spread(0.1, 0.1, (0.02, 0.02), 1.0, 208, n_units=208)
+    other = report(BoundStandardErrors(0.9, 0.9, (0.02, 0.02), 1.0, 200, n_units=200), limits=(0, 1))
+    own = BoundStandardErrors(0.1, 0.1, (0.02, 0.02), 1.0, 208, n_units=208)
     gap = report_gap(own, exact, other, "parameter", 0.95, (-1.0, 1.0))
     reach = np.hypot(1.0 - exact.interval.lower, other.interval.upper - 0.9)
     np.testing.assert_allclose(gap.interval.lower, 0.1 - reach)
@@ -103,8 +109,8 @@ class TestUnits:
         scores, weights = rng.gamma(0.3, size=40), rng.integers(1, 5, size=40)
         copy = np.repeat(np.arange(40), weights)
         weighted, repeated = mean_estimate(scores, weights), mean_estimate(scores[copy])
-        one = spread_of([(weighted, weighted)], np.ones(40, dtype=bool), None, weights)
-        other = spread_of([(repeated, repeated)], np.ones(len(copy), dtype=bool), copy)
+        one = bound_standard_errors([(weighted, weighted)], np.ones(40, dtype=bool), None, weights)
+        other = bound_standard_errors([(repeated, repeated)], np.ones(len(copy), dtype=bool), copy)
         for name in ("lower", "errors", "n_clusters", "n_units", "effective"):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, err_msg=name)
         np.testing.assert_allclose(report(one).interval, report(other).interval, rtol=1e-10)
@@ -123,7 +129,7 @@ class TestUnits:
         """Eight rows of a thousand: the factor is 8 / 7, not 1000 / 999, and t has seven degrees."""
         scores, inside = np.tile([0.0, 1.0], 500), np.arange(1000) < 8
         estimate = mean_estimate(scores, inside)
-        spread = spread_of([(estimate, estimate)], inside, None)
+        spread = bound_standard_errors([(estimate, estimate)], inside, None)
         np.testing.assert_allclose(spread.errors[0], np.std(scores[:8], ddof=1) / np.sqrt(8))
         factor = t.ppf(0.975, 7) / norm.ppf(0.975)
         np.testing.assert_allclose(spread.widened()[0], factor * spread.errors[0])

@@ -11,7 +11,7 @@ from selective_labels._errors import UndefinedError
 from selective_labels.assumptions import EventTilt, names
 from selective_labels.datasets import make_tilted
 from selective_labels.evaluation.metrics import named_metrics
-from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.identification.odds_ratio import event_odds, event_scores, refused
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.weak_instrument import TiltRows, TriedTilts, event_groups, try_tilts
@@ -20,10 +20,10 @@ from selective_labels.inference.weak_instrument import TiltRows, TriedTilts, eve
 def functional(name, predicted, n_classes, other=None):
     classes = np.arange(n_classes)
     (metric,) = named_metrics(name, classes, None, None)
-    first = ArraySubject(predicted, classes, "a")
+    first = ArrayPredictions(predicted, classes, "a")
     if other is None:
         return metric.functional(first)
-    return metric.difference(first, ArraySubject(other, classes, "b"))
+    return metric.difference(first, ArrayPredictions(other, classes, "b"))
 
 
 def as_mean(base, groups, truth):

@@ -355,9 +355,9 @@ def test_progress_is_told_model_by_model_and_changes_nothing(backend):
     heard = []
     # Multiprocessing cannot hand results on as they arrive.
     with parallel_config(backend=backend, n_jobs=1), listening(lambda *news: heard.append(news)):
-        followed = cross_fit(data, None, cv=3, in_halves=True, random_state=0)
+        with_progress = cross_fit(data, None, cv=3, in_halves=True, random_state=0)
     totals = {what: total for what, _, total in heard}
     assert list(totals.values()) == [4, 1, 4, 2, 3], "families, a setting, two folds, halves"
     assert heard == [(what, done, totals[what]) for what in totals for done in range(totals[what] + 1)]
-    assert followed.report == silent.report
-    assert_array_equal(followed.folds[0].joint(data.X), silent.folds[0].joint(data.X))
+    assert with_progress.report == silent.report
+    assert_array_equal(with_progress.folds[0].joint(data.X), silent.folds[0].joint(data.X))

@@ -248,11 +248,11 @@ def ladder():
     """Three rungs, the last of them contradicted, for accuracy and the share of the event."""
     names = ("none", "instrument", "instrument & informed(defaulted)")
     adds = ("none", "instrument", "informed(defaulted)")
-    rungs = []
+    assumption_steps = []
     for place, (name, added) in enumerate(zip(names, adds, strict=True)):
         contradicted = place == 2
         ends = dict.fromkeys(interval(0.0)) if contradicted else interval(0.6, 0.2 - 0.1 * place)
-        rungs.append(
+        assumption_steps.append(
             {
                 "title": f"+ {added}" if contradicted else name,
                 "assumption": name,
@@ -266,7 +266,12 @@ def ladder():
                 "sentence": f"what {added} says.",
             }
         )
-    shared = {"confidence_level": 0.95, "limits": [0.0, 1.0], "takeaway": "Narrower.", "rungs": rungs}
+    shared = {
+        "confidence_level": 0.95,
+        "limits": [0.0, 1.0],
+        "takeaway": "Narrower.",
+        "rungs": assumption_steps,
+    }
     return {"model": "yours", "ladders": [{"metric": each, **shared} for each in ("accuracy", "share")]}
 
 

@@ -14,9 +14,9 @@ from tests.report.page import parse
 TEXT = [("ink", "paper"), ("ink", "panel"), ("soft", "paper"), ("soft", "panel"), ("link", "paper")]
 TEXT += [
     ("link", "panel"),
-    *[(status, ground) for status in ("warn", "bad") for ground in ("paper", "panel")],
+    *[(status, policy_sample) for status in ("warn", "bad") for policy_sample in ("paper", "panel")],
 ]
-MARKS = [(mark, ground) for mark in ("yours", "ours", "plain") for ground in ("paper", "panel")]
+MARKS = [(mark, policy_sample) for mark in ("yours", "ours", "plain") for policy_sample in ("paper", "panel")]
 MARKS += [("on-badge", status) for status in ("ink", "soft", "warn", "bad")]
 
 

@@ -272,10 +272,10 @@ def test_very_many_rows_are_judged_on_a_part(monkeypatch):
 
 def test_progress_is_told_by_section():
     X, y, makers = table(300)
-    told = []
-    with listening(lambda what, done, total: told.append((what, done, total))):
+    said = []
+    with listening(lambda what, done, total: said.append((what, done, total))):
         sl.assess(X, y, decision_maker=makers, **QUICK)
-    steps = [(done, total) for what, done, total in told if what == "assessing"]
+    steps = [(done, total) for what, done, total in said if what == "assessing"]
     assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 

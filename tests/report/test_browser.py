@@ -79,9 +79,9 @@ def visit(browser, path, screen="desktop", scheme="light"):
     events = [json.loads(each["message"])["message"] for each in browser.get_log("performance")]
     sent = [each["params"] for each in events if each["method"] == "Network.requestWillBeSent"]
     # The browser's own first page may still be loading.
-    asked = [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome://")]
+    request = [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome://")]
     said = [each["message"] for each in browser.get_log("browser") if each["level"] in ("WARNING", "SEVERE")]
-    return said, asked
+    return said, request
 
 
 def press(browser, selector, *keys):
@@ -93,9 +93,9 @@ def press(browser, selector, *keys):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_page_opens_quietly_and_fits(browser, files, screen, scheme, name):
-    said, asked = visit(browser, files[name], screen, scheme)
+    said, request = visit(browser, files[name], screen, scheme)
     assert said == []
-    assert asked == [files[name].as_uri()], "the file itself and nothing else"
+    assert request == [files[name].as_uri()], "the file itself and nothing else"
     widths = browser.execute_script(
         "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
     )
@@ -105,9 +105,9 @@ def test_the_page_opens_quietly_and_fits(browser, files, screen, scheme, name):
 @pytest.mark.parametrize("name", ["hostile", "long"])
 @pytest.mark.parametrize("screen", ["desktop", "small phone"])
 def test_hostile_and_long_names_do_nothing(browser, files, name, screen):
-    said, asked = visit(browser, files[name], screen)
+    said, request = visit(browser, files[name], screen)
     assert said == []
-    assert asked == [files[name].as_uri()]
+    assert request == [files[name].as_uri()]
     assert browser.execute_script("return typeof window.hacked") == "undefined"
     widths = browser.execute_script(
         "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
@@ -158,12 +158,12 @@ def test_the_page_prints_in_light_colours_without_what_needs_a_mouse(browser, fi
     visit(browser, files["plain"], "desktop", "dark")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        policy_sample = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         shown = browser.execute_script(
             "return [...document.querySelectorAll('nav, .slider, .choice, details, #download')]"
             ".filter((each) => each.checkVisibility()).length"
         )
-        assert ground == "rgb(255, 255, 255)"
+        assert policy_sample == "rgb(255, 255, 255)"
         assert shown == 0, "paper has nothing to click on"
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -74,11 +74,11 @@ def test_a_class_that_is_not_there_is_refused_before_anything_is_fitted(given, m
 def test_periods_add_a_section_and_leave_the_others(given, document):
     days = [f"2024-{1 + 4 * place // 800:02d}-15" for place in range(800)]
     without = sl.assess(**given, **QUICK)
-    followed = sl.assess(**given, period=days, every="quarter", **QUICK)
-    validate(followed)
-    assert [each["period"] for each in followed["drift"]["periods"]] == ["2024Q1", "2024Q2"]
+    with_progress = sl.assess(**given, period=days, every="quarter", **QUICK)
+    validate(with_progress)
+    assert [each["period"] for each in with_progress["drift"]["periods"]] == ["2024Q1", "2024Q2"]
     assert "drift" not in without
-    assert followed["models"] == without["models"]
-    page = render(followed)
+    assert with_progress["models"] == without["models"]
+    page = render(with_progress)
     assert 'id="drift"' in page
     assert 'id="drift"' not in render(without)

@@ -14,7 +14,7 @@ from selective_labels.report.cases import Column
 from selective_labels.report.curves import subgroups_part
 from selective_labels.report.diagnosis import MOST_SHOWN, leniency_part
 from selective_labels.report.document import Part, compute_part
-from selective_labels.report.rules import Contender
+from selective_labels.report.rules import ReportedRule
 from tests.evaluation.samples import fully_labeled
 from tests.report.samples import Store
 
@@ -104,7 +104,7 @@ def test_a_subgroup_without_a_value_leaves_the_others_alone():
     mood = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
     y = np.where(mood == "calm", 0, y)
     sample = score_sample(read_data(X, y), [], ["none"])
-    rule = Contender("yours", "Yours", "", (X[:, 1] > 0).astype(int))
+    rule = ReportedRule("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
     part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"], 1)
     found = {(each["metric"], each["subgroup"]): each for each in part.content[0]["evaluations"]}

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from selective_labels import SelectiveLabels
 from selective_labels.report.cases import Cases
 from selective_labels.report.rules import (
-    Contender,
+    ReportedRule,
     given_model,
     given_predictions,
     robust_classifier,
@@ -48,13 +48,13 @@ def test_noise_cannot_be_predicted(learn, repeats):
 
 
 def test_a_rule_survives_being_stored():
-    contender = Contender(
+    contender = ReportedRule(
         "ours", "name", "words", np.array([0, 1]), np.array([0.1, 2 / 3]), np.array([True, False])
     )
-    again = Contender.from_dict(contender.to_dict())
+    again = ReportedRule.from_dict(contender.to_dict())
     for name in ("codes", "scores", "decided"):
         np.testing.assert_array_equal(getattr(again, name), getattr(contender, name))
-    assert Contender.from_dict(Contender("yours", "", "", np.array([1])).to_dict()).scores is None
+    assert ReportedRule.from_dict(ReportedRule("yours", "", "", np.array([1])).to_dict()).scores is None
 
 
 @pytest.fixture

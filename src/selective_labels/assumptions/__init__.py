@@ -1,6 +1,6 @@
 """What may be assumed about the labels that were not seen: one object for each, and the list of all."""
 
-from selective_labels.assumptions.base import Assumption, Atom, Findings, Permission
+from selective_labels.assumptions.base import Assumption, CheckVerdict, Findings, Restriction
 from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import (
     EventTilt,
@@ -24,7 +24,7 @@ from selective_labels.assumptions.refused import (
 __all__ = [
     "NAMED",
     "Assumption",
-    "Atom",
+    "CheckVerdict",
     "Combination",
     "EventTilt",
     "Findings",
@@ -34,9 +34,9 @@ __all__ = [
     "NearNucem",
     "NoAssumption",
     "Nucem",
-    "Permission",
     "Prevalence",
     "Refused",
+    "Restriction",
     "RisingRisk",
     "SameRanking",
     "SimilarBias",

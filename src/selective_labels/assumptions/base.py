@@ -17,7 +17,7 @@ VERDICTS = (REFUTED, NOT_REFUTED, UNCHECKED)
 
 
 @dataclass(frozen=True)
-class Permission:
+class CheckVerdict:
     """Whether an assumption may be used, and why: true or false as a condition, words as text.
 
     Attributes
@@ -47,8 +47,12 @@ class Permission:
 
     def __post_init__(self) -> None:
         if not self.plain:
-            told = next((each for each in VERDICTS if self.reason.startswith(f"{each}: ")), None)
-            object.__setattr__(self, "plain", self.reason if told is None else self.reason[len(told) + 2 :])
+            sample_summary = next((each for each in VERDICTS if self.reason.startswith(f"{each}: ")), None)
+            object.__setattr__(
+                self,
+                "plain",
+                self.reason if sample_summary is None else self.reason[len(sample_summary) + 2 :],
+            )
         if not self.reason.startswith(VERDICTS):
             verdict = NOT_REFUTED if self.allowed else REFUTED
             object.__setattr__(self, "reason", f"{verdict}: {self.reason}")
@@ -62,7 +66,7 @@ class Permission:
         return self.allowed
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Permission):
+        if isinstance(other, CheckVerdict):
             return (self.allowed, self.reason) == (other.allowed, other.reason)
         return self.allowed == other if isinstance(other, bool) else NotImplemented
 
@@ -103,7 +107,7 @@ def said(text: str, *codes: str) -> Sentence:
     return Sentence(text, codes)
 
 
-def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str = "") -> Permission:
+def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str = "") -> CheckVerdict:
     """A permission from a verdict and sentences; those that are empty are left out.
 
     `power`, what the checks could have seen, is part of the reason and not of the plain words.
@@ -117,13 +121,13 @@ def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str 
     >>> found.plain
     'lower bounds contradict each other.'
     """
-    told = [
+    sample_summary = [
         each if isinstance(each, Sentence) else Sentence(each.replace("{", "{{").replace("}", "}}"), ())
         for each in sentences
         if each
     ]
-    reason = " ".join([*(each.full for each in told), *([power] if power else [])])
-    return Permission(allowed, f"{verdict}: {reason}", " ".join(each.plain for each in told))
+    reason = " ".join([*(each.full for each in sample_summary), *([power] if power else [])])
+    return CheckVerdict(allowed, f"{verdict}: {reason}", " ".join(each.plain for each in sample_summary))
 
 
 OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
@@ -216,8 +220,8 @@ class Findings:
         >>> print(Findings((*tried, failed)).disagreement("assignment"))
         The checks disagree: 1 of 4 rejects and 3 do not; see what each of them looks at.
         """
-        asked = [each.status for each in self.results if each.family in families]
-        rejected, applied = asked.count(VIOLATED), len(asked) - asked.count(NOT_APPLICABLE)
+        request = [each.status for each in self.results if each.family in families]
+        rejected, applied = request.count(VIOLATED), len(request) - request.count(NOT_APPLICABLE)
         if not 0 < rejected < applied:
             return ""
         verb = "rejects" if rejected == 1 else "reject"
@@ -354,7 +358,7 @@ class Assumption(ABC):
         """
 
     @abstractmethod
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Say whether it may be used after these findings, and why; a reason names its checks.
 
         Parameters
@@ -390,12 +394,12 @@ class Part(Assumption):
 
         return Combination((self,)).score(rows, overlap)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """No check can do more than contradict it."""
         return decided(UNCHECKED, False, f"it would be refuted by {self.refuted_by}")
 
 
-class Atom(Part):
+class Restriction(Part):
     """P(A | D=0, x, z) >= g(P(A | D=1, x, z)): cases decided against have A at least so often.
 
     A subclass says what g is, and in words what it assumes; the rest (bounds, scores, intervals, learning)

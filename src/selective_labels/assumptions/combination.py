@@ -11,8 +11,8 @@ from selective_labels.assumptions.base import (
     UNCHECKED,
     VIOLATED,
     Assumption,
+    CheckVerdict,
     Findings,
-    Permission,
     decided,
     event_codes,
     said,
@@ -128,7 +128,7 @@ class Combination(Assumption):
         floors = self.floors(rows.classes)
         return combined_scores(rows, scores, floors, overlap) if floors else scores
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """As for the instrument, if it is among them; what else is assumed is taken on trust."""
         codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:

@@ -9,8 +9,8 @@ import numpy as np
 from selective_labels.identification.event_bounds import (
     AnyFloor,
     Chord,
-    Earmarks,
     Floor,
+    LaminarScores,
     boxed,
     crossing,
     laminar,
@@ -197,31 +197,31 @@ def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overla
         values[:, code], plug_in[:, code], _ = _larger(own, pair)
     wide = {event: pair for event, pair in found.items() if len(event) > 1}
     if crossing(list(found)) and boxed(list(found), values.shape[1]):
-        earmarks: Earmarks | None = _ceilings(values, wide)
+        laminar_scores: LaminarScores | None = _ceilings(values, wide)
     else:
-        earmarks = _earmarked(values, plug_in, wide)
-    return Scores(values, plug_in, base.clipped, base.bounded, base.lost, earmarks)
+        laminar_scores = _laminar_bounds(values, plug_in, wide)
+    return Scores(values, plug_in, base.clipped, base.bounded, base.lost, laminar_scores)
 
 
-def _earmarked(
+def _laminar_bounds(
     values: np.ndarray, plug_in: np.ndarray, wide: dict[tuple[int, ...], Judged]
-) -> Earmarks | None:
+) -> LaminarScores | None:
     events = laminar(list(wide), values.shape[1])
     if not events:
         return None
-    pots, pots_plug_in = np.zeros((2, len(values), len(events)))
+    event_slack, pots_plug_in = np.zeros((2, len(values), len(events)))
     for number, event in enumerate(events):
         inside = [place for place, each in enumerate(events[:number]) if set(each) <= set(event)]
         members = list(event)
         held = plug_in[:, members].sum(axis=1) + pots_plug_in[:, inside].sum(axis=1)
         counts = wide[event][2] > held
-        score = wide[event][0] - values[:, members].sum(axis=1) - pots[:, inside].sum(axis=1)
-        pots[:, number] = np.where(counts, score, 0.0)
+        score = wide[event][0] - values[:, members].sum(axis=1) - event_slack[:, inside].sum(axis=1)
+        event_slack[:, number] = np.where(counts, score, 0.0)
         pots_plug_in[:, number] = np.where(counts, wide[event][1] - held, 0.0)
-    return Earmarks(events, pots, pots_plug_in)
+    return LaminarScores(events, event_slack, pots_plug_in)
 
 
-def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> Earmarks:
+def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> LaminarScores:
     """A floor under all classes but one is a ceiling on that one."""
     ceiling, ceiling_plug_in = np.ones((2, *values.shape))
     for event, (score, model, stands_out) in wide.items():
@@ -230,7 +230,7 @@ def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> Earmar
         ceiling[:, left] = np.where(counts, 1.0 - score, 1.0)
         ceiling_plug_in[:, left] = np.where(counts, 1.0 - model, 1.0)
     nothing = np.zeros((len(values), 0))
-    return Earmarks((), nothing, nothing, ceiling, ceiling_plug_in)
+    return LaminarScores((), nothing, nothing, ceiling, ceiling_plug_in)
 
 
 def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Pair:

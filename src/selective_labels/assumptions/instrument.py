@@ -13,14 +13,14 @@ from selective_labels.assumptions.base import (
     UNCHECKED,
     VIOLATED,
     Assumption,
+    CheckVerdict,
     Findings,
-    Permission,
     Sentence,
     decided,
     said,
 )
 from selective_labels.identification.bounds import Bounds
-from selective_labels.identification.event_bounds import Earmarks
+from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.identification.point import two_fold_moments
 from selective_labels.nuisance.envelope import (
     bound_scores,
@@ -72,7 +72,7 @@ class Instrument(Assumption):
             return ranged_envelope_scores(rows, rows.label_range, overlap)
         return bound_scores(rows, overlap)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""
         if findings.status("SL301", "SL302") == NOT_APPLICABLE:
             return decided(UNCHECKED, False, said("there is only one decision-maker{}.", "SL301"))
@@ -169,9 +169,9 @@ class NoAssumption(Assumption):
             return ranged_manski_scores(rows, rows.label_range)
         return manski_scores(rows.y, rows.labeled)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Allow it whatever was found."""
-        return Permission(True, "it assumes nothing.")
+        return CheckVerdict(True, "it assumes nothing.")
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Unconfounded(Assumption):
         """See :func:`selective_labels.nuisance.score_formulas.aipw_scores`."""
         return aipw_scores(rows.labeled, rows.y, overlap)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Never allow it: a check that does not reject is not permission."""
         status = findings.status("unconfounded")
         if status == VIOLATED:
@@ -256,7 +256,7 @@ class Nucem(Assumption):
         """See :func:`selective_labels.nuisance.envelope.slope_or_bound_scores`."""
         return slope_or_bound_scores(rows, overlap)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
         codes = findings.codes(VIOLATED, "nucem")
         broken = [contradicted(findings), said("the data contradict NUCEM{}.", codes) if codes else ""]
@@ -389,10 +389,10 @@ class NearNucem(Assumption):
             slopes.clipped,
             None,
             slopes.lost,
-            Earmarks((), nothing, nothing, ceiling, ceiling_model),
+            LaminarScores((), nothing, nothing, ceiling, ceiling_model),
         )
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Refuse it with the instrument; how large ρ is, nothing tells."""
         instrument = Instrument().permission(findings, "features")
         if not instrument:
@@ -443,7 +443,7 @@ class EventTilt(Assumption):
         """Scores of the instrument's bounds, within which the tilt's interval lies."""
         return Instrument().score(rows, overlap)
 
-    def permission(self, findings: Findings, given: str) -> Permission:
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
         """Refuse it with the instrument; else say that nothing checks it."""
         instrument = Instrument().permission(findings, given)
         if not instrument:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from selective_labels._errors import InputError, require_choice
-from selective_labels.assumptions.base import Atom, Part, as_event, event_codes, in_words
+from selective_labels.assumptions.base import Part, Restriction, as_event, event_codes, in_words
 from selective_labels.identification.event_bounds import (
     AnyFloor,
     Chord,
@@ -25,7 +25,7 @@ SCALES: dict[str, Callable[[float], tuple[Any, Any]]] = {"ratio": ratio, "odds":
 
 
 @dataclass(frozen=True)
-class Informed(Atom):
+class Informed(Restriction):
     """Decision-makers know something: cases that they refuse are at least as bad as those they accept.
 
     η_A >= max_z P(A | D=1, x, z)
@@ -100,7 +100,7 @@ class Informed(Atom):
 
 
 @dataclass(frozen=True)
-class Refused(Atom):
+class Refused(Restriction):
     """Refused cases are adverse at least, or at most, so much more often than accepted ones alike.
 
     g_low(m_z) <= P(A | D=0, x, z) <= g_high(m_z),   m_z = P(A | D=1, x, z)

@@ -192,7 +192,7 @@ def policy(
     context: typer.Context,
     data: Data,
     subject: SubjectOptions,
-    stakes: PolicyOptions,
+    policy_measures: PolicyOptions,
     table: TableOptions,
     file: FileOptions,
     fitting: FittingOptions,
@@ -211,7 +211,7 @@ def policy(
     subject.require_one()
     source = Source(context, data, file, table, output)
     assumed = Assumed.read(assume, () if assume else [assumption.value])
-    show(draw_policies(source, subject, stakes, fitting, assumed), output.format)
+    show(draw_policies(source, subject, policy_measures, fitting, assumed), output.format)
 
 
 def plan(
@@ -239,7 +239,7 @@ def drift(
     context: typer.Context,
     data: Data,
     subject: SubjectOptions,
-    followed: DriftOptions,
+    options: DriftOptions,
     table: TableOptions,
     file: FileOptions,
     fitting: FittingOptions,
@@ -252,7 +252,7 @@ def drift(
 
     subject.require_one()
     source = Source(context, data, file, table, output)
-    show(follow(source, subject, followed, fitting), output.format)
+    show(follow(source, subject, options, fitting), output.format)
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (
@@ -481,8 +481,8 @@ def evaluate(
     from selective_labels.cli.run_evaluation import judge
 
     subject.require_one()
-    asked = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
-    assumed = Assumed.read(assume, [each.value for each in asked])
+    request = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
+    assumed = Assumed.read(assume, [each.value for each in request])
     source = Source(context, data, file, table, output)
     show(judge(source, subject, (numbers, cut), fitting, assumed, by), output.format)
 
@@ -546,7 +546,7 @@ def compare(
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
-    from selective_labels.cli.run_evaluation import Contest, set_against
+    from selective_labels.cli.run_evaluation import MetricDifference, set_against
 
     if assumption is not None and assume:
         raise InputError(
@@ -555,7 +555,7 @@ def compare(
         )
     assumed = Assumed.read(assume, () if assume else [(assumption or DEFAULT_ASSUMPTION).value])
     source = Source(context, data, file, table, output)
-    contest = Contest(a, b, with_human)
+    contest = MetricDifference(a, b, with_human)
     show(set_against(source, contest, (numbers, cut), fitting, assumed), output.format)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from selective_labels._errors import InputError, RuleNote, WorkerError
+from selective_labels._errors import ConstantRuleWarning, InputError, WorkerError
 from selective_labels.cli.main import say_interrupted, status
 
 WRONG = 1
@@ -87,14 +87,14 @@ def warnings_as_lines() -> Iterator[None]:
 
     What is about to change in some library is for programmers.
     """
-    told: list[str] = []
+    shown: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in told and not str(message).startswith(OF_THREADS):
-            told.append(str(message))
-            say("Note" if isinstance(message, RuleNote) else "Warning", message)
+        if str(message) not in shown and not str(message).startswith(OF_THREADS):
+            shown.append(str(message))
+            say("Note" if isinstance(message, ConstantRuleWarning) else "Warning", message)
 
-    token = _told.set(told)
+    token = _told.set(shown)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -28,9 +28,9 @@ from selective_labels.evaluation.policy import (
     UNDECIDED,
     WORDS,
     Policy,
-    read_stakes,
+    read_policy_measures,
 )
-from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
@@ -208,8 +208,8 @@ class Source:
 
     def _texts(self, kinds: dict[str, str]) -> list[str]:
         """Columns that are read as they are written."""
-        asked = [part.strip() for given in self.table.category or () for part in given.split(",")]
-        return [*asked, *(name for name, kind in kinds.items() if kind == CATEGORY)]
+        request = [part.strip() for given in self.table.category or () for part in given.split(",")]
+        return [*request, *(name for name, kind in kinds.items() if kind == CATEGORY)]
 
     def _rules(
         self, frame: pd.DataFrame, kinds: dict[str, str], not_features: Sequence[str | None]
@@ -408,8 +408,8 @@ class Stakes:
         known = tuple(dict.fromkeys((*NAMES, *POLICY_METRICS)))
         require_metrics(metrics or (), cost, known)
         given = tuple(metrics or ())
-        asked = bool({*given} & {*OF_POLICIES}) if given else cut.acceptance is not None
-        by_policy = human or asked
+        request = bool({*given} & {*OF_POLICIES}) if given else cut.acceptance is not None
+        by_policy = human or request
         if not given:
             given = (FAILURES, FAILURE_RATE) if by_policy else ("accuracy",)
             given += () if cost is None else (COST,)
@@ -455,7 +455,7 @@ class Stakes:
             if name in NEUTRAL:
                 continue
             what: Any = (
-                read_stakes([name], classes, len(classes) - 1, self.cost)[0]
+                read_policy_measures([name], classes, len(classes) - 1, self.cost)[0]
                 if self.by_policy
                 else named_metrics(name, classes, None, self.cost)[0]
             )
@@ -473,10 +473,10 @@ class Stakes:
         return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
 
 
-def one_measure(stakes: Stakes) -> Stakes:
+def one_measure(policy_measures: Stakes) -> Stakes:
     """What two are compared by: the first metric, or cost where that was left to the command."""
-    by_cost = stakes.by_default and stakes.cost is not None
-    return replace(stakes, metrics=(COST,) if by_cost else stakes.metrics[:1])
+    by_cost = policy_measures.by_default and policy_measures.cost is not None
+    return replace(policy_measures, metrics=(COST,) if by_cost else policy_measures.metrics[:1])
 
 
 def require_cut(cut: CutOptions) -> None:
@@ -533,7 +533,7 @@ class Judging:
     """
 
     loaded: Loaded
-    stakes: Stakes
+    policy_measures: Stakes
     pos_label: Any
     team: str | None = None
 
@@ -550,7 +550,7 @@ class Judging:
     def of_column(self, column: str, option: str, *, with_team: bool = False) -> Any:
         """A column of predictions, as the metrics need it."""
         values = predictions_of(self.loaded.frame, column, option)
-        if self.stakes.by_policy:
+        if self.policy_measures.by_policy:
             classes = classes_of(values, self.classes)
             risk = (
                 numbers_of(values, column, option)
@@ -558,10 +558,10 @@ class Judging:
                 else classes == self.classes[self.failure]
             )
             return self._policy(risk.astype(float), with_team)
-        if set(self.stakes.metrics) <= {*OF_SCORES}:
+        if set(self.policy_measures.metrics) <= {*OF_SCORES}:
             return self._scores(values, column, option)
         classes = classes_of(values, self.classes)
-        if self.stakes.cut.threshold is not None and classes is None:
+        if self.policy_measures.cut.threshold is not None and classes is None:
             return self._cut(numbers_of(values, column, option))
         if classes is None:
             raise TableError(self._hint(values, column, option))
@@ -569,9 +569,9 @@ class Judging:
 
     def of_parts(self, given: Any, *, with_team: bool = False) -> Any:
         """A model, or the name of a column, on a table in partitions."""
-        if not self.stakes.by_policy:
+        if not self.policy_measures.by_policy:
             return given
-        cut, team = self.stakes.cut, self.team if with_team else None
+        cut, team = self.policy_measures.cut, self.team if with_team else None
         if team is not None and team not in TEAMS[:2]:
             raise TableError(
                 f"--with-human {shown(team)} needs rows in memory; on a table in partitions give "
@@ -581,14 +581,14 @@ class Judging:
 
     def of_model(self, saved: SavedModel, *, with_team: bool = False) -> Any:
         """A model, as the metrics need it."""
-        if self.stakes.by_policy:
+        if self.policy_measures.by_policy:
             return self._policy(saved, with_team)
-        if self.stakes.cut.threshold is None:
+        if self.policy_measures.cut.threshold is None:
             return saved
-        subject = read_subject(saved, self.loaded.prepared.data, "model")
+        subject = read_predictions(saved, self.loaded.prepared.data, "model")
         if not subject.has_scores:
             raise TableError("--threshold needs scores, and this model has none; leave it out.")
-        scores, threshold = subject.score(self.failure), self.stakes.cut.threshold
+        scores, threshold = subject.score(self.failure), self.policy_measures.cut.threshold
         if not scores.min() < threshold <= scores.max():
             # A cut that was meant for the column beside it would make one class of everybody.
             raise TableError(
@@ -600,17 +600,17 @@ class Judging:
 
     def of_class(self, label: Any, *, with_team: bool = False) -> Any:
         """One class for everybody; where costs count, it accepts everybody or nobody."""
-        if not self.stakes.by_policy:
+        if not self.policy_measures.by_policy:
             return label
         if self.loaded.lazy is not None:
             raise TableError("One class for everybody is no policy on a table in partitions; give a column.")
         risk = np.full(len(self.loaded.frame), float(label == self.classes[self.failure]))
-        if self.stakes.cost is None:
+        if self.policy_measures.cost is None:
             return self._policy(risk, with_team)
         return Policy(risk, threshold=HALF, with_human=self._with_human(risk) if with_team else None)
 
     def _policy(self, score: Any, with_team: bool) -> Policy:
-        cut = self.stakes.cut
+        cut = self.policy_measures.cut
         team = self._with_human(score) if with_team else None
         return Policy(score, acceptance=cut.acceptance, threshold=cut.threshold, with_human=team)
 
@@ -630,21 +630,21 @@ class Judging:
 
     def _cut(self, scores: np.ndarray) -> np.ndarray:
         failure, other = self.classes[self.failure], self.classes[1 - self.failure]
-        return np.where(scores >= self.stakes.cut.threshold, failure, other)
+        return np.where(scores >= self.policy_measures.cut.threshold, failure, other)
 
     def _scores(self, values: np.ndarray, column: str, option: str) -> np.ndarray:
         """Scores of the failure; where probabilities are asked for, with two classes, those of both."""
         scores = numbers_of(values, column, option).astype(float)
-        if set(self.stakes.metrics) == {"auc"} or len(self.classes) != 2:
+        if set(self.policy_measures.metrics) == {"auc"} or len(self.classes) != 2:
             return scores
         if not ((scores >= 0.0) & (scores <= 1.0)).all():
-            name = next(name for name in self.stakes.metrics if name != "auc")
+            name = next(name for name in self.policy_measures.metrics if name != "auc")
             raise TableError(f"{option} {shown(column)}: {name} needs probabilities between 0 and 1.")
         both = np.column_stack([1.0 - scores, scores])
         return both if self.failure == 1 else both[:, ::-1]
 
     def _hint(self, values: np.ndarray, column: str, option: str) -> str:
-        name = next(name for name in self.stakes.metrics if name not in OF_SCORES)
+        name = next(name for name in self.policy_measures.metrics if name not in OF_SCORES)
         words = several([str(each) for each in self.classes])
         strange = [
             str(each) for each in pd.unique(pd.Series(values)) if str(each) not in map(str, self.classes)

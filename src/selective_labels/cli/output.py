@@ -302,7 +302,7 @@ def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: 
 
 
 def evaluate_view(
-    loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str], stakes: Stakes
+    loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str], policy_measures: Stakes
 ) -> View:
     """Bounds and intervals, each with its assumption."""
     gaps = [] if results.gaps is None else list(results.gaps)
@@ -312,15 +312,15 @@ def evaluate_view(
         subject=subject,
         evaluations=[each.to_dict() for each in results],
         gaps=[each.to_dict() for each in gaps],
-        cut={"threshold": stakes.cut.threshold, "acceptance": stakes.cut.acceptance},
-        cost=None if stakes.cost is None else stakes.cost.tolist(),
-        directions=stakes.directions(loaded.classes),
+        cut={"threshold": policy_measures.cut.threshold, "acceptance": policy_measures.cut.acceptance},
+        cost=None if policy_measures.cost is None else policy_measures.cost.tolist(),
+        directions=policy_measures.directions(loaded.classes),
         notes=notes,
     )
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
     sentences = {each.assumption: each.sample.sentence for each in results}
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
-    said = [*stakes.sentences(loaded.classes), *_said([*results, *gaps])]
+    said = [*policy_measures.sentences(loaded.classes), *_said([*results, *gaps])]
     parts = [*_data_parts(loaded), _intervals([*results, *gaps]), *said, *assumed, *notes]
     return View(document, _plain_rows(rows), parts)
 
@@ -339,8 +339,8 @@ def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: l
         rungs=rows,
         notes=notes,
     )
-    rungs = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
-    return View(document, rows, [*_data_parts(loaded), rungs, *found.sentences(), *notes])
+    shown = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
+    return View(document, rows, [*_data_parts(loaded), shown, *found.sentences(), *notes])
 
 
 def curve_view(

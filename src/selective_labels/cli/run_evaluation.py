@@ -56,24 +56,24 @@ MAX_SUBGROUPS = 50
 def judge(
     source: Source,
     subject: SubjectOptions,
-    asked: tuple[NumberOptions, CutOptions],
+    request: tuple[NumberOptions, CutOptions],
     fitting: FittingOptions,
     assumed: Assumed,
     by: str | None,
 ) -> View:
     """Evaluate predictions or a model."""
-    numbers, cut = asked
-    stakes = Stakes.read(numbers.metric, cut)
+    numbers, cut = request
+    policy_measures = Stakes.read(numbers.metric, cut)
     require_level(numbers.confidence_level)
-    if by is not None and stakes.by_policy:
+    if by is not None and policy_measures.by_policy:
         raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
     saved, loaded = _load(source, subject, lazily=True)
     subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
     if holds_scores(loaded, [subject.predictions]):
-        stakes = stakes.for_scores()
-        if by is not None and stakes.by_policy:
+        policy_measures = policy_measures.for_scores()
+        if by is not None and policy_measures.by_policy:
             raise TableError("--by needs predicted classes: give --threshold.")
-    judging = _judging(loaded, stakes, numbers)
+    judging = _judging(loaded, policy_measures, numbers)
     column = str(subject.predictions)
     judged: Any = saved
     if loaded.lazy is not None:
@@ -89,17 +89,17 @@ def judge(
         results = evaluate(
             judged,
             loaded.data,
-            metric=list(stakes.metrics),
+            metric=list(policy_measures.metrics),
             assumption=assumptions,
             by=subgroups,
             pos_label=judging.pos_label,
-            cost=stakes.cost,
+            cost=policy_measures.cost,
             **numbers.keywords,
             **fitting.keywords,
         )
     assert isinstance(results, Evaluations)  # a list of metrics gives several
     notes = _notes(saved, subject, loaded.prepared)
-    return evaluate_view(loaded, subject.described, results, notes, stakes)
+    return evaluate_view(loaded, subject.described, results, notes, policy_measures)
 
 
 def climb(
@@ -142,15 +142,21 @@ def _load(
     return saved, loaded
 
 
-def _judging(loaded: Loaded, stakes: Stakes, numbers: NumberOptions, team: str | None = None) -> Judging:
+def _judging(
+    loaded: Loaded, policy_measures: Stakes, numbers: NumberOptions, team: str | None = None
+) -> Judging:
     classes = loaded.classes
-    stakes.require_classes(classes)
-    if loaded.lazy is not None and stakes.cut.threshold is not None and not stakes.by_policy:
+    policy_measures.require_classes(classes)
+    if (
+        loaded.lazy is not None
+        and policy_measures.cut.threshold is not None
+        and not policy_measures.by_policy
+    ):
         raise TableError(
             "Scores that are cut into classes need rows in memory; give predicted classes, or ask for "
             "metrics of accepted cases such as --metric failures."
         )
-    return Judging(loaded, stakes, pos_label_of(numbers.pos_label, classes), team)
+    return Judging(loaded, policy_measures, pos_label_of(numbers.pos_label, classes), team)
 
 
 def _notes(saved: SavedModel | None, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
@@ -168,7 +174,7 @@ def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
 
 
 @dataclass(frozen=True)
-class Contest:
+class MetricDifference:
     """What is set against what, and what the human has to say besides."""
 
     a: str
@@ -178,22 +184,22 @@ class Contest:
 
 def set_against(
     source: Source,
-    contest: Contest,
-    asked: tuple[NumberOptions, CutOptions],
+    contest: MetricDifference,
+    request: tuple[NumberOptions, CutOptions],
     fitting: FittingOptions,
     assumed: Assumed,
 ) -> View:
     """Compare two."""
-    numbers, cut = asked
-    stakes = _stakes_of(contest, numbers, cut)
+    numbers, cut = request
+    policy_measures = _stakes_of(contest, numbers, cut)
     require_level(numbers.confidence_level)
     names = (contest.a, contest.b)
     models = models_among(names)
     not_features = [*names, None if contest.team in TEAMS else contest.team]
     loaded = source.load(list(models.values()), not_features, lazily=True)
     if holds_scores(loaded, names):
-        stakes = one_measure(stakes.for_scores())
-    judging = _judging(loaded, stakes, numbers, contest.team)
+        policy_measures = one_measure(policy_measures.for_scores())
+    judging = _judging(loaded, policy_measures, numbers, contest.team)
     first, second = (
         contender(judging, name, option, models, with_team=option == "--a")
         for name, option in zip(names, ("--a", "--b"), strict=True)
@@ -205,23 +211,26 @@ def set_against(
             first,
             second,
             loaded.data,
-            metric=stakes.metrics[0],
+            metric=policy_measures.metrics[0],
             assumption=assumption,
             pos_label=judging.pos_label,
-            cost=stakes.cost,
+            cost=policy_measures.cost,
             **numbers.keywords,
             **fitting.keywords,
         )
     called = (
-        described(contest.a, cut, stakes.by_policy, contest.team),
-        contest.b if contest.b == HUMAN else described(contest.b, cut, stakes.by_policy),
+        described(contest.a, cut, policy_measures.by_policy, contest.team),
+        contest.b if contest.b == HUMAN else described(contest.b, cut, policy_measures.by_policy),
     )
     notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
-    said = [*team_sentence(contest.team), *(stakes.sentences(loaded.classes) if stakes.by_policy else [])]
+    said = [
+        *team_sentence(contest.team),
+        *(policy_measures.sentences(loaded.classes) if policy_measures.by_policy else []),
+    ]
     return compare_view(loaded, replace(result, a=called[0], b=called[1]), notes, said)
 
 
-def _stakes_of(contest: Contest, numbers: NumberOptions, cut: CutOptions) -> Stakes:
+def _stakes_of(contest: MetricDifference, numbers: NumberOptions, cut: CutOptions) -> Stakes:
     """One metric; against the human, and with the human, cases are accepted or refused."""
     metrics = numbers.metric or []
     if len(metrics) > 1:
@@ -260,30 +269,30 @@ def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
 
 
 def draw_sensitivity(
-    source: Source, subject: SubjectOptions, asked: CurveOptions, fitting: FittingOptions
+    source: Source, subject: SubjectOptions, request: CurveOptions, fitting: FittingOptions
 ) -> View:
     """A curve over one knob."""
-    values = None if asked.values is None else _numbers(asked.values, "--values")
-    require_level(asked.confidence_level)
-    loaded, judged = _load_scores(source, subject, asked.compare_to)
+    values = None if request.values is None else _numbers(request.values, "--values")
+    require_level(request.confidence_level)
+    loaded, judged = _load_scores(source, subject, request.compare_to)
     classes = loaded.prepared.data.classes
     other = None
-    if asked.compare_to is not None:
+    if request.compare_to is not None:
         other = contestant(
-            asked.compare_to, "--compare-to", loaded.frame, classes, models_among([asked.compare_to])
+            request.compare_to, "--compare-to", loaded.frame, classes, models_among([request.compare_to])
         )
     with working():
         curve = sensitivity_curve(
             judged,
             loaded.prepared.data,
-            parameter=asked.over.value,
+            parameter=request.over.value,
             values=values,
-            threshold=asked.against,
+            threshold=request.against,
             compare_to=other,
-            metric=asked.metric,
-            pos_label=pos_label_of(asked.pos_label, classes),
-            confidence_level=asked.confidence_level,
-            cluster=None if asked.cluster is None else asked.cluster.value,
+            metric=request.metric,
+            pos_label=pos_label_of(request.pos_label, classes),
+            confidence_level=request.confidence_level,
+            cluster=None if request.cluster is None else request.cluster.value,
             **fitting.keywords,
         )
     points = np.column_stack([curve.x, *(getattr(curve, end) for end in ENDS), curve.crossed])
@@ -321,27 +330,27 @@ def _flip(value: float | None) -> float | str | None:
 def draw_policies(
     source: Source,
     subject: SubjectOptions,
-    asked: PolicyOptions,
+    request: PolicyOptions,
     fitting: FittingOptions,
     assumed: Assumed,
 ) -> View:
     """Failures and costs at every acceptance rate."""
-    rates = None if asked.rates is None else _numbers(asked.rates, "--rates")
-    cost = read_cost(asked.cost)
-    require_level(asked.confidence_level)
+    rates = None if request.rates is None else _numbers(request.rates, "--rates")
+    cost = read_cost(request.cost)
+    require_level(request.confidence_level)
     loaded, judged = _load_scores(source, subject, lazily=True)
     require_cost_of(cost, loaded.classes)
     with working():
         curve = policy_curve(
             judged,
             loaded.data,
-            pos_label=pos_label_of(asked.pos_label, loaded.classes),
+            pos_label=pos_label_of(request.pos_label, loaded.classes),
             rates=rates,
-            rule=asked.rule.value,
+            rule=request.rule.value,
             cost=cost,
             assumption=assumed.listed(loaded.classes)[0],
-            confidence_level=asked.confidence_level,
-            cluster=None if asked.cluster is None else asked.cluster.value,
+            confidence_level=request.confidence_level,
+            cluster=None if request.cluster is None else request.cluster.value,
             **fitting.keywords,
         )
     rows = [
@@ -353,7 +362,7 @@ def draw_policies(
         "rule": curve.rule,
         "pos_label": plain(curve.pos_label),
         "assumption": curve.assumption,
-        "confidence_level": asked.confidence_level,
+        "confidence_level": request.confidence_level,
         "policies": rows,
         "human": {name: _ends(each) for name, each in curve.human.items()},
         "decision_makers": [
@@ -365,21 +374,21 @@ def draw_policies(
     return curve_view("policy", loaded, content, rows, curve)
 
 
-def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting: FittingOptions) -> View:
+def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:
     """Acceptance, labels and bounds, period by period."""
-    require_level(asked.confidence_level)
-    loaded, judged = _load_scores(source, subject, asked.period, lazily=True)
-    require_column(loaded.frame, asked.period, "--period")
+    require_level(request.confidence_level)
+    loaded, judged = _load_scores(source, subject, request.period, lazily=True)
+    require_column(loaded.frame, request.period, "--period")
     with working():
         found = drift(
             judged,
             loaded.data,
-            period=loaded.frame[asked.period] if loaded.lazy is None else asked.period,
-            every=None if asked.every is None else asked.every.value,
-            metric=asked.metric,
-            pos_label=pos_label_of(asked.pos_label, loaded.classes),
-            assumption=asked.assumption.value,
-            confidence_level=asked.confidence_level,
+            period=loaded.frame[request.period] if loaded.lazy is None else request.period,
+            every=None if request.every is None else request.every.value,
+            metric=request.metric,
+            pos_label=pos_label_of(request.pos_label, loaded.classes),
+            assumption=request.assumption.value,
+            confidence_level=request.confidence_level,
             **fitting.keywords,
         )
     rows = [
@@ -389,8 +398,8 @@ def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting
     first = found.evaluations[0]
     content = {
         "subject": subject.described,
-        "period": asked.period,
-        "every": None if asked.every is None else asked.every.value,
+        "period": request.period,
+        "every": None if request.every is None else request.every.value,
         "metric": first.metric,
         "assumption": first.assumption,
         "pos_label": plain(found.pos_label),
@@ -402,13 +411,13 @@ def follow(source: Source, subject: SubjectOptions, asked: DriftOptions, fitting
 
 
 def make_plan(
-    source: Source, subject: SubjectOptions, asked: tuple[PlanOptions, CutOptions], fitting: FittingOptions
+    source: Source, subject: SubjectOptions, request: tuple[PlanOptions, CutOptions], fitting: FittingOptions
 ) -> View:
     """From a comparison, an evaluation, or (with nobody to judge) the checks."""
-    wanted, cut = asked
+    wanted, cut = request
     check_wishes(wanted.cases, wanted.decision_makers, wanted.leniency, wanted.width, wanted.power)
     metrics = None if wanted.metric is None else [wanted.metric]
-    stakes = one_measure(Stakes.read(metrics, cut, human=wanted.against == HUMAN))
+    policy_measures = one_measure(Stakes.read(metrics, cut, human=wanted.against == HUMAN))
     require_level(wanted.confidence_level)
     saved = None if subject.model is None else load_model(subject.model)
     others = {} if wanted.against is None else models_among([wanted.against])
@@ -416,24 +425,26 @@ def make_plan(
     loaded = source.load(models, [subject.predictions, wanted.against])
     data = loaded.prepared.data
     if holds_scores(loaded, [subject.predictions, wanted.against]):
-        stakes = one_measure(stakes.for_scores())
-    stakes.require_classes(data.classes)
+        policy_measures = one_measure(policy_measures.for_scores())
+    policy_measures.require_classes(data.classes)
     refused = int((data.decision == 0).sum())
     if wanted.lottery is not None and wanted.lottery > refused:
         raise TableError(
             f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
         )
     # Of a table in partitions, a plan is made from the rows in memory.
-    judging = Judging(replace(loaded, lazy=None), stakes, pos_label_of(wanted.pos_label, data.classes))
+    judging = Judging(
+        replace(loaded, lazy=None), policy_measures, pos_label_of(wanted.pos_label, data.classes)
+    )
     judged: Any = None
     if saved is not None:
         judged = judging.of_model(saved)
     elif subject.predictions is not None:
         judged = judging.of_column(subject.predictions, "--predictions")
     how = {
-        "metric": stakes.metrics[0],
+        "metric": policy_measures.metrics[0],
         "pos_label": judging.pos_label,
-        "cost": stakes.cost,
+        "cost": policy_measures.cost,
         "confidence_level": wanted.confidence_level,
         **fitting.keywords,
     }
@@ -446,8 +457,8 @@ def make_plan(
         else:
             compared = compare(judged, other, data, **how)
             a, b = str(subject.described["name"]), str(wanted.against)
-            first = described(a, cut, stakes.by_policy)
-            second = b if b == HUMAN else described(b, cut, stakes.by_policy)
+            first = described(a, cut, policy_measures.by_policy)
+            second = b if b == HUMAN else described(b, cut, policy_measures.by_policy)
             result = replace(compared, a=first, b=second)
         found = plan(
             result,

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from selective_labels._errors import TableError, shown
-from selective_labels._parallel import followed, in_processes, one_thread
+from selective_labels._parallel import in_processes, one_thread, with_progress
 from selective_labels.data.partition_sources import ParquetPart, ParquetSource
 from selective_labels.identification.costs import decided
 from selective_labels.io.files import drafts_of_workers, safe_cell, whole_file, write_whole
@@ -161,7 +161,7 @@ def write_partitions(
             for path, parts in parts_of.items()
         ]
         results = in_processes(tasks, n_jobs=-1 if len(tasks) > 1 else 1)
-        found = [each for each in followed(results, "predicting files", len(tasks)) if each is not None]
+        found = [each for each in with_progress(results, "predicting files", len(tasks)) if each is not None]
     if not found:
         raise TableError("The table has no row to predict.")
     return Predicted.added([each for each, _ in found]), sum(there for _, there in found)

@@ -320,7 +320,7 @@ class Named(NamedTuple):
     assignment: Any
 
 
-def take_apart(
+def split_roles(
     frame: Any, named: Mapping[str, str | None], features: Sequence[str] | None, assignment: Any
 ) -> Named:
     """Features and roles of a table.
@@ -328,7 +328,7 @@ def take_apart(
     Examples
     --------
     >>> frame = pd.DataFrame({"age": [31], "judge": ["a"], "failed": [1]})
-    >>> parts = take_apart(frame, {"label": "failed", "decision_maker": "judge"}, None, None)
+    >>> parts = split_roles(frame, {"label": "failed", "decision_maker": "judge"}, None, None)
     >>> list(parts.features.columns), list(parts.values)
     (['age'], ['label', 'decision_maker'])
     """
@@ -362,10 +362,10 @@ def take_apart(
     )
 
 
-def refuse_odd_names(frame: Any, asked: Sequence[Any] = ()) -> None:
+def refuse_odd_names(frame: Any, request: Sequence[Any] = ()) -> None:
     """Refuse columns that have numbers or tuples for names: roles could not name them."""
     columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
-    for name in [*columns, *(each for each in asked if each is not None)]:
+    for name in [*columns, *(each for each in request if each is not None)]:
         if not isinstance(name, str):
             raise InputError(
                 f"The table has a column named {name!r}, which is no text; rename its columns, such as by "

@@ -14,7 +14,7 @@ import pandas as pd
 from joblib import effective_n_jobs
 
 from selective_labels._errors import InputError, needs, several
-from selective_labels._parallel import followed, in_processes, losses_told, one_thread
+from selective_labels._parallel import in_processes, losses_told, one_thread, with_progress
 
 # So many rows are held at once, whatever the size of a part.
 ROWS_AT_ONCE = 100_000
@@ -297,7 +297,7 @@ def over_parts(
         tasks = [(one_part, part, columns, task, combine) for part in parts]
         results = in_processes(tasks, n_jobs=n_jobs, pre_dispatch=n_jobs + 1, batch_size=1)
     waiting: list[Any] = []
-    for result in followed(results, what, len(parts)):
+    for result in with_progress(results, what, len(parts)):
         waiting.append(result)
         if len(waiting) == BRANCHES:
             waiting = [_combined(waiting, combine)]

@@ -17,7 +17,7 @@ from selective_labels.data.coding import (
     features_or_none,
     names_of,
     refuse_repeated_names,
-    take_apart,
+    split_roles,
     warn_of_leaks,
 )
 from selective_labels.data.features import NUMBER
@@ -551,7 +551,7 @@ class SelectiveLabels(FromPartitions):
             "groups": groups,
             "strata": strata,
         }
-        chosen = take_apart(frame, named, features, assignment)
+        chosen = split_roles(frame, named, features, assignment)
         values = chosen.values | {"assignment": chosen.assignment, "share_labels": share_labels}
         data = cls.from_arrays(chosen.features, values.pop("label"), **values)
         warn_of_leaks(chosen.features, data.y, data.row_decision)

@@ -23,7 +23,7 @@ MOST_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
+class RandomAssignment:
     """Cases and where they went.
 
     Attributes
@@ -47,10 +47,10 @@ class Dealt:
     unit: np.ndarray
     weight: np.ndarray
 
-    def take(self, rows: np.ndarray) -> "Dealt":
+    def take(self, rows: np.ndarray) -> "RandomAssignment":
         """Some of the rows."""
         parts = (self.arm[rows], self.n_arms, self.cell[rows], self.unit[rows], self.weight[rows])
-        return Dealt(self.X[rows], *parts)
+        return RandomAssignment(self.X[rows], *parts)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def within_cells(values: np.ndarray, cell: np.ndarray, weight: np.ndarray) -> np
     return values - (total / np.maximum(mass, np.finfo(float).tiny)[:, None])[cell]
 
 
-def block_score(predicted: np.ndarray, dealt: Dealt) -> tuple[float, float]:
+def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, float]:
     """Held-out score of a model of assignment, as a standard normal statistic, and its mean.
 
     T = Σ_u s_u / sqrt(Σ_u f_u s_u²),   s_u = Σ_{i in u} w_i d_i(z_i),
@@ -98,7 +98,7 @@ def block_score(predicted: np.ndarray, dealt: Dealt) -> tuple[float, float]:
     ----------
     predicted : (n, n_arms) array
         By a model that has not seen these rows.
-    dealt : Dealt
+    dealt : RandomAssignment
 
     Examples
     --------
@@ -138,7 +138,9 @@ def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -
     return (generator.permutation(n_units) * (n_blocks + 1) // n_units)[unit]
 
 
-def held_out_score(dealt: Dealt, block: np.ndarray, *, n_trees: int = 50, seed: int = 0) -> HeldOut:
+def held_out_score(
+    dealt: RandomAssignment, block: np.ndarray, *, n_trees: int = 50, seed: int = 0
+) -> HeldOut:
     """Test that arms are dealt out at random within cells, by extremely randomised trees.
 
     Trees of all blocks before predict who decides in the next: the target is the indicator of each arm less
@@ -148,7 +150,7 @@ def held_out_score(dealt: Dealt, block: np.ndarray, *, n_trees: int = 50, seed: 
 
     Parameters
     ----------
-    dealt : Dealt
+    dealt : RandomAssignment
     block : (n,) int array
         Of :func:`blocks_of`; block 0 is only learned from.
     n_trees, seed : int
@@ -171,7 +173,7 @@ def held_out_score(dealt: Dealt, block: np.ndarray, *, n_trees: int = 50, seed: 
     return HeldOut(float(statistic), float(ndtr(-statistic)), float(np.mean([gain for _, gain in scores])))
 
 
-def _trees(past: Dealt, n_trees: int, seed: int) -> ExtraTreesRegressor:
+def _trees(past: RandomAssignment, n_trees: int, seed: int) -> ExtraTreesRegressor:
     require_weight(past.weight)
     indicator = (past.arm[:, None] == np.arange(past.n_arms)).astype(float)
     target = within_cells(indicator, past.cell, past.weight)

@@ -7,7 +7,13 @@ from scipy.stats import f as f_distribution
 
 from selective_labels.assumptions.base import OK
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.assignment_model import Dealt, HeldOut, arms_of, blocks_of, held_out_score
+from selective_labels.diagnostics.assignment_model import (
+    HeldOut,
+    RandomAssignment,
+    arms_of,
+    blocks_of,
+    held_out_score,
+)
 from selective_labels.diagnostics.context import Context, case_indices, directions
 from selective_labels.diagnostics.hypothesis_tests import (
     centred,
@@ -250,7 +256,7 @@ def assignment_score(context: Context, effort: Effort = THOROUGH) -> tuple[HeldO
     need(len(present) > 1, "there is one band of decision-makers only.")
     X = standardised(data.categorical).fit_transform(context.model_features[rows])
     weight = data.weights[rows] / data.weights[rows].mean()
-    dealt = Dealt(X, arm, len(present), context.cell[rows], unit, weight)
+    dealt = RandomAssignment(X, arm, len(present), context.cell[rows], unit, weight)
     seed = int(generator.integers(2**31 - effort.n_blocks - 1))
     score = held_out_score(dealt, block, n_trees=effort.n_trees, seed=seed)
     return score, banded

@@ -15,7 +15,7 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import mean_above_zero
 from selective_labels.diagnostics.results import Check, CheckResult, Finding, status_of_test
-from selective_labels.identification.event_bounds import poured, share_of
+from selective_labels.identification.event_bounds import allocate_slack, share_of
 from selective_labels.identification.prevalence import Share
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
 from selective_labels.nuisance.scores import cross_fit_scores
@@ -79,11 +79,11 @@ def _above_zero(
     return mean_above_zero(values, data.weights[kept], units, error)
 
 
-def _pots(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    if scores.earmarks is None:
+def _event_slack(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    if scores.laminar_scores is None:
         nothing = np.zeros((len(scores.values), 0))
         return nothing, nothing
-    return scores.earmarks.values, scores.earmarks.plug_in
+    return scores.laminar_scores.values, scores.laminar_scores.plug_in
 
 
 def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -91,14 +91,18 @@ def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 
     Floors that sum to more than one; ceilings that sum to less; a floor above its ceiling.
     """
-    values, plug_in = _pots(scores)
+    values, plug_in = _event_slack(scores)
     columns = [
-        [lower.sum(axis=1) + pots.sum(axis=1) - 1.0]
-        for lower, pots in ((scores.values, values), (scores.plug_in, plug_in))
+        [lower.sum(axis=1) + event_slack.sum(axis=1) - 1.0]
+        for lower, event_slack in ((scores.values, values), (scores.plug_in, plug_in))
     ]
-    earmarks = scores.earmarks
-    if earmarks is not None and earmarks.ceiling is not None and earmarks.ceiling_plug_in is not None:
-        ceilings = earmarks.ceiling, earmarks.ceiling_plug_in
+    laminar_scores = scores.laminar_scores
+    if (
+        laminar_scores is not None
+        and laminar_scores.ceiling is not None
+        and laminar_scores.ceiling_plug_in is not None
+    ):
+        ceilings = laminar_scores.ceiling, laminar_scores.ceiling_plug_in
         for column, lower, ceiling in zip(columns, (scores.values, scores.plug_in), ceilings, strict=True):
             column += [1.0 - ceiling.sum(axis=1), *(lower - ceiling).T]
     found, model = (np.stack(column, axis=1) for column in columns)
@@ -137,15 +141,15 @@ def _room(context: Context, assumption: Combination) -> Finding:
 def _share(context: Context, assumption: Combination, share: Share) -> Finding:
     """E[L_A] <= high and E[U_A] >= low: the better of two one-sided tests, each at half the level."""
     scores = _scores(context, assumption)
-    events = () if scores.earmarks is None else scores.earmarks.events
-    values, _ = _pots(scores)
+    events = () if scores.laminar_scores is None else scores.laminar_scores.events
+    values, _ = _event_slack(scores)
     free = 1.0 - scores.values.sum(axis=1) - values.sum(axis=1)
     rows = share.rows[context.model_rows]
     weights = context.model_data.weights[rows]
     found = []
     for sign, limit in ((-1.0, share.high), (1.0, share.low)):
         gain = np.broadcast_to(sign * share.members, scores.values.shape)
-        reach = poured(scores.values, free, gain, events, values)[rows] @ share.members
+        reach = allocate_slack(scores.values, free, gain, events, values)[rows] @ share.members
         tested = _above_zero(context, -sign * (reach - limit), rows, share.error)
         found.append((*tested, float(np.average(reach, weights=weights))))
     statistic = max(each for each, _, _ in found)
@@ -239,8 +243,10 @@ class _LeastRatio:
         """The model's ratio, in every column."""
         known = self.assumption.score(rows, overlap)
         floor = known.plug_in[:, list(self.event)].sum(axis=1)
-        if known.earmarks is not None:
-            for event, amount in zip(known.earmarks.events, known.earmarks.plug_in.T, strict=True):
+        if known.laminar_scores is not None:
+            for event, amount in zip(
+                known.laminar_scores.events, known.laminar_scores.plug_in.T, strict=True
+            ):
                 floor = floor + amount * (set(event) <= set(self.event))
         leniency = 1.0 - rows.joint[:, :, 0]
         share = share_of(rows.joint[:, :, 1:][:, :, list(self.event)].sum(axis=2), leniency)

@@ -180,7 +180,7 @@ def panel_cases_of_fit(data: SelectiveLabels, fit: CrossFit) -> tuple[SelectiveL
     return _cases(data, arms, names), cases
 
 
-def said_of_panels(data: SelectiveLabels) -> str:
+def describe_panels(data: SelectiveLabels) -> str:
     """What the checks compare, in words."""
     assert data.panels is not None
     n_bands = selector_bands(data)
@@ -353,7 +353,7 @@ class Context:
         self.need_rejected()
         if self._given_fit is not None:
             return self._given_fit
-        self._fitting.say_beforehand(self.model_data)
+        self._fitting.warn_of_runtime(self.model_data)
         with warnings.catch_warnings():
             # What a rare class costs shows in the checks; the user did not choose these folds.
             warnings.simplefilter("ignore", UserWarning)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels._errors import DiagnosticWarning, InputError
-from selective_labels._parallel import followed
+from selective_labels._parallel import with_progress
 from selective_labels._validation import require_count, require_share
 from selective_labels.assumptions.base import OK, Assumption
 from selective_labels.assumptions.instrument import Instrument
@@ -18,7 +18,7 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics import balance, exclusion, nucem, overlap, relevance
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.combinations import algebra_results
-from selective_labels.diagnostics.context import Context, panel_cases, panel_cases_of_fit, said_of_panels
+from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
 from selective_labels.diagnostics.hypothesis_tests import one_sided
 from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
@@ -133,9 +133,9 @@ def diagnose(
         data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     if data.panels is not None:
-        sharing, data = said_of_panels(data), panel_cases(data, fitting.seed)
+        sharing, data = describe_panels(data), panel_cases(data, fitting.seed)
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
-    results = tuple(followed(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
+    results = tuple(with_progress(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
     return Diagnosis(results, *counts, _figures(context), sharing)
@@ -202,7 +202,7 @@ def warn_if_not_allowed(
     bool
         Whether NUCEM may be used.
     """
-    found = doubt(data, fit, level=level, random_state=random_state)
+    found = nucem_warning(data, fit, level=level, random_state=random_state)
     if found is None:
         return True
     warnings.warn(found, stacklevel=stacklevel + 1)
@@ -227,7 +227,7 @@ def instrument_refuted(
     return DiagnosticWarning("SL401", text)
 
 
-def doubt(
+def nucem_warning(
     data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05, random_state: int | None = None
 ) -> DiagnosticWarning | None:
     """What :func:`warn_if_not_allowed` warns of, or None; for results that say so themselves."""

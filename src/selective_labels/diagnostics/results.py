@@ -19,8 +19,8 @@ from selective_labels.assumptions.base import (
     VIOLATED,
     WARNING,
     Assumption,
+    CheckVerdict,
     Findings,
-    Permission,
     worst,
 )
 from selective_labels.assumptions.combination import Combination
@@ -237,7 +237,7 @@ def _rows(diagnosis: "Diagnosis") -> list[tuple[str, ...]]:
 GIVEN = ("strata", "features")
 
 
-def permission(assumption: str | Assumption, given: str, results: Sequence[CheckResult]) -> Permission:
+def permission(assumption: str | Assumption, given: str, results: Sequence[CheckResult]) -> CheckVerdict:
     """Decide from the findings of all checks; a reason names the checks that it rests on.
 
     Parameters
@@ -421,7 +421,7 @@ class Diagnosis:
         require_choice("family", family, (*FAMILIES, ALGEBRA))
         return worst(result.status for result in self.results if result.family == family)
 
-    def allows(self, assumption: str | Assumption, *, given: str = "strata") -> Permission:
+    def allows(self, assumption: str | Assumption, *, given: str = "strata") -> CheckVerdict:
         """Say whether an assumption may be used here, and why.
 
         Parameters

@@ -19,7 +19,7 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.diagnose import instrument_refuted, warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
-from selective_labels.identification.event_bounds import AnyFloor, Earmarked
+from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
 from selective_labels.identification.point import project_within
 from selective_labels.identification.prevalence import tilted_regrets
 from selective_labels.nuisance.assignment import SHARES
@@ -230,7 +230,7 @@ class Identified:
             costs, worth = worst_case_costs(known, self.cost), known.lower
         else:
             costs, worth = point_costs(known, self.cost), known
-        plain = self.cost is None and self._without_range and not isinstance(known, Earmarked)
+        plain = self.cost is None and self._without_range and not isinstance(known, LaminarBounds)
         return costs, worth if plain else gains(costs)
 
     def worst_regrets(self, bounds: Bounds) -> np.ndarray:
@@ -481,7 +481,7 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
 def _identify_and_listen(
     data: SelectiveLabels, fitting: FittingSettings, n_jobs: int | None, **problem: Any
 ) -> Heard:
-    fitting.say_beforehand(data)  # with what is caught it would come when the work is done
+    fitting.warn_of_runtime(data)  # with what is caught it would come when the work is done
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = identify(data, fitting=replace(fitting, n_jobs=n_jobs), **problem)

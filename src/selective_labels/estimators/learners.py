@@ -276,12 +276,12 @@ def _stopped_by_no_copies(estimator: Any, repeated: bool) -> Any:
     Copies of the rows it trains on would be among those, and the loss on them would never stop falling.
     """
     copy = clone(estimator)
-    asked = [
+    request = [
         name
         for name, value in copy.get_params().items()
         if name.endswith("early_stopping") and value == "auto"
     ]
-    return copy.set_params(**dict.fromkeys(asked, False)) if repeated else copy
+    return copy.set_params(**dict.fromkeys(request, False)) if repeated else copy
 
 
 def _one_score_per_class(estimator: Any) -> Any:

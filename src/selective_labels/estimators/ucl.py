@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels._errors import InputError, RuleNote, require_choice
+from selective_labels._errors import ConstantRuleWarning, InputError, require_choice
 from selective_labels._validation import draw_seeds
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
@@ -131,7 +131,7 @@ def seen_shares(data: SelectiveLabels) -> np.ndarray:
     return np.maximum(counts / counts.sum(), 1e-6)
 
 
-def tell_if_constant(
+def warn_if_constant(
     data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, costly: bool, stacklevel: int = 2
 ) -> np.ndarray:
     """Shares of the predicted classes, with a word if nearly all predictions are one class.
@@ -162,7 +162,7 @@ def tell_if_constant(
     open_labels = worst_case and bool((data.y == HOLE).any())
     if costly:
         note = _constant_by_cost(data.classes.tolist(), top, predicted[top], open_labels)
-        warnings.warn(note, RuleNote, stacklevel=stacklevel + 1)
+        warnings.warn(note, ConstantRuleWarning, stacklevel=stacklevel + 1)
     elif others >= WORTH_A_WORD and open_labels:
         warnings.warn(
             f"the rule predicts {label!r} for {predicted[top]:.1%} of the rows, while {others:.1%} of the "
@@ -361,7 +361,7 @@ class UCLClassifier(SelectiveClassifier):
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and not balanced
         costly = self.cost_ is not None
-        self.predicted_shares_ = tell_if_constant(data, chosen, worst_case, costly, stacklevel=4)
+        self.predicted_shares_ = warn_if_constant(data, chosen, worst_case, costly, stacklevel=4)
         self._scores_by_instrument = None
         if assumed is not None:
             costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)

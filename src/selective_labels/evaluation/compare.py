@@ -15,10 +15,18 @@ from selective_labels.data.reading import Table, read_table
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.evaluation.dispatch import Ground, classes_of, ground_on, judged_on
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.policy import COST, FAILURES, Course, Policy, RowGround, Stake, read_stakes
+from selective_labels.evaluation.policy import (
+    COST,
+    FAILURES,
+    Policy,
+    PolicyActions,
+    PolicyMeasure,
+    PolicySample,
+    read_policy_measures,
+)
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import Subject
-from selective_labels.evaluation.requests import HUMAN, Asked
+from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.requests import HUMAN, EvaluationRequest
 from selective_labels.evaluation.results import (
     Comparison,
     Scored,
@@ -121,42 +129,48 @@ def compare(
     fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     check_interval(interval, confidence_level)
     table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    asked = Asked((a, b), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
+    request = EvaluationRequest(
+        (a, b), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost
+    )
     against_human = isinstance(b, str) and b == HUMAN
     if against_human or isinstance(a, Policy) or isinstance(b, Policy):
-        sample, contest = _judged_courses(asked, table)
+        sample, contest = _judged_courses(request, table)
     else:
-        sample, contest = _judged_pair(replace(asked, metric=metric or "accuracy"), table)
+        sample, contest = _judged_pair(replace(request, metric=metric or "accuracy"), table)
     assumed = the_only(sample.assumptions, "assumption", "compare takes one assumption.")
     names = _name(a, table), _name(b, table)
     return compare_sample(sample, contest, assumed, interval, confidence_level, names)
 
 
-def _judged_pair(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
+def _judged_pair(request: EvaluationRequest, table: Table) -> tuple[Scored, "MetricDifference"]:
     """Two classifiers, by one metric."""
-    judged = judged_on(asked, table)
+    judged = judged_on(request, table)
     metric = the_only(judged.metrics, "metric", "compare takes one metric.")
-    return judged.sample(metric), paired_contest(judged.subject(metric), judged.subject(metric, 1), metric)
+    return judged.sample(metric), paired_difference(judged.subject(metric), judged.subject(metric, 1), metric)
 
 
-def _judged_courses(asked: Asked, table: Table) -> tuple[Scored, "Contest"]:
+def _judged_courses(request: EvaluationRequest, table: Table) -> tuple[Scored, "MetricDifference"]:
     """Two courses of action: policies, a classifier as one, the human."""
-    metric, policies = _read_policies(asked)
+    metric, policies = _read_policies(request)
     given = {name: each for name, each in policies.items() if each is not None}
     classes = classes_of(table, [each.score for each in given.values()])
-    read_stakes([metric], classes, class_code(asked.pos_label, classes), asked.cost)  # before any fit
-    ground = ground_on(asked, table, given)
-    human = Course.human(len(ground.cases))
+    read_policy_measures(
+        [metric], classes, class_code(request.pos_label, classes), request.cost
+    )  # before any fit
+    policy_sample = ground_on(request, table, given)
+    human = PolicyActions.human(len(policy_sample.cases))
     first, second = (
-        human if each is None else ground.course(each, [*given].index(name))
+        human if each is None else policy_sample.actions(each, [*given].index(name))
         for name, each in policies.items()
     )
-    stake = read_stakes([metric], ground.cases.classes, ground.failure, asked.cost)[0]
-    return ground.sample, policy_contest(ground, first, second, stake)
+    policy_measure = read_policy_measures(
+        [metric], policy_sample.cases.classes, policy_sample.failure, request.cost
+    )[0]
+    return policy_sample.sample, policy_difference(policy_sample, first, second, policy_measure)
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class MetricDifference:
     """A difference to be bounded.
 
     Attributes
@@ -188,7 +202,7 @@ class Contest:
     seen: Array | float = 0.0
 
 
-def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contest:
+def paired_difference(first: Predictions, second: Predictions, metric: AnyMetric) -> MetricDifference:
     """Set two classifiers against each other on the same cases."""
     difference = metric.difference(first, second)
     if difference is None:
@@ -200,7 +214,7 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
     else:
         ends = difference.ends
     low, high = metric.range(first.classes)
-    return Contest(
+    return MetricDifference(
         metric.name,
         ends,
         (low - high, high - low),
@@ -212,18 +226,23 @@ def paired_contest(first: Subject, second: Subject, metric: AnyMetric) -> Contes
     )
 
 
-def human_contest(sample: ScoredSample, score: Any, pos_label: Any = None) -> Contest:
+def human_difference(sample: ScoredSample, score: Any, pos_label: Any = None) -> MetricDifference:
     """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
-    ground = RowGround(sample, class_code(pos_label, sample.data.classes))
-    stake = read_stakes([FAILURES], sample.data.classes, ground.failure, None)[0]
-    return policy_contest(ground, ground.course(Policy(score)), Course.human(len(sample.data)), stake)
+    policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
+    policy_measure = read_policy_measures([FAILURES], sample.data.classes, policy_sample.failure, None)[0]
+    return policy_difference(
+        policy_sample,
+        policy_sample.actions(Policy(score)),
+        PolicyActions.human(len(sample.data)),
+        policy_measure,
+    )
 
 
-def _read_policies(asked: Asked) -> tuple[str, dict[str, Policy | None]]:
+def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | None]]:
     """What they are compared by, and what the user gave as policies, by its name; None is the human."""
-    a, b = asked.given
+    a, b = request.given
     if not (isinstance(a, Policy) or isinstance(b, Policy)):
-        if asked.metric is not None:
+        if request.metric is not None:
             raise InputError(
                 "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
             )
@@ -236,27 +255,29 @@ def _read_policies(asked: Asked) -> tuple[str, dict[str, Policy | None]]:
             found[name] = None
         else:
             raise InputError(f"{name}: a Policy is compared with another Policy or with 'human'.", name)
-    metric = asked.metric
+    metric = request.metric
     if metric is None:
-        metric = FAILURES if asked.cost is None else COST
+        metric = FAILURES if request.cost is None else COST
     if not isinstance(metric, str):
         raise InputError("policies are compared by one measure, given by its name.", "metric")
     return metric, found
 
 
-def policy_contest(ground: Ground, first: Course, second: Course, stake: Stake) -> Contest:
+def policy_difference(
+    policy_sample: Ground, first: PolicyActions, second: PolicyActions, policy_measure: PolicyMeasure
+) -> MetricDifference:
     """Set two policies against each other on the same cases."""
-    functional = PolicyValue.of(stake, ground.cases, (1.0, first), (-1.0, second))
-    decision, weights = ground.cases.row_decision.astype(float), ground.sample.weights
+    functional = PolicyValue.of(policy_measure, policy_sample.cases, (1.0, first), (-1.0, second))
+    decision, weights = policy_sample.cases.row_decision.astype(float), policy_sample.sample.weights
     differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
     coefficients, seen = functional.additions(weights)
-    how = functional.limits, stake.greater_is_better, True, differ
-    return Contest(stake.name, functional.ends, *how, functional, coefficients, seen)
+    how = functional.limits, policy_measure.greater_is_better, True, differ
+    return MetricDifference(policy_measure.name, functional.ends, *how, functional, coefficients, seen)
 
 
 def compare_sample(
     sample: Scored,
-    contest: Contest,
+    contest: MetricDifference,
     assumption: str,
     interval: str = "parameter",
     confidence_level: float = 0.95,
@@ -299,7 +320,7 @@ def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:
     return "undecided"
 
 
-def _disagreement(first: Subject, second: Subject) -> Array:
+def _disagreement(first: Predictions, second: Predictions) -> Array:
     """½ Σ_k |π_k - π'_k|: 0 or 1 for hard predictions, NaN for scores of a ranking, which predict nothing."""
     try:
         return np.abs(first.chosen - second.chosen).sum(axis=1) / 2.0

@@ -13,35 +13,40 @@ from selective_labels.data.roles import as_series, class_code, refuse_strange_ce
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.metrics import AnyMetric, read_metrics
 from selective_labels.evaluation.partitioned.question import (
-    CellGround,
-    PartitionedSubjects,
+    CellPolicySample,
+    JudgedCells,
     RowsPass,
     cut_in_passing,
     ground_in_passing,
 )
-from selective_labels.evaluation.policy import Policy, RowGround, given_course, read_course
-from selective_labels.evaluation.predictions import Subject, read_subject
-from selective_labels.evaluation.requests import Asked, Seen
+from selective_labels.evaluation.policy import (
+    Policy,
+    PolicySample,
+    checked_policy_actions,
+    read_policy_actions,
+)
+from selective_labels.evaluation.predictions import Predictions, read_predictions
+from selective_labels.evaluation.requests import EvaluationRequest, ObservedOutcomes
 from selective_labels.evaluation.results import Scored
 from selective_labels.evaluation.scored_rows import ScoredSample, score_sample, with_classes_of
 from selective_labels.identification.bounds import Array
 
 
 @dataclass(frozen=True, eq=False)
-class RowSubjects:
-    """What is judged on rows in memory, which are scored; the same of partitions is `PartitionedSubjects`.
+class JudgedRows:
+    """What is judged on rows in memory, which are scored; the same of partitions is `JudgedCells`.
 
     Attributes
     ----------
     scored : ScoredSample
-    subjects : tuple of Subject
+    subjects : tuple of Predictions
     metrics : sequence of metrics
     masks : dict of bool arrays, or None
         Rows of each subgroup.
     """
 
     scored: ScoredSample
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Predictions, ...]
     metrics: Sequence[AnyMetric]
     masks: Mapping[Any, np.ndarray] | None
 
@@ -49,7 +54,7 @@ class RowSubjects:
         """Rows that a metric is computed from."""
         return self.scored
 
-    def subject(self, metric: AnyMetric, place: int = 0) -> Subject:
+    def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
         """One of what is judged."""
         return self.subjects[place]
 
@@ -58,52 +63,56 @@ class RowSubjects:
         return self.masks
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ObservedOutcomes:
         """What was decided and seen in every subgroup."""
-        return Seen.of_rows(self.scored.data, self.masks or {})
+        return ObservedOutcomes.of_rows(self.scored.data, self.masks or {})
 
 
-Judged = RowSubjects | PartitionedSubjects
-Ground = RowGround | CellGround
+Judged = JudgedRows | JudgedCells
+Ground = PolicySample | CellPolicySample
 
 
-def judged_on(asked: Asked, table: Table, with_outcomes: bool = False) -> Judged:
+def judged_on(request: EvaluationRequest, table: Table, with_outcomes: bool = False) -> Judged:
     """Score all rows of a table for a question; all that can be wrong is found before anything is fitted.
 
     `with_outcomes`: what was decided and seen is asked for too.
     """
     if isinstance(table, PartitionedLabels):
-        return RowsPass(asked, table, with_outcomes).run()
-    data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
-    known = with_classes_of(data, list(asked.given))
+        return RowsPass(request, table, with_outcomes).run()
+    data = with_instrument(table, request.instrument, nuisance=request.fitting.nuisance)
+    known = with_classes_of(data, list(request.given))
     require_two_classes(known.classes)
-    subjects = [read_subject(each, known, name) for each, name in zip(asked.given, asked.names, strict=True)]
-    metrics = read_metrics(asked.metric, subjects[0], asked.pos_label, asked.cost)
+    subjects = [
+        read_predictions(each, known, name) for each, name in zip(request.given, request.names, strict=True)
+    ]
+    metrics = read_metrics(request.metric, subjects[0], request.pos_label, request.cost)
     for metric in metrics:
         if len(subjects) == 1 or metric.difference(*subjects) is None:
             for subject in subjects:
                 metric.functional(subject)
-    masks = None if asked.by is None else _read_subgroups(asked.by, len(data))
-    return RowSubjects(_scored(asked, data), tuple(subjects), metrics, masks)
+    masks = None if request.by is None else _read_subgroups(request.by, len(data))
+    return JudgedRows(_scored(request, data), tuple(subjects), metrics, masks)
 
 
-def cut_on(asked: Asked, table: Table, thresholds: Array | None) -> tuple[Scored, Array, int, Array | None]:
+def cut_on(
+    request: EvaluationRequest, table: Table, thresholds: Array | None
+) -> tuple[Scored, Array, int, Array | None]:
     """Scored rows (or cells) for a score that is cut, the score, the event's code, and the thresholds."""
     if isinstance(table, PartitionedLabels):
-        return cut_in_passing(asked, table, thresholds)
-    sample = _scored(asked, with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance))
-    event = class_code(asked.pos_label, sample.data.classes)
-    return sample, read_subject(asked.given[0], sample.data).score(event), event, thresholds
+        return cut_in_passing(request, table, thresholds)
+    sample = _scored(request, with_instrument(table, request.instrument, nuisance=request.fitting.nuisance))
+    event = class_code(request.pos_label, sample.data.classes)
+    return sample, read_predictions(request.given[0], sample.data).score(event), event, thresholds
 
 
 def ground_on(
-    asked: Asked, table: Table, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
+    request: EvaluationRequest, table: Table, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
 ) -> Ground:
     """Score all rows of a table, and lay policies out on them; what is wrong is found before that.
 
     Parameters
     ----------
-    asked : Asked
+    asked : EvaluationRequest
     table : SelectiveLabels or PartitionedLabels
     policies : dict of Policy
         One or two, by what messages call them.
@@ -112,16 +121,18 @@ def ground_on(
     """
     scores, names = [each.score for each in policies.values()], tuple(policies)
     if isinstance(table, PartitionedLabels):
-        return ground_in_passing(asked, table, policies, thresholds)
-    data = with_instrument(table, asked.instrument, nuisance=asked.fitting.nuisance)
+        return ground_in_passing(request, table, policies, thresholds)
+    data = with_instrument(table, request.instrument, nuisance=request.fitting.nuisance)
     known = with_classes_of(data, scores)
     require_two_classes(known.classes)
-    failure = class_code(asked.pos_label, known.classes)
+    failure = class_code(request.pos_label, known.classes)
     for name, policy in policies.items():
         # Of a classifier that is set against the human it is known which way its score runs.
-        lay_out = given_course if any(policy is each for each in asked.given) else read_course
+        lay_out = (
+            checked_policy_actions if any(policy is each for each in request.given) else read_policy_actions
+        )
         lay_out(policy, known, failure, name)
-    return RowGround(_scored(replace(asked, given=tuple(scores)), data), failure, names)
+    return PolicySample(_scored(replace(request, given=tuple(scores)), data), failure, names)
 
 
 def classes_of(table: Table, classifiers: Sequence[Any]) -> np.ndarray:
@@ -132,9 +143,9 @@ def classes_of(table: Table, classifiers: Sequence[Any]) -> np.ndarray:
     return np.unique(np.concatenate([table.classes, *known]))
 
 
-def _scored(asked: Asked, data: SelectiveLabels) -> ScoredSample:
-    how = asked.assumption, asked.cluster, asked.fitting, asked.label_range
-    return score_sample(data, list(asked.given), *how)
+def _scored(request: EvaluationRequest, data: SelectiveLabels) -> ScoredSample:
+    how = request.assumption, request.cluster, request.fitting, request.label_range
+    return score_sample(data, list(request.given), *how)
 
 
 def _read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:

@@ -12,14 +12,14 @@ from selective_labels._validation import the_only
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.reading import read_table
 from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.evaluation.dispatch import Judged, RowSubjects, judged_on
+from selective_labels.evaluation.dispatch import Judged, JudgedRows, judged_on
 from selective_labels.evaluation.display import ENDS, Described, assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.periods import periods_of
 from selective_labels.evaluation.policy_curve import clopper_pearson
-from selective_labels.evaluation.predictions import Subject
-from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.nuisance.settings import FittingSettings
@@ -181,8 +181,10 @@ def drift(
     table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
     fitting = FittingSettings.read(nuisance, propensity, cv, n_jobs=n_jobs, random_state=random_state)
     by = periods_of(table, period, every)
-    asked = Asked((classifier,), metric, assumption, cluster, fitting, pos_label=pos_label, cost=cost, by=by)
-    judged = judged_on(asked, table, with_outcomes=True)
+    request = EvaluationRequest(
+        (classifier,), metric, assumption, cluster, fitting, pos_label=pos_label, cost=cost, by=by
+    )
+    judged = judged_on(request, table, with_outcomes=True)
     one = the_only(judged.metrics, "metric", "drift is of one metric.")
     assumed = the_only(judged.sample(one).assumptions, "assumption", "drift takes one assumption.")
     return drift_of_judged(judged, assumed, pos_label, confidence_level)
@@ -190,7 +192,7 @@ def drift(
 
 def drift_of_sample(
     sample: ScoredSample,
-    subject: Subject,
+    subject: Predictions,
     metrics: Sequence[AnyMetric],
     periods: np.ndarray,
     pos_label: Any = None,
@@ -200,7 +202,7 @@ def drift_of_sample(
     """Follow a metric over time on rows that are scored already: nothing is fitted."""
     masks = {label: periods == label for label in np.unique(periods).tolist()}
     name = sample.assumptions[0] if assumption is None else assumption
-    return drift_of_judged(RowSubjects(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
+    return drift_of_judged(JudgedRows(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
 
 
 def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float) -> Drift:

@@ -14,10 +14,10 @@ from selective_labels.data.reading import Table, read_table
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.evaluation.dispatch import Judged, classes_of, ground_on, judged_on
 from selective_labels.evaluation.metrics import AnyMetric, Range
-from selective_labels.evaluation.policy import COST, FAILURES, Policy, read_stakes
+from selective_labels.evaluation.policy import COST, FAILURES, Policy, read_policy_measures
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import Subject
-from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import (
     Evaluation,
     Evaluations,
@@ -163,12 +163,12 @@ def evaluate(
     single = by is None and isinstance(assumption, str | Assumption) and assumption != "all"
     one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
     table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    asked = Asked(
+    request = EvaluationRequest(
         (classifier,), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost, by
     )
     if isinstance(classifier, Policy):
-        return evaluate_policy(asked, table, classifier, interval, confidence_level)
-    results = evaluate_judged(judged_on(asked, table), interval, confidence_level)
+        return evaluate_policy(request, table, classifier, interval, confidence_level)
+    results = evaluate_judged(judged_on(request, table), interval, confidence_level)
     return results[0] if single and len(results) == 1 and one_metric else results
 
 
@@ -188,7 +188,9 @@ def evaluate_judged(
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
 
 
-def _with_designs(results: Evaluations, sample: Scored, subject: Subject, metric: AnyMetric) -> Evaluations:
+def _with_designs(
+    results: Evaluations, sample: Scored, subject: Predictions, metric: AnyMetric
+) -> Evaluations:
     """Keep with each mean over everybody what plans are made from."""
     found = coefficients_of(metric.functional(subject))
     items = []
@@ -201,32 +203,36 @@ def _with_designs(results: Evaluations, sample: Scored, subject: Subject, metric
 
 
 def evaluate_policy(
-    asked: Asked, table: Table, policy: Policy, interval: str, confidence_level: float
+    request: EvaluationRequest, table: Table, policy: Policy, interval: str, confidence_level: float
 ) -> Evaluation | Evaluations:
     """Evaluate a policy, alone or as a team with the human."""
-    if asked.by is not None:
+    if request.by is not None:
         raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
-    metric = asked.metric
+    metric = request.metric
     if metric == "accuracy":  # the default of classifiers, which a policy does not have
-        metric = FAILURES if asked.cost is None else COST
+        metric = FAILURES if request.cost is None else COST
     names = [metric] if isinstance(metric, str) else list(metric)
     classes = classes_of(table, [policy.score])
-    read_stakes(names, classes, class_code(asked.pos_label, classes), asked.cost)  # before any fit
-    ground = ground_on(asked, table, {"score": policy})
-    sample, course = ground.sample, ground.course(policy)
+    read_policy_measures(
+        names, classes, class_code(request.pos_label, classes), request.cost
+    )  # before any fit
+    policy_sample = ground_on(request, table, {"score": policy})
+    sample, actions = policy_sample.sample, policy_sample.actions(policy)
     items = []
-    for stake in read_stakes(names, ground.cases.classes, ground.failure, asked.cost):
-        value = PolicyValue.of(stake, ground.cases, (1.0, course))
+    for policy_measure in read_policy_measures(
+        names, policy_sample.cases.classes, policy_sample.failure, request.cost
+    ):
+        value = PolicyValue.of(policy_measure, policy_sample.cases, (1.0, actions))
         for assumption in sample.assumptions:
-            how = stake.name, assumption, value.limits, confidence_level, interval
+            how = policy_measure.name, assumption, value.limits, confidence_level, interval
             items.append(judged(sample, value, *how))
-    single = len(items) == 1 and isinstance(asked.metric, str)
+    single = len(items) == 1 and isinstance(request.metric, str)
     return items[0] if single else Evaluations(tuple(items))
 
 
 def evaluate_sample(
     sample: Scored,
-    subject: Subject,
+    subject: Predictions,
     metrics: Sequence[AnyMetric],
     by: np.ndarray | Mapping[Any, np.ndarray] | None = None,
     interval: str = "parameter",

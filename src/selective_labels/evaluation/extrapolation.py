@@ -16,7 +16,7 @@ from selective_labels.data.reading import read_labels
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.display import Described
-from selective_labels.evaluation.predictions import read_subject
+from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.marginal_outcomes import (
     adjusted_means,
     coherent,
@@ -249,7 +249,7 @@ def extrapolate(
             "decision_maker is missing: leniency is extrapolated over decision-makers.", "decision_maker"
         )
     label = data.classes[class_code(pos_label, data.classes)]
-    problem = _Problem(data, read_subject(predictions, data, "predictions").chosen, bandwidth)
+    problem = _Problem(data, read_predictions(predictions, data, "predictions").chosen, bandwidth)
     problem.check(form)
     ones = np.ones(len(data))
     estimate = problem.metrics(ones, form)

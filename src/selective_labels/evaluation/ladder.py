@@ -15,7 +15,7 @@ from selective_labels.data.roles import GivenRoles
 from selective_labels.evaluation.dispatch import judged_on
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.ladder_results import Ladder, build
-from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.nuisance.settings import FittingSettings
 
@@ -91,9 +91,11 @@ def ladder(
     """
     table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
     fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
-    steps = rungs_of(assumptions, table.decision_makers_given and len(table.decision_makers) > 1)
-    asked = Asked((classifier,), metric, steps, cluster, fitting, NO_RANGE, instrument, pos_label, cost)
-    judged = judged_on(asked, table)
+    steps = ladder_steps(assumptions, table.decision_makers_given and len(table.decision_makers) > 1)
+    request = EvaluationRequest(
+        (classifier,), metric, steps, cluster, fitting, NO_RANGE, instrument, pos_label, cost
+    )
+    judged = judged_on(request, table)
     one = the_only(judged.metrics, "metric", "a ladder is of one metric.")
     results = evaluate_sample(
         judged.sample(one), judged.subject(one), [one], None, interval, confidence_level
@@ -101,7 +103,7 @@ def ladder(
     return build(steps, list(results))
 
 
-def rungs_of(
+def ladder_steps(
     assumptions: str | Assumption | Sequence[str | Assumption], has_instrument: bool
 ) -> list[Assumption]:
     """List the rungs: none, the instrument, then what was given, parts on top of one another.
@@ -110,7 +112,7 @@ def rungs_of(
     --------
     >>> from selective_labels.assumptions import Informed, Prevalence
     >>> given = [Informed(1), "nucem", Prevalence(1, 0.2)]
-    >>> for each in rungs_of(given, has_instrument=True):
+    >>> for each in ladder_steps(given, has_instrument=True):
     ...     print(each.name)
     none
     instrument
@@ -120,18 +122,18 @@ def rungs_of(
     """
     given = [assumptions] if isinstance(assumptions, str | Assumption) else list(assumptions)
     base: Assumption = Instrument() if has_instrument else NoAssumption()
-    rungs = [NoAssumption(), base]
+    assumption_steps = [NoAssumption(), base]
     for each in given:
         if isinstance(each, Part):
             base = base & each
-            rungs.append(named(base))
+            assumption_steps.append(named(base))
         else:
-            rungs.append(named(each))
-    rungs = list(dict.fromkeys(rungs))
-    names = [each.name for each in rungs]
+            assumption_steps.append(named(each))
+    assumption_steps = list(dict.fromkeys(assumption_steps))
+    names = [each.name for each in assumption_steps]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(
             f"two different assumptions are called {twice[0]!r}; give one of them.", "assumption"
         )
-    return rungs
+    return assumption_steps

@@ -21,7 +21,7 @@ CONTRADICTED = "contradicted"
 
 
 @dataclass(frozen=True)
-class Rung:
+class LadderStep:
     """One assumption, what is left possible under it, and what it adds to a weaker one.
 
     Attributes
@@ -79,43 +79,43 @@ class Ladder:
 
     Attributes
     ----------
-    rungs : tuple of Rung
+    rungs : tuple of LadderStep
     """
 
-    rungs: tuple[Rung, ...]
+    steps: tuple[LadderStep, ...]
 
-    def __iter__(self) -> Iterator[Rung]:
-        return iter(self.rungs)
+    def __iter__(self) -> Iterator[LadderStep]:
+        return iter(self.steps)
 
     def __len__(self) -> int:
-        return len(self.rungs)
+        return len(self.steps)
 
-    def __getitem__(self, position: int) -> Rung:
-        return self.rungs[position]
+    def __getitem__(self, position: int) -> LadderStep:
+        return self.steps[position]
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each rung."""
-        return pd.DataFrame([each.to_dict() for each in self.rungs])
+        return pd.DataFrame([each.to_dict() for each in self.steps])
 
     def to_json(self) -> str:
         """JSON list of the rungs; what is NaN is null."""
-        rows = [{name: plain(value) for name, value in each.to_dict().items()} for each in self.rungs]
+        rows = [{name: plain(value) for name, value in each.to_dict().items()} for each in self.steps]
         return json.dumps(rows, allow_nan=False)
 
     def sentences(self) -> list[str]:
         """Say what the columns are, what every rung assumes, and what the numbers are made from."""
-        first = self.rungs[0].evaluation
+        first = self.steps[0].evaluation
         lines = [
             "lower, upper: estimated ends of what the assumption leaves possible. interval: "
             f"{100 * first.confidence_level:.4g} %, for the {_target(first)}. saved: by how much the ends "
             "are closer than on the last rung that assumes less."
         ]
-        if any(each.saved < 0.0 for each in self.rungs):
+        if any(each.saved < 0.0 for each in self.steps):
             lines.append(
                 "A negative one comes of estimation (noise, or the more cautious of two ways to use a "
                 "share): in the population, what is assumed besides never makes more possible."
             )
-        for number, each in enumerate(self.rungs, start=1):
+        for number, each in enumerate(self.steps, start=1):
             beyond = "" if each.beyond is None else f" (beyond {each.beyond})"
             lines.append(f"{number}. {each.adds}{beyond}: {each.sentence}")
             # Where there are no bounds, there is nothing to say of how sharp they are.
@@ -142,8 +142,8 @@ class Ladder:
         if ax is None:
             from matplotlib import pyplot
 
-            _, ax = pyplot.subplots(figsize=(6.4, 1.2 + 0.35 * len(self.rungs)), layout="constrained")
-        for height, rung in enumerate(self.rungs):
+            _, ax = pyplot.subplots(figsize=(6.4, 1.2 + 0.35 * len(self.steps)), layout="constrained")
+        for height, rung in enumerate(self.steps):
             found = rung.evaluation
             if not found.defined:
                 word = CONTRADICTED if rung.contradicted else "no value"
@@ -153,9 +153,9 @@ class Ladder:
             ax.hlines(height, found.ci_lower, found.ci_upper, color="C0", linewidth=1.5)
             ax.hlines(height, found.lower, found.upper, color="C0", linewidth=6)
             ax.plot([found.lower, found.upper], [height, height], "|", color="C0", markersize=11)
-        ax.set_yticks(range(len(self.rungs)), [each.title for each in self.rungs])
-        ax.set_ylim(len(self.rungs) - 0.5, -0.5)
-        first = self.rungs[0].evaluation
+        ax.set_yticks(range(len(self.steps)), [each.title for each in self.steps])
+        ax.set_ylim(len(self.steps) - 0.5, -0.5)
+        first = self.steps[0].evaluation
         ax.set_xlabel(
             f"{first.metric}\nthick: identified interval; thin: {first.confidence_level:.4g} interval"
         )
@@ -165,7 +165,7 @@ class Ladder:
         rows = [HEADINGS, *self.rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([self.rungs[0].evaluation.metric, *lines, *self.sentences()])
+        return "\n".join([self.steps[0].evaluation.metric, *lines, *self.sentences()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
@@ -173,13 +173,13 @@ class Ladder:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
         )
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.sentences())
-        title = escape(self.rungs[0].evaluation.metric)
+        title = escape(self.steps[0].evaluation.metric)
         return f"<h4>{title}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
     def rows(self) -> list[tuple[str, ...]]:
         """Cells of the printed table, under `HEADINGS`."""
         rows: list[tuple[str, ...]] = []
-        for number, rung in enumerate(self.rungs, start=1):
+        for number, rung in enumerate(self.steps, start=1):
             found = rung.evaluation
             ends = (_number(found.lower), _number(found.upper), _interval(found), _number(found.width))
             if rung.contradicted:
@@ -194,9 +194,9 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
     What contains a contradicted assumption is contradicted with it, whether or not its own ends happen to
     cross beyond noise: nothing more can be possible under it.
     """
-    rungs: list[Rung] = []
+    steps: list[LadderStep] = []
     for assumption, found in zip(assumptions, evaluations, strict=True):
-        weaker = [each for each in rungs if assumes_more(assumption, each.assumption)]
+        weaker = [each for each in steps if assumes_more(assumption, each.assumption)]
         refuted = [each for each in weaker if each.contradicted]
         if refuted and not found.empty:
             found = without_value(found, refuted[0].assumption.name)
@@ -205,8 +205,8 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
         if base is not None:
             more = beyond(assumption, base.assumption)
             adds, sentence = more.name, more.caption
-        rungs.append(
-            Rung(
+        steps.append(
+            LadderStep(
                 assumption,
                 found,
                 None if base is None else base.assumption.name,
@@ -214,10 +214,10 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
                 sentence,
                 NAN if base is None else base.evaluation.width - found.width,
                 found.empty,
-                f"+ {adds}" if adds != assumption.name and base is rungs[-1] else assumption.name,
+                f"+ {adds}" if adds != assumption.name and base is steps[-1] else assumption.name,
             )
         )
-    return Ladder(tuple(rungs))
+    return Ladder(tuple(steps))
 
 
 def assumes_more(assumption: Assumption, other: Assumption) -> bool:

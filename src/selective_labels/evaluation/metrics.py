@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import InputError
 from selective_labels._validation import require_count
 from selective_labels.data.roles import class_code
-from selective_labels.evaluation.predictions import Subject
+from selective_labels.evaluation.predictions import Predictions
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.functionals import (
     brier_coefficients,
@@ -44,14 +44,14 @@ class AnyMetric(ABC):
     greater_is_better: bool = True
 
     @abstractmethod
-    def functional(self, subject: Subject) -> Functional:
+    def functional(self, subject: Predictions) -> Functional:
         """Write the metric of one classifier as a functional of the class probabilities."""
 
     @abstractmethod
     def range(self, classes: np.ndarray) -> Range:
         """Smallest and largest possible value."""
 
-    def difference(self, first: Subject, second: Subject) -> Functional | None:
+    def difference(self, first: Predictions, second: Predictions) -> Functional | None:
         """Subtract the metric of another classifier; None if no sharp form is known."""
         return None
 
@@ -93,7 +93,7 @@ class Metric(AnyMetric):
     given: Callable[[Any, Any], Any] | None = None
     greater_is_better: bool = True
 
-    def functional(self, subject: Subject) -> Ratio:
+    def functional(self, subject: Predictions) -> Ratio:
         """Coefficients of each row: what its possible classes would add above and below."""
         above, below = self.tables(subject.classes)
         return Ratio(subject.chosen @ above.T, subject.chosen @ below.T)
@@ -104,7 +104,7 @@ class Metric(AnyMetric):
         occurs = above[below > 0.0] / below[below > 0.0]
         return float(occurs.min()), float(occurs.max())
 
-    def difference(self, first: Subject, second: Subject) -> Functional | None:
+    def difference(self, first: Predictions, second: Predictions) -> Functional | None:
         """Sharp if the two conditions are the same, or known."""
         one, other = self.functional(first), self.functional(second)
         if np.array_equal(one.denominator, other.denominator):
@@ -138,7 +138,7 @@ class ProbabilityMetric(AnyMetric):
     largest: float
     greater_is_better: bool = False
 
-    def functional(self, subject: Subject) -> Ratio:
+    def functional(self, subject: Predictions) -> Ratio:
         """Losses of each possible class."""
         losses = self.losses(subject.probabilities)
         return Ratio(losses, np.ones_like(losses))
@@ -147,7 +147,7 @@ class ProbabilityMetric(AnyMetric):
         """From zero up."""
         return 0.0, self.largest
 
-    def difference(self, first: Subject, second: Subject) -> Ratio:
+    def difference(self, first: Predictions, second: Predictions) -> Ratio:
         """Linear, so sharp."""
         losses = self.losses(first.probabilities) - self.losses(second.probabilities)
         return Ratio(losses, np.ones_like(losses))
@@ -166,7 +166,7 @@ class RegretMetric(AnyMetric):
     name: str = "regret"
     greater_is_better: bool = False
 
-    def functional(self, subject: Subject) -> Regret:
+    def functional(self, subject: Predictions) -> Regret:
         """Regret of the predictions."""
         return Regret(subject.chosen)
 
@@ -174,7 +174,7 @@ class RegretMetric(AnyMetric):
         """Between no regret and being always wrong where one could be always right."""
         return 0.0, 1.0
 
-    def difference(self, first: Subject, second: Subject) -> Ratio:
+    def difference(self, first: Predictions, second: Predictions) -> Ratio:
         """Compare the errors: the Bayes rule cancels."""
         return Ratio(second.chosen - first.chosen, np.ones_like(first.chosen), signed=True)
 
@@ -189,7 +189,7 @@ class BalancedAccuracy(AnyMetric):
     name: str = "balanced_accuracy"
     greater_is_better: bool = True
 
-    def functional(self, subject: Subject) -> Separation:
+    def functional(self, subject: Predictions) -> Separation:
         """Separation by the probability of predicting the last class."""
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
@@ -198,7 +198,7 @@ class BalancedAccuracy(AnyMetric):
         """Between 0 and 1."""
         return 0.0, 1.0
 
-    def difference(self, first: Subject, second: Subject) -> Separation:
+    def difference(self, first: Predictions, second: Predictions) -> Separation:
         """Separation by the difference of the predictions."""
         need_two_classes(self.name, first.classes)
         return Separation(first.chosen[:, 1] - second.chosen[:, 1], event=1, scale=0.5, centre=0.0)
@@ -218,7 +218,7 @@ class Auc(AnyMetric):
     name: str = "auc"
     greater_is_better: bool = True
 
-    def functional(self, subject: Subject) -> RankSeparation:
+    def functional(self, subject: Predictions) -> RankSeparation:
         """Separation by mid-ranks."""
         return self._of([subject], (1.0,), centre=0.5)
 
@@ -226,11 +226,11 @@ class Auc(AnyMetric):
         """Between 0 and 1."""
         return 0.0, 1.0
 
-    def difference(self, first: Subject, second: Subject) -> RankSeparation:
+    def difference(self, first: Predictions, second: Predictions) -> RankSeparation:
         """Separation by the difference of mid-ranks."""
         return self._of([first, second], (1.0, -1.0), centre=0.0)
 
-    def _of(self, subjects: list[Subject], signs: tuple[float, ...], centre: float) -> RankSeparation:
+    def _of(self, subjects: list[Predictions], signs: tuple[float, ...], centre: float) -> RankSeparation:
         code = class_code(self.pos_label, subjects[0].classes)
         levels = [np.unique(each.score(code), return_inverse=True)[1] for each in subjects]
         return RankSeparation(np.stack(levels), event=code, scale=1.0, centre=centre, signs=signs)
@@ -258,7 +258,7 @@ class CalibrationBin(AnyMetric):
         """Says the bin."""
         return f"calibration [{self.low:g}, {self.high:g}{']' if self.high >= 1.0 else ')'}"
 
-    def functional(self, subject: Subject) -> Ratio:
+    def functional(self, subject: Predictions) -> Ratio:
         """Count the event among the rows of the bin."""
         n_classes = len(subject.classes)
         code = class_code(self.pos_label, subject.classes)
@@ -269,7 +269,7 @@ class CalibrationBin(AnyMetric):
         """Between 0 and 1."""
         return 0.0, 1.0
 
-    def rows(self, subject: Subject) -> np.ndarray:
+    def rows(self, subject: Predictions) -> np.ndarray:
         """Rows whose predicted probability lies in the bin."""
         predicted = subject.probabilities[:, class_code(self.pos_label, subject.classes)]
         return (predicted >= self.low) & ((predicted < self.high) | (self.high >= 1.0))
@@ -456,7 +456,9 @@ _OF_EVENT: dict[str, Callable[[Any], AnyMetric]] = {
 NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
 
 
-def read_metrics(metric: Any, subject: Subject, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+def read_metrics(
+    metric: Any, subject: Predictions, pos_label: Any, cost: ArrayLike | None
+) -> list[AnyMetric]:
     """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
     wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
     metrics: list[AnyMetric] = []

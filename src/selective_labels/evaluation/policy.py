@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from selective_labels._errors import InputError
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.predictions import Subject, read_subject
+from selective_labels.evaluation.predictions import Predictions, read_predictions
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
@@ -21,7 +21,7 @@ NEAR_CUT_OFF = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PolicyActions:
     """What becomes of each row: accepted by rule, left to the human, or (the rest) refused.
 
     Attributes
@@ -47,7 +47,7 @@ class Course:
     between: np.ndarray | None = None
 
     @classmethod
-    def human(cls, n_samples: int) -> "Course":
+    def human(cls, n_samples: int) -> "PolicyActions":
         """The decisions taken."""
         alone = np.zeros(n_samples), np.ones(n_samples)
         return cls(alone, alone, np.zeros(n_samples), threshold=0.0)
@@ -254,22 +254,26 @@ class Policy:
         return f"Policy({', '.join(shown)})"
 
 
-def read_course(policy: Policy, data: SelectiveLabels, failure: int, name: str = "score") -> Course:
+def read_policy_actions(
+    policy: Policy, data: SelectiveLabels, failure: int, name: str = "score"
+) -> PolicyActions:
     """Lay a policy out on the rows of data."""
-    subject = read_subject(policy.score, data, name)
+    subject = read_predictions(policy.score, data, name)
     risk = risk_of(subject, failure)
     below, above = modes(policy, len(data), _deferred(policy, data))
-    return Course(below, above, risk, policy.acceptance, policy.threshold)
+    return PolicyActions(below, above, risk, policy.acceptance, policy.threshold)
 
 
-def given_course(policy: Policy, data: SelectiveLabels, failure: int, name: str = "score") -> Course:
+def checked_policy_actions(
+    policy: Policy, data: SelectiveLabels, failure: int, name: str = "score"
+) -> PolicyActions:
     """The same for a policy that a user gave: warn if its score seems to run the wrong way."""
-    course = read_course(policy, data, failure, name)
-    warn_if_reversed(course.risk, data, failure)
-    return course
+    actions = read_policy_actions(policy, data, failure, name)
+    warn_if_reversed(actions.risk, data, failure)
+    return actions
 
 
-def risk_of(subject: Subject, failure: int) -> Array:
+def risk_of(subject: Predictions, failure: int) -> Array:
     """Score of the failure; predicted labels count as 0 and 1."""
     return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
 
@@ -333,7 +337,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Stake:
+class PolicyMeasure:
     """What a case of each class counts if it is accepted, and if it is refused.
 
     E[accepted[Y*] 1{accepted} + refused[Y*] 1{refused}],   divided by P(accepted) if `per_accepted`
@@ -367,9 +371,9 @@ class Stake:
         return float(ends[0]), float(ends[1])
 
 
-def read_stakes(
+def read_policy_measures(
     names: Sequence[str] | None, classes: np.ndarray, failure: int, cost: ArrayLike | None
-) -> list[Stake]:
+) -> list[PolicyMeasure]:
     """Stakes by name; without names all, those of money only if there is a cost.
 
     Parameters
@@ -383,7 +387,7 @@ def read_stakes(
 
     Examples
     --------
-    >>> [each.name for each in read_stakes(None, np.array(["good", "lost"]), 1, [[0, 1], [5, 0]])]
+    >>> [each.name for each in read_policy_measures(None, np.array(["good", "lost"]), 1, [[0, 1], [5, 0]])]
     ['acceptance', 'failures', 'failure_rate', 'avoided', 'good_lost', 'cost', 'profit']
     """
     possible = (*PLAIN, *OF_COST)
@@ -400,18 +404,18 @@ def read_stakes(
         )
     failed = (np.arange(len(classes)) == failure).astype(float)
     nothing, one = np.zeros(len(classes)), np.ones(len(classes))
-    stakes = {
-        ACCEPTANCE: Stake(ACCEPTANCE, one, nothing, greater_is_better=True),
-        FAILURES: Stake(FAILURES, failed, nothing),
-        FAILURE_RATE: Stake(FAILURE_RATE, failed, nothing, per_accepted=True),
-        AVOIDED: Stake(AVOIDED, nothing, failed, greater_is_better=True),
-        GOOD_LOST: Stake(GOOD_LOST, nothing, 1.0 - failed),
+    policy_measures = {
+        ACCEPTANCE: PolicyMeasure(ACCEPTANCE, one, nothing, greater_is_better=True),
+        FAILURES: PolicyMeasure(FAILURES, failed, nothing),
+        FAILURE_RATE: PolicyMeasure(FAILURE_RATE, failed, nothing, per_accepted=True),
+        AVOIDED: PolicyMeasure(AVOIDED, nothing, failed, greater_is_better=True),
+        GOOD_LOST: PolicyMeasure(GOOD_LOST, nothing, 1.0 - failed),
     }
     if cost is not None:
         accepted, refused = read_cost(cost, classes, failure)
-        stakes[COST] = Stake(COST, accepted, refused)
-        stakes[PROFIT] = Stake(PROFIT, refused - accepted, nothing, greater_is_better=True)
-    return [stakes[name] for name in wanted]
+        policy_measures[COST] = PolicyMeasure(COST, accepted, refused)
+        policy_measures[PROFIT] = PolicyMeasure(PROFIT, refused - accepted, nothing, greater_is_better=True)
+    return [policy_measures[name] for name in wanted]
 
 
 def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Array]:
@@ -463,7 +467,7 @@ class Cases(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class RowGround:
+class PolicySample:
     """Rows in memory.
 
     Attributes
@@ -484,6 +488,6 @@ class RowGround:
         """The rows."""
         return self.sample.data
 
-    def course(self, policy: Policy, place: int = 0) -> Course:
+    def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
         """Lay out the policy that was given in this place."""
-        return read_course(policy, self.sample.data, self.failure, self.names[place])
+        return read_policy_actions(policy, self.sample.data, self.failure, self.names[place])

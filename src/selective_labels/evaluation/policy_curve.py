@@ -30,14 +30,14 @@ from selective_labels.evaluation.policy import (
     FAILURES,
     TEAM_WORDS,
     WORDS,
-    Course,
     Policy,
-    RowGround,
-    Stake,
-    read_stakes,
+    PolicyActions,
+    PolicyMeasure,
+    PolicySample,
+    read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
-from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
 from selective_labels.evaluation.scored_rows import NO_RANGE, ScoredSample
 from selective_labels.identification.bounds import Array
@@ -68,13 +68,13 @@ class Deciders:
     squares: Array
 
     @classmethod
-    def of(cls, ground: Ground) -> "Deciders":
+    def of(cls, policy_sample: Ground) -> "Deciders":
         """Those of the cases that policies are laid out on."""
-        if not isinstance(ground, RowGround):
-            cells = ground.deciders.cells
+        if not isinstance(policy_sample, PolicySample):
+            cells = policy_sample.deciders.cells
             sums = cells.rows, cells.weights, cells.square_weights
-            return cls(ground.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
-        data = ground.sample.data
+            return cls(policy_sample.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
+        data = policy_sample.sample.data
         codes, makers = data.decision_maker_codes, data.decision_makers
         if data.panels is not None and data.own_decision_maker_codes is not None:
             codes, makers = data.own_decision_maker_codes, data.panels.people
@@ -132,9 +132,9 @@ class PolicyCurve(Described):
     human: Mapping[str, Evaluation]
     decision_makers: pd.DataFrame
     cut_offs: CutOffs | None
-    ground: Ground = field(repr=False)
+    policy_sample: Ground = field(repr=False)
     scores: Any = field(repr=False)
-    stakes: Mapping[str, Stake] = field(repr=False)
+    policy_measures: Mapping[str, PolicyMeasure] = field(repr=False)
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -195,30 +195,41 @@ class PolicyCurve(Described):
         Evaluation
             Measure at `stop` minus measure at `start`.
         """
-        require_choice("measure", measure, tuple(self.stakes))
+        require_choice("measure", measure, tuple(self.policy_measures))
         first = self._course(stop)
-        second = Course.human(len(self.ground.cases)) if start == "human" else self._course(float(start))
-        stake = self.stakes[measure]
-        functional = PolicyValue.of(stake, self.ground.cases, (1.0, first), (-1.0, second))
+        second = (
+            PolicyActions.human(len(self.policy_sample.cases))
+            if start == "human"
+            else self._course(float(start))
+        )
+        policy_measure = self.policy_measures[measure]
+        functional = PolicyValue.of(policy_measure, self.policy_sample.cases, (1.0, first), (-1.0, second))
         limits = functional.limits
-        if self.rule == SCORE and start != "human" and not stake.per_accepted:
-            change = (float(stop) - float(start)) * (stake.accepted - stake.refused)
+        if self.rule == SCORE and start != "human" and not policy_measure.per_accepted:
+            change = (float(stop) - float(start)) * (policy_measure.accepted - policy_measure.refused)
             limits = float(min(change)), float(max(change))
         name = f"{measure} at {_rate(stop)} minus at {_rate(start)}"
-        return judged(self.ground.sample, functional, name, self.assumption, limits, self.confidence_level)
+        return judged(
+            self.policy_sample.sample, functional, name, self.assumption, limits, self.confidence_level
+        )
 
     def against_human(self, measure: str = FAILURES) -> Evaluation:
         """Bound a measure of the score's policy that accepts as many as were accepted, minus the human's.
 
         The share accepted is estimated, and the interval knows it.
         """
-        cases, course = self.ground.cases, self.ground.course(self._policy(None))
+        cases, actions = self.policy_sample.cases, self.policy_sample.actions(self._policy(None))
         functional = PolicyValue.of(
-            self.stakes[measure], cases, (1.0, course), (-1.0, Course.human(len(cases)))
+            self.policy_measures[measure], cases, (1.0, actions), (-1.0, PolicyActions.human(len(cases)))
         )
         name = f"{measure} at the human's rate minus the human's"
         return judged(
-            self.ground.sample, functional, name, self.assumption, functional.limits, self.confidence_level
+            self.policy_sample.sample,
+            functional,
+            name,
+            self.assumption,
+            functional.limits,
+            self.confidence_level,
         )
 
     def sentences(self) -> list[str]:
@@ -268,8 +279,8 @@ class PolicyCurve(Described):
     def _policy(self, rate: float | None) -> Policy:
         return Policy(self.scores, rate, with_human=KNOWN_RULE.get(self.rule, self.rule))
 
-    def _course(self, rate: float) -> Course:
-        return self.ground.course(self._policy(float(rate)))
+    def _course(self, rate: float) -> PolicyActions:
+        return self.policy_sample.actions(self._policy(float(rate)))
 
     def _human_sentence(self) -> str:
         accepted, failed, rate = (self.human[name] for name in (ACCEPTANCE, FAILURES, FAILURE_RATE))
@@ -403,14 +414,16 @@ def policy_curve(
     _check_rule(rule)
     classes = classes_of(table, [scores])
     if len(classes) > 1:
-        read_stakes(None, classes, class_code(pos_label, classes), cost)
+        read_policy_measures(None, classes, class_code(pos_label, classes), cost)
     for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
         _refuse_shares(each)
     policy = Policy(scores)
-    asked = Asked((policy,), None, assumption, cluster, fitting, label_range, instrument, pos_label, cost)
-    ground = ground_on(asked, table, {"scores": policy})
-    assumed = the_only(ground.sample.assumptions, "assumption", "policy_curve takes one assumption.")
-    return policy_curve_of_ground(ground, scores, assumed, shares, rule, cost, confidence_level)
+    request = EvaluationRequest(
+        (policy,), None, assumption, cluster, fitting, label_range, instrument, pos_label, cost
+    )
+    policy_sample = ground_on(request, table, {"scores": policy})
+    assumed = the_only(policy_sample.sample.assumptions, "assumption", "policy_curve takes one assumption.")
+    return policy_curve_of_ground(policy_sample, scores, assumed, shares, rule, cost, confidence_level)
 
 
 def _refuse_shares(assumption: str | Assumption) -> None:
@@ -435,12 +448,14 @@ def policy_curve_of_sample(
     confidence_level: float = 0.95,
 ) -> PolicyCurve:
     """Draw the curve on rows that are scored already: nothing is fitted."""
-    ground = RowGround(sample, class_code(pos_label, sample.data.classes))
-    return policy_curve_of_ground(ground, scores, assumption, read_rates(rates), rule, cost, confidence_level)
+    policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
+    return policy_curve_of_ground(
+        policy_sample, scores, assumption, read_rates(rates), rule, cost, confidence_level
+    )
 
 
 def policy_curve_of_ground(
-    ground: Ground,
+    policy_sample: Ground,
     scores: Any,
     assumption: str,
     rates: Array,
@@ -450,48 +465,55 @@ def policy_curve_of_ground(
 ) -> PolicyCurve:
     """Draw the curve on rows, or cells of rows, that are scored already."""
     _check_rule(rule)
-    cases, sample = ground.cases, ground.sample
-    stakes = read_stakes(None, cases.classes, ground.failure, cost)
+    cases, sample = policy_sample.cases, policy_sample.sample
+    policy_measures = read_policy_measures(None, cases.classes, policy_sample.failure, cost)
     team = None if rule == RULES[0] else rule
-    courses = [ground.course(Policy(scores, share, with_human=team)) for share in rates.tolist()]
-    human = Course.human(len(cases))
+    policy_actions = [
+        policy_sample.actions(Policy(scores, share, with_human=team)) for share in rates.tolist()
+    ]
+    human = PolicyActions.human(len(cases))
 
-    def value(stake: Stake, course: Course) -> Any:
-        functional = PolicyValue.of(stake, cases, (1.0, course))
-        return judged(sample, functional, stake.name, assumption, functional.limits, confidence_level)
+    def value(policy_measure: PolicyMeasure, actions: PolicyActions) -> Any:
+        functional = PolicyValue.of(policy_measure, cases, (1.0, actions))
+        return judged(
+            sample, functional, policy_measure.name, assumption, functional.limits, confidence_level
+        )
 
     cut_offs = None
     if cost is not None and team is None:
-        risk = courses[0].risk
+        risk = policy_actions[0].risk
         # The lowest of them accepts nobody, the highest everybody.
         thresholds = default_thresholds(risk, weights=sample.weights)
-        if courses[0].between is not None:  # a bin between two values stands just below the next
-            inside = np.isin(thresholds, risk[courses[0].between])
+        if policy_actions[0].between is not None:  # a bin between two values stands just below the next
+            inside = np.isin(thresholds, risk[policy_actions[0].between])
             thresholds = np.unique(np.where(inside, np.nextafter(thresholds, np.inf), thresholds))
-        by_name = {stake.name: stake for stake in stakes}
+        by_name = {policy_measure.name: policy_measure for policy_measure in policy_measures}
         cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
     return PolicyCurve(
         rule=rule,
-        pos_label=cases.classes.tolist()[ground.failure],
+        pos_label=cases.classes.tolist()[policy_sample.failure],
         rates=rates,
-        evaluations={stake.name: tuple(value(stake, each) for each in courses) for stake in stakes},
-        human={stake.name: value(stake, human) for stake in stakes},
-        decision_makers=decision_maker_points(ground, confidence_level),
+        evaluations={
+            policy_measure.name: tuple(value(policy_measure, each) for each in policy_actions)
+            for policy_measure in policy_measures
+        },
+        human={policy_measure.name: value(policy_measure, human) for policy_measure in policy_measures},
+        decision_makers=decision_maker_points(policy_sample, confidence_level),
         cut_offs=cut_offs,
-        ground=ground,
+        policy_sample=policy_sample,
         scores=scores,
-        stakes={stake.name: stake for stake in stakes},
+        policy_measures={policy_measure.name: policy_measure for policy_measure in policy_measures},
     )
 
 
-def decision_maker_points(ground: Ground, confidence_level: float = 0.95) -> pd.DataFrame:
+def decision_maker_points(policy_sample: Ground, confidence_level: float = 0.95) -> pd.DataFrame:
     """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
 
     Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
     differ). Decision-makers' points can be compared with each other where cases reach them by lot.
     """
-    seen = Deciders.of(ground)
-    n_makers, failed = len(seen.makers), seen.outcome == ground.failure + 1
+    seen = Deciders.of(policy_sample)
+    n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
 
     def total(values: Array) -> Array:
         return np.bincount(seen.codes, values, minlength=n_makers).astype(float)

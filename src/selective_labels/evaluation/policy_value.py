@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
-from selective_labels.evaluation.policy import Cases, Course, Stake, mixed
+from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
 from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.event_bounds import Earmarked, poured
+from selective_labels.identification.event_bounds import LaminarBounds, allocate_slack
 from selective_labels.identification.rates import NEGLIGIBLE
 from selective_labels.inference.bound_estimators import Ratio
 from selective_labels.inference.evidence import (
@@ -26,7 +26,7 @@ from selective_labels.inference.evidence import (
 from selective_labels.inference.intervals import count_scores
 from selective_labels.inference.known_prevalence import NoiseOf
 
-Term = tuple[float, Course]
+Term = tuple[float, PolicyActions]
 Modes = tuple[Array, Array]
 
 
@@ -48,32 +48,32 @@ class PolicyValue:
     Attributes
     ----------
     terms : list of (sign, Course)
-    stake : Stake
+    stake : PolicyMeasure
     decision : (n_samples,) array
     worth_seen : (n_samples,) array
         D v_Y: what the human's accepting a case added, zero where it was refused.
     """
 
     terms: tuple[Term, ...]
-    stake: Stake
+    policy_measure: PolicyMeasure
     decision: Array
     worth_seen: Array
 
     @classmethod
-    def of(cls, stake: Stake, data: Cases, *terms: Term) -> "PolicyValue":
+    def of(cls, policy_measure: PolicyMeasure, data: Cases, *terms: Term) -> "PolicyValue":
         """Value of courses on the rows of data, or on cells of rows."""
         decision = data.row_decision.astype(float)  # each row's own, also where labels are shared
         seen = data.row_decision == 1
         worth = np.zeros(len(data))
-        worth[seen] = (stake.accepted - stake.refused)[data.y[seen]]
-        return cls(terms, stake, decision, worth)
+        worth[seen] = (policy_measure.accepted - policy_measure.refused)[data.y[seen]]
+        return cls(terms, policy_measure, decision, worth)
 
     @property
     def limits(self) -> tuple[float, float]:
         """Possible values."""
         low = high = 0.0
-        for sign, course in self.terms:
-            ends = self.stake.limits(course.known_acceptance)
+        for sign, actions in self.terms:
+            ends = self.policy_measure.limits(actions.known_acceptance)
             low += min(sign * end for end in ends)
             high += max(sign * end for end in ends)
         return low, high
@@ -81,7 +81,7 @@ class PolicyValue:
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper end."""
         mass = np.ones(len(self.decision)) if weights is None else weights
-        laid = [_Laid.out(course, sign, self, mass) for sign, course in self.terms]
+        laid = [_Laid.out(actions, sign, self, mass) for sign, actions in self.terms]
         return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
 
     def reach(self, weights: Array) -> float:
@@ -90,16 +90,16 @@ class PolicyValue:
         A case that moves across the cut-off changes the value by what is between the least and the most that
         accepting it is worth, zero among them if the human has a say; a rate by its denominator too.
         """
-        total, worth = 0.0, self.stake.accepted - self.stake.refused
-        for sign, course in self.terms:
-            part = abs(sign) * course.unordered(self.decision, weights)
+        total, worth = 0.0, self.policy_measure.accepted - self.policy_measure.refused
+        for sign, actions in self.terms:
+            part = abs(sign) * actions.unordered(self.decision, weights)
             if not part:
                 continue
-            alone = course.known_acceptance is not None
+            alone = actions.known_acceptance is not None
             ends = worth if alone else np.append(worth, 0.0)
             moved = part * float(np.ptp(ends))
-            if self.stake.per_accepted:
-                size = float(np.average(course.accepted(self.decision, weights), weights=by_row(weights)))
+            if self.policy_measure.per_accepted:
+                size = float(np.average(actions.accepted(self.decision, weights), weights=by_row(weights)))
                 unsure = 0.0 if alone else part
                 moved = (moved + unsure * float(np.abs(worth).max())) / max(size - unsure, NEGLIGIBLE)
             total += moved
@@ -107,9 +107,9 @@ class PolicyValue:
 
     def additions(self, weights: Array) -> tuple[Array | None, Array]:
         """What a case of each class adds to the value, and what was seen adds; None of a rate."""
-        laid = [_Laid.out(course, sign, self, weights) for sign, course in self.terms]
+        laid = [_Laid.out(actions, sign, self, weights) for sign, actions in self.terms]
         seen = self._seen(laid)
-        return None if self.stake.per_accepted else self._gain(laid), seen
+        return None if self.policy_measure.per_accepted else self._gain(laid), seen
 
     def _end(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Estimate:
         if evidence.shares:
@@ -122,7 +122,7 @@ class PolicyValue:
             scores = np.einsum("nk,nk...->n...", self._coefficients(each.accept), probabilities)
             scores = scores + of_rows(each.human * self.worth_seen, scores)
             part = mean_estimate(scores, weights)
-            if self.stake.per_accepted:
+            if self.policy_measure.per_accepted:
                 part = ratio_estimate(part, each.size)
                 support = min(support, each.size.value)
             each.value = part.value
@@ -131,8 +131,10 @@ class PolicyValue:
             raw = raw + each.sign * scores
         influence = influence + self._of_cut_offs(evidence, weights, laid, side)
         counts = None
-        if not any(each.course.by_share for each in laid) and (len(laid) == 1 or not self.stake.per_accepted):
-            below = of_rows(laid[0].taken, raw) if self.stake.per_accepted else np.ones_like(raw)
+        if not any(each.actions.by_share for each in laid) and (
+            len(laid) == 1 or not self.policy_measure.per_accepted
+        ):
+            below = of_rows(laid[0].taken, raw) if self.policy_measure.per_accepted else np.ones_like(raw)
             # What is seen needs no scores: rows count whatever these are.
             unit = evidence.unit if gain.any() else evidence.even
             counts = count_scores(raw, below, weights, signed=len(laid) > 1, unit=unit)
@@ -142,7 +144,7 @@ class PolicyValue:
         self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float
     ) -> Estimate:
         """Where means over rows are known. Probabilities sum to one: what is seen is added to every class."""
-        if self.stake.per_accepted:
+        if self.policy_measure.per_accepted:
             raise UndefinedError("a rate among the accepted has no interval under a known share.", "metric")
         gain = self._gain(laid) + self._seen(laid)[:, None]
         end = Ratio(gain, np.ones_like(gain), signed=True).ends(evidence, weights)[int(side > 0.0)]
@@ -153,7 +155,7 @@ class PolicyValue:
         """Influence of cut-offs that are set by a share of the cases."""
         influence = np.zeros_like(weights)
         for each in laid:
-            if each.course.by_share:
+            if each.actions.by_share:
                 marginal = self._marginal(evidence, laid, each, side)
                 slope = float(np.average(marginal, weights=each.near))
                 shortfall = mean_estimate(of_rows(each.shortfall, weights), weights)
@@ -167,11 +169,14 @@ class PolicyValue:
 
     def _coefficients(self, accept: Array) -> Array:
         """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
-        return accept[:, None] * (self.stake.accepted - self.stake.refused) + self.stake.refused
+        return (
+            accept[:, None] * (self.policy_measure.accepted - self.policy_measure.refused)
+            + self.policy_measure.refused
+        )
 
     def _gain(self, laid: "list[_Laid]", other: "tuple[_Laid, Array] | None" = None) -> Array:
         """Sum over terms; one of them may accept others than it does."""
-        gain = np.zeros((len(self.decision), len(self.stake.accepted)))
+        gain = np.zeros((len(self.decision), len(self.policy_measure.accepted)))
         for each in laid:
             accept = other[1] if other is not None and each is other[0] else each.accept
             gain += each.scale * self._coefficients(accept)
@@ -185,28 +190,28 @@ class PolicyValue:
         """
         at_cut = ((one.below > 0.0) & (one.below < 1.0))[:, None]
         now, moved = self._gain(laid), []
-        for mode in (one.course.below, one.course.above):
+        for mode in (one.actions.below, one.actions.above):
             gain = self._gain(laid, (one, mode[0]))
             probabilities = _farthest(evidence.bounds, side * np.where(at_cut, now, gain))
             worth = np.einsum("nk,nk->n", gain, probabilities)
             taken = mode[0] + mode[1] * self.decision
             worth = worth + one.scale * mode[1] * self.worth_seen
-            moved.append(worth - (one.scale * one.value * taken if self.stake.per_accepted else 0.0))
+            moved.append(worth - (one.scale * one.value * taken if self.policy_measure.per_accepted else 0.0))
         return moved[0] - moved[1]
 
 
 def _farthest(bounds: Bounds, gain: Array) -> Array:
     """Class probabilities of the model with the largest Σ_k gain_k η_k; ceilings are not looked at."""
-    if isinstance(bounds, Earmarked):
+    if isinstance(bounds, LaminarBounds):
         return bounds.extreme(gain)
-    return poured(bounds.lower, bounds.slack, gain, (), np.zeros((len(gain), 0)))
+    return allocate_slack(bounds.lower, bounds.slack, gain, (), np.zeros((len(gain), 0)))
 
 
 @dataclass(eq=False)
 class _Laid:
     """A term on the rows at hand, and its value once it is known."""
 
-    course: Course
+    actions: PolicyActions
     sign: float
     below: Array
     near: Array
@@ -219,16 +224,16 @@ class _Laid:
     value: float = 0.0
 
     @classmethod
-    def out(cls, course: Course, sign: float, of: PolicyValue, weights: Array) -> "_Laid":
-        below, near = course.share_below(of.decision, weights)
-        accept, human = mixed(below, course.below, course.above)
+    def out(cls, actions: PolicyActions, sign: float, of: PolicyValue, weights: Array) -> "_Laid":
+        below, near = actions.share_below(of.decision, weights)
+        accept, human = mixed(below, actions.below, actions.above)
         taken = accept + human * of.decision
         size = mean_estimate(of_rows(taken, weights), weights)
-        if of.stake.per_accepted and not size.value > NEGLIGIBLE:
+        if of.policy_measure.per_accepted and not size.value > NEGLIGIBLE:
             raise UndefinedError("nobody is accepted.", "metric")
-        scale = sign / size.value if of.stake.per_accepted else sign
-        wanted = of.decision if course.acceptance is None else np.full(len(below), course.acceptance)
-        return cls(course, sign, below, near, accept, human, taken, wanted - below, size, scale)
+        scale = sign / size.value if of.policy_measure.per_accepted else sign
+        wanted = of.decision if actions.acceptance is None else np.full(len(below), actions.acceptance)
+        return cls(actions, sign, below, near, accept, human, taken, wanted - below, size, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +322,7 @@ class Repeated(Protocol):
 def choose_cut_off(
     sample: Repeated,
     risk: Array,
-    stake: Stake,
+    policy_measure: PolicyMeasure,
     assumption: str,
     thresholds: Array,
     confidence_level: float = 0.95,
@@ -338,7 +343,7 @@ def choose_cut_off(
     """
     below = (risk[None, :] < thresholds[:, None]).astype(float)
     repeats = sample.repeated(assumption)
-    found = [_judge(evidence, below, stake, weights, noise) for evidence, weights, noise in repeats]
+    found = [_judge(evidence, below, policy_measure, weights, noise) for evidence, weights, noise in repeats]
     cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
     least = np.median(excess, axis=0)
     # As in the median of repeats: the error contains how folds were cut.
@@ -359,16 +364,16 @@ def choose_cut_off(
 
 
 def _judge(
-    evidence: Evidence, below: Array, stake: Stake, weights: Array, noise: NoiseOf
+    evidence: Evidence, below: Array, policy_measure: PolicyMeasure, weights: Array, noise: NoiseOf
 ) -> tuple[Array, Array, Array]:
     """Worst costs of each cut-off c; of each pair, the lower end of cost(c) - cost(c') and its error."""
-    change = stake.accepted - stake.refused
+    change = policy_measure.accepted - policy_measure.refused
 
     def largest(gain: Array, worth: Array) -> Array:
         return np.asarray(np.einsum("nk...,k->n...", evidence.extreme(gain), worth))
 
     scores = [largest(side * change, change) for side in (-1.0, 1.0)]
-    accepted, refused = (largest(each, each) for each in (stake.accepted, stake.refused))
+    accepted, refused = (largest(each, each) for each in (policy_measure.accepted, policy_measure.refused))
     parts = [of_rows(row, weights) for row in below]
     cost = np.array([np.vdot(weights, row * accepted + (1.0 - row) * refused) for row in parts])
     sums = [[mean_estimate(row * score, weights) for row in parts] for score in scores]

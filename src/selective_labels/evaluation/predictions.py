@@ -16,7 +16,7 @@ SUM_TOLERANCE = 1e-6
 UNNAMED = "the classifier"
 
 
-class Subject(ABC):
+class Predictions(ABC):
     """A classifier, or a column of its predictions, seen through the sorted classes of the data."""
 
     classes: np.ndarray
@@ -42,7 +42,7 @@ class Subject(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ArraySubject(Subject):
+class ArrayPredictions(Predictions):
     """Predictions given as an array: labels or scores (one dimension), or probabilities (two)."""
 
     values: np.ndarray
@@ -82,7 +82,7 @@ class ArraySubject(Subject):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierSubject(Subject):
+class ClassifierPredictions(Predictions):
     """A fitted classifier; each method is called once at most."""
 
     classifier: Any
@@ -129,7 +129,7 @@ class ClassifierSubject(Subject):
         return given[:, position]
 
 
-def read_subject(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Subject:
+def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Predictions:
     """Make a subject of a fitted classifier, an array of predictions, or one class for everybody.
 
     Parameters
@@ -141,9 +141,9 @@ def read_subject(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Subj
         For messages.
     """
     if hasattr(given, "predict"):
-        return ClassifierSubject(given, data.X, data.classes, name)
+        return ClassifierPredictions(given, data.X, data.classes, name)
     if np.ndim(given) == 0:
-        return ArraySubject(np.full(len(data), given), data.classes, name)
+        return ArrayPredictions(np.full(len(data), given), data.classes, name)
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -153,7 +153,7 @@ def read_subject(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Subj
         raise _wrong(
             name, f"predictions have {len(values)} rows and X has {len(data)}; they must be of equal length."
         )
-    return ArraySubject(values, data.classes, name)
+    return ArrayPredictions(values, data.classes, name)
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:

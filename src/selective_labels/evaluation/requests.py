@@ -18,7 +18,7 @@ LENIENCY, HUMAN = "leniency", "human"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class EvaluationRequest:
     """What a user asks for, as it was given; see :func:`selective_labels.evaluate`.
 
     Attributes
@@ -51,7 +51,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ObservedOutcomes:
     """Cases, or cells of cases, by subgroup and outcome.
 
     Attributes
@@ -71,7 +71,7 @@ class Seen:
     squares: Array
 
     @classmethod
-    def of_rows(cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray]) -> "Seen":
+    def of_rows(cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray]) -> "ObservedOutcomes":
         """Rows in memory."""
         outcome = np.where(data.decision == 1, data.y + 1, 0)
         return cls(masks, outcome, np.ones(len(data)), data.weights, data.weights**2)

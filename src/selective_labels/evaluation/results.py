@@ -21,7 +21,7 @@ from selective_labels.inference.bound_estimators import Functional, Ratio
 from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.evidence import Evidence, by_row, of_rows
 from selective_labels.inference.known_prevalence import ContradictedError
-from selective_labels.inference.standard_errors import Spread
+from selective_labels.inference.standard_errors import BoundStandardErrors
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def design_of(
     if isinstance(sample, CellSample):
         outcome = sample.cells.key[:, -1]
         evidence, weights = sample.evidence[0][assumption], sample.repeats[0][assumption].first
-        (mean, spread), number = sample.told.leniency, sample.told.n_decision_makers
+        (mean, spread), number = sample.sample_summary.leniency, sample.sample_summary.n_decision_makers
     else:
         data = sample.data
         outcome = np.where(data.decision == 1, data.y + 1, 0)
@@ -558,7 +558,7 @@ def undefined(
     contradicted: bool = False,
 ) -> dict[str, Any]:
     """The same fields where the metric has no value: NaN, and the reason."""
-    spread = Spread(NAN, NAN, (NAN, NAN), NAN, sample.count_units(rows))
+    spread = BoundStandardErrors(NAN, NAN, (NAN, NAN), NAN, sample.count_units(rows))
     nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
         "assumption": assumption,
@@ -595,7 +595,9 @@ def found_on_everybody(
     return estimated(sample, found, *how)
 
 
-def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n_effective: float) -> Sample:
+def _sample(
+    sample: Scored, assumption: str, rows: np.ndarray, spread: BoundStandardErrors, n_effective: float
+) -> Sample:
     return Sample(
         n=sample.n_cases(rows),
         n_labeled=sample.n_labeled(rows),
@@ -604,7 +606,7 @@ def _sample(sample: Scored, assumption: str, rows: np.ndarray, spread: Spread, n
         n_effective=n_effective,
         rank_error=spread.coarse,
         sentence=sample.assumed(assumption).caption,
-        **sample.told_of(assumption),
+        **sample.summary_of(assumption),
     )
 
 

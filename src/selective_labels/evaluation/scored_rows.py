@@ -9,20 +9,25 @@ from typing import Any
 import numpy as np
 
 from selective_labels._errors import InputError, UndefinedError
-from selective_labels._parallel import followed
+from selective_labels._parallel import with_progress
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Nucem
 from selective_labels.assumptions.parse import known, named
 from selective_labels.data.roles import HOLE, require_two_classes
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.diagnose import doubt
+from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, Basis
 from selective_labels.inference.evidence import Ends, Evidence, covariance
 from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf, contradiction
-from selective_labels.inference.standard_errors import Spread, choose_clusters, cluster_codes, spread_of
+from selective_labels.inference.standard_errors import (
+    BoundStandardErrors,
+    bound_standard_errors,
+    choose_clusters,
+    cluster_codes,
+)
 from selective_labels.inference.weak_instrument import UNAVAILABLE, TiltRows, tilt_basis
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.score_formulas import LabelRange, Scores
@@ -144,9 +149,9 @@ class ScoredSample:
         clusters = cluster_codes(self.cluster, self.data)
         return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
-    def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> Spread:
+    def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
         """Add standard errors to ends (one pair for each repeat) among some rows; the median over repeats."""
-        return spread_of(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
+        return bound_standard_errors(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
 
     @property
     def size(self) -> int:
@@ -161,7 +166,7 @@ class ScoredSample:
         """How many of some rows have a label."""
         return int(self.data.decision[rows].sum())
 
-    def told_of(self, assumption: str) -> dict[str, Any]:
+    def summary_of(self, assumption: str) -> dict[str, Any]:
         """What results say of the sample, whichever rows they are about."""
         data = self.data
         return {
@@ -230,14 +235,14 @@ def score_sample(
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     seeds = fitting.repeated_seeds
     made = cross_fits(data, fitting, any(each.needs_halves for each in chosen)) if fits is None else fits
-    for seed, fit in zip(seeds, followed(made, "repeating cross-fitting", len(seeds)), strict=True):
+    for seed, fit in zip(seeds, with_progress(made, "repeating cross-fitting", len(seeds)), strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
-            refusal = doubt(data, fit, random_state=seed)
+            refusal = nucem_warning(data, fit, random_state=seed)
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
         if not repeats and any(each.needs_decision_makers for each in chosen):
-            assignment = said_of_assignment(fit)
+            assignment = describe_assignment(fit)
             if data.panels is not None:
                 assignment = f"{PANELS} {assignment}".strip()
         scores: dict[str, Scores] = {}
@@ -318,7 +323,7 @@ def _label_ranges(
     return found
 
 
-def said_of_assignment(fit: CrossFit) -> str:
+def describe_assignment(fit: CrossFit) -> str:
     """What results say of it; where they are not to be trusted, a warning too."""
     report = fit.report.assignment
     if report is None:

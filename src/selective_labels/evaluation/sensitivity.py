@@ -19,10 +19,10 @@ from selective_labels.assumptions.refused import Prevalence, Refused, SimilarBia
 from selective_labels.data.reading import read_data
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.compare import compare_sample, paired_contest
+from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.display import Curve, units_text
 from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import ArraySubject, Subject, read_subject
+from selective_labels.evaluation.predictions import ArrayPredictions, Predictions, read_predictions
 from selective_labels.evaluation.results import judged
 from selective_labels.evaluation.scored_rows import (
     NO_RANGE,
@@ -661,7 +661,7 @@ class _Machine:
     data: SelectiveLabels
     family: Family
     metric: Any
-    subjects: Sequence[Subject]
+    subjects: Sequence[Predictions]
     cluster: str | None
     fitting: FittingSettings
     label_range: Any
@@ -711,7 +711,7 @@ class _Machine:
     def _point(self, sample: ScoredSample, name: str) -> Point:
         level, subject = self.confidence_level, self.subjects[0]
         if len(self.subjects) == 2:
-            contest = paired_contest(subject, self.subjects[1], self.metric)
+            contest = paired_difference(subject, self.subjects[1], self.metric)
             found: Any = compare_sample(sample, contest, name, confidence_level=level)
         else:
             functional, limits = self.metric.functional(subject), self.metric.range(subject.classes)
@@ -727,11 +727,11 @@ class _Machine:
         )
 
 
-def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Subject:
+def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Predictions:
     """What is judged; the share of a class needs nobody."""
     if choice is None and metric == "share":
-        return ArraySubject(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
-    return read_subject(choice, data)
+        return ArrayPredictions(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
+    return read_predictions(choice, data)
 
 
 def _check_options(limit: str, data: SelectiveLabels) -> None:

@@ -18,8 +18,8 @@ from selective_labels.evaluation.display import Described, assumption_text, fram
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
 from selective_labels.evaluation.partitioned.cell_sample import CellSample
-from selective_labels.evaluation.predictions import ArraySubject
-from selective_labels.evaluation.requests import Asked
+from selective_labels.evaluation.predictions import ArrayPredictions
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, Scored
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
@@ -144,9 +144,11 @@ def threshold_curve(
     fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
     metrics = [metric] if isinstance(metric, str) else list(metric)
     table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    asked = Asked((classifier,), metrics, assumption, cluster, fitting, label_range, instrument, pos_label)
+    request = EvaluationRequest(
+        (classifier,), metrics, assumption, cluster, fitting, label_range, instrument, pos_label
+    )
     given = None if thresholds is None else _read_thresholds(thresholds)
-    sample, scores, event, cuts = cut_on(asked, table, given)
+    sample, scores, event, cuts = cut_on(request, table, given)
     assumed = the_only(sample.assumptions, "assumption", "threshold_curve takes one assumption.")
     return threshold_curve_of_sample(sample, scores, event, assumed, cuts, metrics, confidence_level)
 
@@ -168,12 +170,12 @@ def threshold_curve_of_sample(
         cuts = default_thresholds(scores, weights=sample.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    classes = sample.told.classes if isinstance(sample, CellSample) else sample.data.classes
+    classes = sample.sample_summary.classes if isinstance(sample, CellSample) else sample.data.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
     rest = 1 if event == 0 else 0
     rows = []
     for cut in cuts:
-        rule = ArraySubject(classes[np.where(scores >= cut, event, rest)], classes, "the rule")
+        rule = ArrayPredictions(classes[np.where(scores >= cut, event, rest)], classes, "the rule")
         points = evaluate_sample(
             sample, rule, measures, confidence_level=confidence_level, assumptions=[assumption]
         )

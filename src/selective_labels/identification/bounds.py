@@ -12,7 +12,7 @@ from selective_labels._errors import InputError
 Array = NDArray[np.float64]
 
 
-def water_level(lower: Array, upper: Array, total: Array) -> Array:
+def clipped_sum_root(lower: Array, upper: Array, total: Array) -> Array:
     """Solve Σ_j clip(level, lower_j, upper_j) = total for the level of each row.
 
     The sum is piecewise linear in the level: its slope grows by one at each lower end and falls by one at
@@ -26,7 +26,7 @@ def water_level(lower: Array, upper: Array, total: Array) -> Array:
 
     Examples
     --------
-    >>> water_level(np.array([[0.0, 0.2]]), np.array([[0.5, 0.3]]), np.array([0.7]))
+    >>> clipped_sum_root(np.array([[0.0, 0.2]]), np.array([[0.5, 0.3]]), np.array([0.7]))
     array([0.4])
     """
     ends = np.concatenate([lower, upper], axis=1)
@@ -248,7 +248,7 @@ def repair(bounds: Bounds, lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0) ->
 def _nearest_within(vector: Array, lowest: Array, highest: Array) -> Array:
     """Project on {η : lowest <= η <= highest, Σ_k η_k = 1}: clip(vector + shift), so that it sums to one."""
     least, most = lowest - vector, highest - vector
-    shift = water_level(least, most, 1.0 - vector.sum(axis=1))
+    shift = clipped_sum_root(least, most, 1.0 - vector.sum(axis=1))
     return vector + np.clip(shift[:, None], least, most)
 
 

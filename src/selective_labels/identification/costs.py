@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from selective_labels._errors import InputError
-from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, realizable, water_level
-from selective_labels.identification.event_bounds import Earmarked
+from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, clipped_sum_root, realizable
+from selective_labels.identification.event_bounds import LaminarBounds
 
 
 def point_costs(probabilities: Array, cost: ArrayLike | None = None) -> Array:
@@ -60,7 +60,7 @@ def worst_case_costs(bounds: Bounds, cost: ArrayLike | None = None) -> Array:
     """
     if cost is not None:
         return contrast_extremes(bounds, cost)[1]
-    if isinstance(bounds, Earmarked):  # the largest of one class and the smallest of another may not meet
+    if isinstance(bounds, LaminarBounds):  # the largest of one class and the smallest of another may not meet
         return contrast_extremes(bounds, 1.0 - np.eye(bounds.lower.shape[1]))[1]
     sharp = realizable(bounds)
     return np.maximum(_largest_of_others(sharp.upper) - sharp.lower, 0.0)
@@ -86,7 +86,7 @@ def best_case_costs(bounds: Bounds) -> Array:
     >>> best_case_costs(Bounds(np.array([[0.0, 0.3, 0.0]]), np.array([[0.2, 1.0, 1.0]])))
     array([[0.2, 0. , 0. ]])
     """
-    if isinstance(bounds, Earmarked):
+    if isinstance(bounds, LaminarBounds):
         return bounds.best_case_costs()
     sharp = realizable(bounds)
     costs = np.empty_like(sharp.lower)
@@ -94,7 +94,7 @@ def best_case_costs(bounds: Bounds) -> Array:
         lower = np.delete(sharp.lower, candidate, axis=1)
         upper = np.delete(sharp.upper, candidate, axis=1)
         most = sharp.upper[:, candidate]
-        level = water_level(lower, upper, 1.0 - most)
+        level = clipped_sum_root(lower, upper, 1.0 - most)
         rival = np.clip(level[:, None], lower, upper).max(axis=1)
         costs[:, candidate] = np.maximum(rival - most, 0.0)
     return costs
@@ -154,13 +154,13 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
     >>> linear_extremes([0.0, 1.0, 3.0], bounds)
     (array([0.25]), array([1.25]))
     """
-    if isinstance(bounds, Earmarked):
+    if isinstance(bounds, LaminarBounds):
         return bounds.extremes(coefficients)
     coefficients = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
     ascending = np.argsort(coefficients, axis=1)
     base = (coefficients * bounds.lower).sum(axis=1)
     minimum, maximum = (
-        base + _poured_value(coefficients, bounds, order) for order in (ascending, ascending[:, ::-1])
+        base + _allocated_value(coefficients, bounds, order) for order in (ascending, ascending[:, ::-1])
     )
     return minimum, maximum
 
@@ -178,7 +178,7 @@ def extreme_probabilities(gain: Array, bounds: Bounds) -> Array:
     >>> extreme_probabilities(np.array([[0.0, 1.0, 3.0]]), bounds)
     array([[0.25, 0.5 , 0.25]])
     """
-    if isinstance(bounds, Earmarked):
+    if isinstance(bounds, LaminarBounds):
         return bounds.extreme(gain)
     order = np.argsort(-np.broadcast_to(gain, bounds.lower.shape), axis=1, kind="stable")
     capacity = np.take_along_axis(bounds.width, order, axis=1)
@@ -256,11 +256,11 @@ def gains(costs: Array) -> Array:
     return costs.max(axis=1, keepdims=True) - costs
 
 
-def _poured_value(coefficients: Array, bounds: Bounds, order: np.ndarray) -> Array:
+def _allocated_value(coefficients: Array, bounds: Bounds, order: np.ndarray) -> Array:
     capacity = np.take_along_axis(bounds.width, np.broadcast_to(order, bounds.lower.shape), axis=1)
     filled = np.minimum(np.cumsum(capacity, axis=1), bounds.slack[:, None])
-    poured = np.diff(filled, axis=1, prepend=0.0)
-    return (np.take_along_axis(coefficients, order, axis=1) * poured).sum(axis=1)
+    allocate_slack = np.diff(filled, axis=1, prepend=0.0)
+    return (np.take_along_axis(coefficients, order, axis=1) * allocate_slack).sum(axis=1)
 
 
 def _largest_of_others(values: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
-from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, water_level
+from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, clipped_sum_root
 
 Function = Callable[[Array], Array]
 # Decision-makers who decide for fewer cases than this show nothing of the rest.
@@ -208,7 +208,7 @@ Event = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Earmarked(Bounds):
+class LaminarBounds(Bounds):
     """The set lower + Σ_S δ_S Δ(S) + δ_0 Δ(all classes) of class probabilities, row by row.
 
     Δ(S) are the distributions over the classes of S: δ_S is known to be within S, and not where. Sets S are
@@ -272,14 +272,14 @@ class Earmarked(Bounds):
         return cls(lower, upper, events, amounts)
 
     @property
-    def pots(self) -> Array:
+    def event_slack(self) -> Array:
         """δ_S, (n_samples, n_events)."""
         return np.zeros((len(self.lower), 0)) if self.amounts is None else self.amounts
 
     @property
     def free(self) -> Array:
         """δ_0, the slack that may go anywhere; shape (n_samples,)."""
-        return self.slack - self.pots.sum(axis=1)
+        return self.slack - self.event_slack.sum(axis=1)
 
     @property
     def crossed(self) -> Mask:
@@ -293,13 +293,13 @@ class Earmarked(Bounds):
         inside &= np.abs(probabilities.sum(axis=1) - 1.0) <= tolerance
         for event in self.events:
             within = [place for place, each in enumerate(self.events) if set(each) <= set(event)]
-            floor = self.lower[:, list(event)].sum(axis=1) + self.pots[:, within].sum(axis=1)
+            floor = self.lower[:, list(event)].sum(axis=1) + self.event_slack[:, within].sum(axis=1)
             inside &= probabilities[:, list(event)].sum(axis=1) >= floor - tolerance
         return inside
 
     def extreme(self, gain: Array) -> Array:
         """The class probabilities in the set with the largest Σ_k gain_k η_k, (n_samples, n_classes)."""
-        return poured(self.lower, self.free, gain, self.events, self.pots)
+        return allocate_slack(self.lower, self.free, gain, self.events, self.event_slack)
 
     def extremes(self, coefficients: ArrayLike) -> tuple[Array, Array]:
         """Min and max of Σ_k c_k η_k = Σ c lower + Σ_S δ_S min_S c + δ_0 min c, and likewise max."""
@@ -307,12 +307,12 @@ class Earmarked(Bounds):
         low, high = (np.einsum("nk,nk->n", values, self.extreme(sign * values)) for sign in (-1.0, 1.0))
         return low, high
 
-    def repaired(self) -> tuple["Earmarked", Mask]:
+    def repaired(self) -> tuple["LaminarBounds", Mask]:
         """Mend empty rows: all parts are scaled to sum to one, so that earmarks stay and no slack is left."""
         crossed = self.crossed
-        total = self.lower.sum(axis=1) + self.pots.sum(axis=1)
+        total = self.lower.sum(axis=1) + self.event_slack.sum(axis=1)
         scale = np.where(crossed, total, 1.0)[:, None]
-        return Earmarked.of(self.lower / scale, self.events, self.pots / scale), crossed
+        return LaminarBounds.of(self.lower / scale, self.events, self.event_slack / scale), crossed
 
     def best_case_costs(self) -> Array:
         """Smallest zero-one regret of each class: (max_{j≠t} η_j - η_t)^+ at the best case of t."""
@@ -331,14 +331,16 @@ class Earmarked(Bounds):
         must.
         """
         level = self.lower.copy()
-        for event, amount in zip(self.events, self.pots.T, strict=True):
+        for event, amount in zip(self.events, self.event_slack.T, strict=True):
             if candidate not in event:
                 spread_evenly(level, event, amount)
         level[:, candidate] = self.upper[:, candidate]
         return level
 
 
-def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots: Array) -> Array:
+def allocate_slack(
+    lower: Array, free: Array, gain: Array, events: Sequence[Event], event_slack: Array
+) -> Array:
     """Lower bounds, and each pot with the class of its event that has the largest gain.
 
     Any of them may have one more axis, of linear forms; gains have not.
@@ -353,7 +355,7 @@ def poured(lower: Array, free: Array, gain: Array, events: Sequence[Event], pots
     gain = np.broadcast_to(gain, found.shape[:2])
     for place, event in enumerate(events):
         members = np.asarray(event)
-        found[rows, members[gain[:, members].argmax(axis=1)]] += pots[:, place]
+        found[rows, members[gain[:, members].argmax(axis=1)]] += event_slack[:, place]
     found[rows, gain.argmax(axis=1)] += free
     return found
 
@@ -363,7 +365,7 @@ def spread_evenly(level: Array, event: Event, amount: Array) -> None:
     members = list(event)
     bottom = level[:, members]
     brim = bottom + amount[:, None]
-    height = water_level(bottom, brim, bottom.sum(axis=1) + amount)
+    height = clipped_sum_root(bottom, brim, bottom.sum(axis=1) + amount)
     level[:, members] = np.clip(height[:, None], bottom, brim)
 
 
@@ -412,7 +414,7 @@ def identified_set(lower: Array, floors: dict[Event, Array]) -> Bounds:
     """
     n_classes = lower.shape[1]
     if not crossing(list(floors)) or not boxed(list(floors), n_classes):
-        return Earmarked.from_floors(lower, floors)
+        return LaminarBounds.from_floors(lower, floors)
     least, most = np.array(lower, dtype=np.float64), np.ones_like(lower)
     for event, floor in floors.items():
         if len(event) == 1:
@@ -436,7 +438,7 @@ def boxed(events: Sequence[Event], n_classes: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Earmarks:
+class LaminarScores:
     """Slack that is known to be within an event, or ceilings on single classes, row by row.
 
     Attributes
@@ -456,7 +458,7 @@ class Earmarks:
     ceiling_plug_in: np.ndarray | None = None
 
     @classmethod
-    def joined(cls, parts: "Sequence[Earmarks]", places: np.ndarray) -> "Earmarks":
+    def joined(cls, parts: "Sequence[LaminarScores]", places: np.ndarray) -> "LaminarScores":
         """Those of chunks of rows one after the other, the rows put in order."""
 
         def put(several: list[np.ndarray]) -> np.ndarray:
@@ -469,15 +471,15 @@ class Earmarks:
             return cls(parts[0].events, values, plug_in)
         return cls(parts[0].events, values, plug_in, put(ceilings), put(models))
 
-    def empty(self, n_samples: int) -> "Earmarks":
+    def empty(self, n_samples: int) -> "LaminarScores":
         """The same for as many rows, all zero."""
         shape = (n_samples, len(self.events))
         if self.ceiling is None:
-            return Earmarks(self.events, np.zeros(shape), np.zeros(shape))
+            return LaminarScores(self.events, np.zeros(shape), np.zeros(shape))
         wide = (n_samples, self.ceiling.shape[1])
-        return Earmarks(self.events, np.zeros(shape), np.zeros(shape), np.zeros(wide), np.zeros(wide))
+        return LaminarScores(self.events, np.zeros(shape), np.zeros(shape), np.zeros(wide), np.zeros(wide))
 
-    def add(self, rows: np.ndarray, part: "Earmarks", weight: float = 1.0) -> None:
+    def add(self, rows: np.ndarray, part: "LaminarScores", weight: float = 1.0) -> None:
         """Add those of some rows."""
         self.values[rows] += weight * part.values
         self.plug_in[rows] += weight * part.plug_in

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import InputError
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.event_bounds import Earmarked
+from selective_labels.identification.event_bounds import LaminarBounds
 
 
 def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
@@ -311,7 +311,7 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     prediction = np.asarray(prediction, dtype=float)
     rivals = np.eye(prediction.shape[1])
     maximum = np.max([linear_extremes(rival - prediction, bounds)[1] for rival in rivals], axis=0)
-    if isinstance(bounds, Earmarked):
+    if isinstance(bounds, LaminarBounds):
         return np.einsum("nk,nk->n", prediction, bounds.best_case_costs()), maximum
     cap = smallest_cap(bounds)
     capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap[:, None]))

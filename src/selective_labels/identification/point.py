@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selective_labels.identification.bounds import Array, Bounds, water_level
+from selective_labels.identification.bounds import Array, Bounds, clipped_sum_root
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ def project_within(values: Array, bounds: Bounds) -> Array:
     """
     low, high = bounds.lower - values, np.maximum(bounds.upper, bounds.lower) - values
     total = np.clip(1.0 - values.sum(axis=1), low.sum(axis=1), high.sum(axis=1))
-    return values + np.clip(water_level(low, high, total)[:, None], low, high)
+    return values + np.clip(clipped_sum_root(low, high, total)[:, None], low, high)
 
 
 def _project(values: Array, total: Array) -> Array:

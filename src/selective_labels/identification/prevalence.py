@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import extreme_probabilities
-from selective_labels.identification.event_bounds import Earmarked
+from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.functionals import normalized_weights
 
 # (n_samples, n_classes) gains -> the class probabilities, or scores of them, where the gain is largest.
@@ -286,8 +286,8 @@ def minimax_multiplier(bounds: Bounds, share: Share, weights: Array, cost: Array
 
 def _rows_of(bounds: Bounds, rows: np.ndarray) -> Bounds:
     lower, upper = bounds.lower[rows], bounds.upper[rows]
-    if isinstance(bounds, Earmarked):
-        return replace(bounds, lower=lower, upper=upper, amounts=bounds.pots[rows])
+    if isinstance(bounds, LaminarBounds):
+        return replace(bounds, lower=lower, upper=upper, amounts=bounds.event_slack[rows])
     return Bounds(lower, upper)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.event_bounds import Earmarked
+from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.functionals import smallest_cap
 from selective_labels.identification.rates import NEGLIGIBLE, balanced_accuracy_extremes
 from selective_labels.inference.evidence import (
@@ -344,8 +344,8 @@ def best_lottery(prediction: Array, bounds: Bounds) -> Array:
     array([[0., 1.],
            [1., 0.]])
     """
-    if isinstance(bounds, Earmarked):
-        return _earmarked_lottery(prediction, bounds)
+    if isinstance(bounds, LaminarBounds):
+        return _laminar_lottery(prediction, bounds)
     cap = smallest_cap(bounds)[:, None]
     capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap))
     accuracy = linear_extremes(prediction, capped)[1]
@@ -385,7 +385,7 @@ def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
     return classes[np.argmax(values, axis=0)]
 
 
-def _earmarked_lottery(prediction: Array, bounds: Earmarked) -> Array:
+def _laminar_lottery(prediction: Array, bounds: LaminarBounds) -> Array:
     """Σ_t π_t q_t: for each class t that may be predicted, equal chances for the classes that stand highest.
 
     In the best case for t it gets all that it may, and the rest is kept level. A pot that fed one of the

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from selective_labels._errors import require_choice
 from selective_labels._validation import require_share
 from selective_labels.inference.intervals import LARGEST_CORRELATION, Interval, parameter_constants
-from selective_labels.inference.standard_errors import FEWEST, ROUNDING, Spread
+from selective_labels.inference.standard_errors import FEWEST, ROUNDING, BoundStandardErrors
 
 INTERVALS = ("parameter", "set")
 Pair = tuple[float, float]
@@ -102,7 +102,10 @@ def uncross(
 
 
 def report(
-    spread: Spread, interval: str = "parameter", confidence_level: float = 0.95, limits: Pair = EVERYTHING
+    spread: BoundStandardErrors,
+    interval: str = "parameter",
+    confidence_level: float = 0.95,
+    limits: Pair = EVERYTHING,
 ) -> Reported:
     """Ends in order, with an interval that holds in small cells.
 
@@ -117,7 +120,7 @@ def report(
 
     Parameters
     ----------
-    spread : Spread
+    spread : BoundStandardErrors
     interval : "parameter" or "set"
     confidence_level : float
         Above one half.
@@ -157,7 +160,12 @@ def report(
 
 
 def report_gap(
-    gap: Spread, first: Reported, second: Reported, interval: str, confidence_level: float, limits: Pair
+    gap: BoundStandardErrors,
+    first: Reported,
+    second: Reported,
+    interval: str,
+    confidence_level: float,
+    limits: Pair,
 ) -> Reported:
     """Report first minus second of different cases, from what is reported of each.
 
@@ -178,7 +186,7 @@ def report_gap(
 class Basis:
     """What an interval can be made from again: of one estimate, or of the two that a gap subtracts."""
 
-    spread: Spread
+    spread: BoundStandardErrors
     limits: tuple[float, float]
     parts: "tuple[Basis, Basis] | None" = None
 
@@ -196,7 +204,7 @@ def check_interval(interval: str, confidence_level: float) -> None:
     require_share("confidence_level", confidence_level, low=0.5)
 
 
-def _too_few(spread: Spread) -> str | None:
+def _too_few(spread: BoundStandardErrors) -> str | None:
     if spread.clustered:
         if spread.n_clusters < FEWEST:
             return f"an interval needs two clusters or more, and there is {spread.n_clusters}."
@@ -206,7 +214,7 @@ def _too_few(spread: Spread) -> str | None:
     return None
 
 
-def _constants(spread: Spread, errors: Pair, interval: str, confidence_level: float) -> Pair:
+def _constants(spread: BoundStandardErrors, errors: Pair, interval: str, confidence_level: float) -> Pair:
     both = float(ndtri((1.0 + confidence_level) / 2.0))
     width = spread.upper - spread.lower
     # A point estimate is one number with one error: nothing is to be divided between two ends.
@@ -216,7 +224,7 @@ def _constants(spread: Spread, errors: Pair, interval: str, confidence_level: fl
     return parameter_constants(width, errors, spread.correlation, spread.n_clusters, confidence_level)
 
 
-def _floored(spread: Spread, ends: Pair, confidence_level: float, limits: Pair) -> Pair:
+def _floored(spread: BoundStandardErrors, ends: Pair, confidence_level: float, limits: Pair) -> Pair:
     """Errors, where they are zero as large as rows that were not met may make them."""
     tail = (1.0 - confidence_level) / 2.0
     room = ends[0] - limits[0], limits[1] - ends[1]

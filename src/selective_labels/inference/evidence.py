@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds, repair
-from selective_labels.identification.event_bounds import Earmarked, Earmarks, Event, poured
+from selective_labels.identification.event_bounds import Event, LaminarBounds, LaminarScores, allocate_slack
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.prevalence import Share
 from selective_labels.inference.intervals import Counts
@@ -294,7 +294,7 @@ class Evidence:
         Scores of the slack that may go anywhere: exactly zero where a point assumption identifies η.
     model : (n_samples, n_classes) array
         What a model that has not seen the row says of `lower`. To choose with, not to average.
-    earmarks : Earmarks or None
+    earmarks : LaminarScores or None
         Scores of slack that is within an event, or ceilings on classes.
     shares : tuple of Share
         What is known of means over the rows; of disjoint rows each.
@@ -308,7 +308,7 @@ class Evidence:
     lower: Array
     slack: Array
     model: Array
-    earmarks: Earmarks | None = None
+    laminar_scores: LaminarScores | None = None
     shares: tuple[Share, ...] = ()
     population: Array | None = None
     clusters: np.ndarray | None = None
@@ -318,9 +318,9 @@ class Evidence:
         """Scores under an assumption that bounds η, or (`point`) identifies it but in bounded rows."""
         if not point:
             free = scores.slack
-            if scores.earmarks is not None:
-                free = free - scores.earmarks.values.sum(axis=1)
-            return cls(scores.values, free, scores.plug_in, scores.earmarks)
+            if scores.laminar_scores is not None:
+                free = free - scores.laminar_scores.values.sum(axis=1)
+            return cls(scores.values, free, scores.plug_in, scores.laminar_scores)
         bounded = scores.by_bounds
         model = np.where(bounded[:, None], scores.plug_in, project_to_simplex(scores.plug_in))
         return cls(scores.values, np.where(bounded, scores.slack, 0.0), model)
@@ -366,20 +366,20 @@ class Evidence:
     @property
     def events(self) -> tuple[Event, ...]:
         """The events that slack is earmarked for."""
-        return () if self.earmarks is None else self.earmarks.events
+        return () if self.laminar_scores is None else self.laminar_scores.events
 
     @property
-    def pots(self) -> Array:
+    def event_slack(self) -> Array:
         """Scores of earmarked slack, (n_samples, n_events)."""
-        return np.zeros((len(self.slack), 0)) if self.earmarks is None else self.earmarks.values
+        return np.zeros((len(self.slack), 0)) if self.laminar_scores is None else self.laminar_scores.values
 
     @cached_property
     def bounds(self) -> Bounds:
         """The model's identified set, realizable and mended where it is empty."""
-        if self.earmarks is not None and self.earmarks.ceiling_plug_in is not None:
-            return repair(Bounds(self.model, self.earmarks.ceiling_plug_in))[0]
-        if self.earmarks is not None:
-            return Earmarked.of(self.model, self.events, self.earmarks.plug_in).repaired()[0]
+        if self.laminar_scores is not None and self.laminar_scores.ceiling_plug_in is not None:
+            return repair(Bounds(self.model, self.laminar_scores.ceiling_plug_in))[0]
+        if self.laminar_scores is not None:
+            return LaminarBounds.of(self.model, self.events, self.laminar_scores.plug_in).repaired()[0]
         room = np.maximum(1.0 - self.model.sum(axis=1, keepdims=True), 0.0)
         return repair(Bounds(self.model, self.model + room))[0]
 
@@ -389,23 +389,23 @@ class Evidence:
 
         Tightened ones, of which the scores know nothing, would say that slack comes to an end too early.
         """
-        assert self.earmarks is not None
-        assert self.earmarks.ceiling_plug_in is not None
-        mended, crossed = repair(Bounds(self.model, self.earmarks.ceiling_plug_in))
+        assert self.laminar_scores is not None
+        assert self.laminar_scores.ceiling_plug_in is not None
+        mended, crossed = repair(Bounds(self.model, self.laminar_scores.ceiling_plug_in))
         empty = crossed[:, None]
         return Bounds(
             np.where(empty, mended.lower, self.model),
-            np.where(empty, mended.upper, self.earmarks.ceiling_plug_in),
+            np.where(empty, mended.upper, self.laminar_scores.ceiling_plug_in),
         )
 
     @property
     def empty(self) -> np.ndarray:
         """Rows in which the model finds nothing possible, (n_samples,) bool."""
-        if self.earmarks is None:
+        if self.laminar_scores is None:
             return np.asarray(self.model.sum(axis=1) > 1.0 + ROUNDING)
-        if self.earmarks.ceiling_plug_in is not None:
-            return np.asarray(Bounds(self.model, self.earmarks.ceiling_plug_in).crossed)
-        return Earmarked.of(self.model, self.events, self.earmarks.plug_in).repaired()[1]
+        if self.laminar_scores.ceiling_plug_in is not None:
+            return np.asarray(Bounds(self.model, self.laminar_scores.ceiling_plug_in).crossed)
+        return LaminarBounds.of(self.model, self.events, self.laminar_scores.plug_in).repaired()[1]
 
     def extreme(self, gain: Array) -> Array:
         """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).
@@ -414,13 +414,13 @@ class Evidence:
         order of their gains; in which of them the slack comes to an end is read off the model.
         """
         gain = np.broadcast_to(gain, self.lower.shape[:2])
-        if self.earmarks is None or self.earmarks.ceiling is None:
-            return poured(self.lower, self.slack, gain, self.events, self.pots)
+        if self.laminar_scores is None or self.laminar_scores.ceiling is None:
+            return allocate_slack(self.lower, self.slack, gain, self.events, self.event_slack)
         order = np.argsort(-gain, axis=1, kind="stable")
         model = np.cumsum(np.take_along_axis(self._box.width, order, axis=1), axis=1)
         full = model < self._box.slack[:, None] - ROUNDING
         full[:, -1] = False
-        width = np.take_along_axis(self.earmarks.ceiling - self.lower, order, axis=1) * full
+        width = np.take_along_axis(self.laminar_scores.ceiling - self.lower, order, axis=1) * full
         last = full.sum(axis=1)[:, None]
         np.put_along_axis(width, last, (self.slack - width.sum(axis=1))[:, None], axis=1)
         found = np.empty_like(self.lower)
@@ -431,7 +431,7 @@ class Evidence:
         """Scores of class probabilities in the middle: all slack spread evenly."""
         found = self.lower + self.slack[:, None] / self.lower.shape[1]
         for place, event in enumerate(self.events):
-            found[:, list(event)] += self.pots[:, place, None] / len(event)
+            found[:, list(event)] += self.event_slack[:, place, None] / len(event)
         return found
 
     def inside(self, weights: Array | None) -> Array:

@@ -57,7 +57,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Spread:
+class BoundStandardErrors:
     """Two estimated ends, with what an interval is made from.
 
     Attributes
@@ -100,9 +100,9 @@ class Spread:
         return low * self.errors[0], high * self.errors[1]
 
 
-def spread_of(
+def bound_standard_errors(
     ends: Sequence[Ends], rows: np.ndarray, clusters: np.ndarray | None, weights: Array | None = None
-) -> Spread:
+) -> BoundStandardErrors:
     """Add standard errors to ends, and take the median over repeats.
 
     Parameters
@@ -120,7 +120,7 @@ def spread_of(
     >>> from selective_labels.inference.evidence import mean_estimate
     >>> scores = np.array([0.0, 1.0, 1.0, 0.0])
     >>> low, high = mean_estimate(scores), mean_estimate(scores + 0.1)
-    >>> spread = spread_of([(low, high)], np.ones(4, dtype=bool), None)
+    >>> spread = bound_standard_errors([(low, high)], np.ones(4, dtype=bool), None)
     >>> spread.lower, round(spread.correlation, 3), spread.n_clusters, spread.effective
     (0.5, 1.0, 4, (4.0, 4.0))
     """
@@ -132,7 +132,7 @@ def spread_of(
     if n_clusters < FEWEST:
         low, high = np.median(values, axis=0).tolist()
         nothing = float("nan"), float("nan")
-        return Spread(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
+        return BoundStandardErrors(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
     # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
     lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
     matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
@@ -147,7 +147,7 @@ def summed_up(
     n_clusters: int,
     clustered: bool,
     n_units: float,
-) -> Spread:
+) -> BoundStandardErrors:
     """Put ends, their covariance matrices and effective numbers together, medians over repeats."""
     values = np.array([[end.value for end in pair] for pair in ends])
     matrices = [matrix + _outside(pair) for matrix, pair in zip(matrices, ends, strict=True)]
@@ -155,7 +155,7 @@ def summed_up(
     lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
     effective = np.median(numbers, axis=0).tolist()
     supports = np.median([[end.support for end in pair] for pair in ends], axis=0).tolist()
-    return Spread(
+    return BoundStandardErrors(
         lower=lower[0],
         upper=upper[0],
         errors=(lower[1], upper[1]),

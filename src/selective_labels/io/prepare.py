@@ -584,10 +584,10 @@ def prepare_table(
     columns, said = _role_columns(frame, roles, rules)
     names, named = _feature_names(frame, roles, rules)
     kinds = feature_kinds(frame, names, rules, roles.strata)
-    asked = {*named, *rules.also}
+    request = {*named, *rules.also}
     X = pd.DataFrame({name: as_kind(frame[name], kinds[name]) for name in names})
-    kept, left_out = without_ids(X, kinds, keep=asked)
-    suspects = [name for name in kept if name not in asked]
+    kept, left_out = without_ids(X, kinds, keep=request)
+    suspects = [name for name in kept if name not in request]
     outputs = model_outputs(X[suspects], kinds, columns["y"], columns.get("decision"))
     kept = _without(kept, outputs)
     X = X[kept]
@@ -613,20 +613,22 @@ def feature_kinds(
 ) -> dict[str, str]:
     """Kind of every feature: known, or asked for, or found; strata are names, so categories."""
     every = list(frame.columns)
-    asked = {} if strata is None else {strata: CATEGORY}
+    request = {} if strata is None else {strata: CATEGORY}
     for given, kind in ((rules.category, CATEGORY), (rules.number, NUMBER)):
         chosen = chosen_columns(every, given)[0] if given else []
-        asked |= dict.fromkeys(chosen, kind)
+        request |= dict.fromkeys(chosen, kind)
     both = set(chosen_columns(every, rules.category)[0]) if rules.category and rules.number else set()
     for name in sorted(both & set(chosen_columns(every, rules.number)[0] if both else ())):
         raise TableError(f"Column {shown(name)} is given both as --category and as --number.")
-    return {name: rules.kinds.get(name) or asked.get(name) or kind_by_content(frame[name]) for name in names}
+    return {
+        name: rules.kinds.get(name) or request.get(name) or kind_by_content(frame[name]) for name in names
+    }
 
 
 def _meant_as_they_are(every: list[str], roles: Roles, rules: FeatureRules) -> set[str]:
     """Columns of which someone, or a model, has said that they are categories."""
-    asked = chosen_columns(every, rules.category)[0] if rules.category else []
-    return {*asked, *rules.kinds, *([] if roles.strata is None else [roles.strata])}
+    request = chosen_columns(every, rules.category)[0] if rules.category else []
+    return {*request, *rules.kinds, *([] if roles.strata is None else [roles.strata])}
 
 
 def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[list[str], set[str]]:

@@ -38,7 +38,7 @@ from selective_labels.nuisance.model_selection import (
 from selective_labels.nuisance.models.encoders import n_standardised
 from selective_labels.nuisance.models.families import Candidate
 from selective_labels.nuisance.models.logistic import InjectedJoint
-from selective_labels.nuisance.runtime_warning import say_beforehand
+from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
 # Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
 CHUNK_NUMBERS = 8_000_000
@@ -159,7 +159,7 @@ def cross_fit(
     n_columns = n_standardised(data.features, data.categorical)
     options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
     if times:
-        say_beforehand(data, options, n_columns, cv, n_bands=n_bands, times=times)
+        warn_of_runtime(data, options, n_columns, cv, n_bands=n_bands, times=times)
     if options[0].family == "injected":
         return _injected(data, options[0], cv, propensity, n_jobs, seeds)
     outcome = outcome_codes(data.y)

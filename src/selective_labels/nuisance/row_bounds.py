@@ -13,7 +13,7 @@ from selective_labels.identification.bounds import (
     repair,
     shrink_across_decision_makers,
 )
-from selective_labels.identification.event_bounds import AnyFloor, Earmarked, best_floor, identified_set
+from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds, best_floor, identified_set
 from selective_labels.nuisance.cross_fit import CrossFit, new_propensity
 from selective_labels.nuisance.score_formulas import OVERLAP
 
@@ -69,7 +69,7 @@ def identified_bounds(
     if not limits:
         return repair(Bounds(lower, upper), lowest, highest)
     known = identified_set(repair(Bounds(lower, upper), lowest, highest)[0].lower, limits)
-    return known.repaired() if isinstance(known, Earmarked) else repair(known)
+    return known.repaired() if isinstance(known, LaminarBounds) else repair(known)
 
 
 Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms, n, n_outcomes), noise (n,)

@@ -77,14 +77,14 @@ def expected_seconds(work: Work) -> float:
     return work.times * sum(SECONDS[kind] * 1e-9 * count for kind, count in _numbers(work).items())
 
 
-def sentence_beforehand(work: Work) -> str:
+def runtime_sentence(work: Work) -> str:
     """What is to be said before the work starts; empty if there is nothing.
 
     Examples
     --------
-    >>> print(sentence_beforehand(Work(20_000, 5_000, 3, 8, ("logistic", "index", "boosting"))))
+    >>> print(runtime_sentence(Work(20_000, 5_000, 3, 8, ("logistic", "index", "boosting"))))
     20,000 rows with 5,000 columns and 3 classes: models of decision and label will take about ...
-    >>> sentence_beforehand(Work(100_000, 20, 3, 20, ("logistic", "quadratic", "index", "boosting")))
+    >>> runtime_sentence(Work(100_000, 20, 3, 20, ("logistic", "quadratic", "index", "boosting")))
     ''
     """
     sizes = {"rows": work.n_rows, "columns": work.n_columns, "classes": work.n_classes}
@@ -144,7 +144,7 @@ def _duration(seconds: float) -> str:
 USUAL_FOLDS = 5
 
 
-def say_beforehand(
+def warn_of_runtime(
     data: SelectiveLabels,
     options: Sequence[Candidate],
     n_columns: int,
@@ -174,6 +174,6 @@ def say_beforehand(
         n_arms = n_bands or N_BANDS
     folds = cv if isinstance(cv, int) else getattr(cv, "n_splits", None) or USUAL_FOLDS
     work = Work(len(data), n_columns, len(data.classes), n_arms, families, folds, times)
-    said = sentence_beforehand(work)
+    said = runtime_sentence(work)
     if said:
         warnings.warn(said, LargeWorkWarning, stacklevel=4)

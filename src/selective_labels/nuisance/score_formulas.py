@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from selective_labels.identification.event_bounds import Earmarks
+from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.identification.point import slope, two_fold_moments
 
 # Standard errors of a difference within which an arm cannot be told from the best.
@@ -113,7 +113,7 @@ class Pools:
 
 
 @dataclass(frozen=True, eq=False)
-class Probe:
+class HeldOutPredictions:
     """Some rows as a model that has not seen them predicts them: to compare arms on the whole.
 
     Attributes
@@ -154,7 +154,7 @@ class Scores:
         Rows that enter by bounds although the assumption identifies a value; None: no row.
     lost : (n_samples,) array or None
         By how much the bounds of the row are wider than sharp because arms were pooled; None: not at all.
-    earmarks : Earmarks or None
+    earmarks : LaminarScores or None
     """
 
     values: np.ndarray
@@ -162,7 +162,7 @@ class Scores:
     clipped: np.ndarray
     bounded: np.ndarray | None = None
     lost: np.ndarray | None = None
-    earmarks: Earmarks | None = None
+    laminar_scores: LaminarScores | None = None
 
     @property
     def slack(self) -> np.ndarray:
@@ -231,7 +231,7 @@ class Rows:
     n_units: float = np.inf
     n_fitted: float = np.inf
     pools: Pools | None = None
-    probe: Callable[[], Probe] | None = None
+    probe: Callable[[], HeldOutPredictions] | None = None
     classes: np.ndarray | None = None
 
     @cached_property

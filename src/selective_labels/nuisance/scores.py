@@ -12,16 +12,16 @@ from sklearn.linear_model import Ridge
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_number
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.identification.event_bounds import Earmarks
+from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, arms_off_fold, by_case
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, Propensity, arm_propensity
 from selective_labels.nuisance.models.encoders import standardised
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     ArmShares,
+    HeldOutPredictions,
     LabelRange,
     Pools,
-    Probe,
     Rows,
     Scores,
     required_lead,
@@ -205,7 +205,7 @@ def cross_fit_scores(
         n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
-    earmarks: dict[str, Earmarks] = {}
+    laminar_scores: dict[str, LaminarScores] = {}
     n_folds = 1 if held_out else len(fit.folds)
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
@@ -226,18 +226,18 @@ def cross_fit_scores(
             for name, assumption in chosen.items():
                 part = assumption.score(chunk, overlap)
                 _add(totals[name], here, part)
-                if part.earmarks is not None:
-                    kept = earmarks.setdefault(name, part.earmarks.empty(len(data)))
-                    kept.add(here, part.earmarks, 1.0 / n_folds)
+                if part.laminar_scores is not None:
+                    kept = laminar_scores.setdefault(name, part.laminar_scores.empty(len(data)))
+                    kept.add(here, part.laminar_scores, 1.0 / n_folds)
     if held_out:
-        return {name: replace(each, earmarks=earmarks.get(name)) for name, each in totals.items()}
+        return {name: replace(each, laminar_scores=laminar_scores.get(name)) for name, each in totals.items()}
     return {
         name: Scores(
             each.values / n_folds,
             each.plug_in / n_folds,
             each.clipped,
             each.bounded,
-            earmarks=earmarks.get(name),
+            laminar_scores=laminar_scores.get(name),
         )
         for name, each in totals.items()
     }
@@ -303,10 +303,10 @@ def leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nda
 
 def probe_of(
     fold: FoldModel, data: SelectiveLabels, rows: np.ndarray, probability: Propensity
-) -> Callable[[], Probe]:
+) -> Callable[[], HeldOutPredictions]:
     """A sample of the rows, predicted when it is first asked for."""
     some = rows[_spread(len(rows))]
-    return cache(lambda: Probe(fold.joint(data.features[some]), probability(some)))
+    return cache(lambda: HeldOutPredictions(fold.joint(data.features[some]), probability(some)))
 
 
 def _spread(n_samples: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.nuisance.model_selection import candidates
 from selective_labels.nuisance.models.encoders import n_standardised
-from selective_labels.nuisance.runtime_warning import say_beforehand
+from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class FittingSettings:
             times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
         )
 
-    def say_beforehand(self, data: SelectiveLabels, times: int = 1) -> None:
+    def warn_of_runtime(self, data: SelectiveLabels, times: int = 1) -> None:
         """Warn if the models will take long: for those who catch warnings while these are fitted."""
         n_columns = n_standardised(data.features, data.categorical)
         options, _ = candidates(self.nuisance, n_columns, 0)
-        say_beforehand(data, options, n_columns, self.cv, times=times * self.n_repeats)
+        warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from selective_labels._errors import InputError
-from selective_labels._parallel import followed
+from selective_labels._parallel import with_progress
 from selective_labels._validation import as_seed
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.parse import known
 from selective_labels.data.reading import read_data
 from selective_labels.data.roles import GivenRoles, as_series, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.ladder import rungs_of
+from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.periods import read_periods
 from selective_labels.evaluation.scored_rows import ScoredSample, score_sample
@@ -46,7 +46,7 @@ from selective_labels.report.curves import (
 from selective_labels.report.diagnosis import Basis, basis_of, diagnosis_part, leniency_part
 from selective_labels.report.document import Part, SectionStore, TableDescription, compute_part, full_sentence
 from selective_labels.report.rules import (
-    Contender,
+    ReportedRule,
     answers_part,
     chosen_metrics,
     comparison_part,
@@ -118,7 +118,7 @@ class Workbench:
     cost : matrix or None
         C[true, predicted] over the sorted classes.
     settings : Settings
-    given : Contender or None
+    given : ReportedRule or None
         The user's rule, if there is one.
     classifiers : list
         Fitted classifiers of the user: the classes that they know count as classes.
@@ -139,10 +139,10 @@ class Workbench:
     metrics: Sequence[AnyMetric]
     cost: Any
     settings: Settings
-    given: Contender | None
+    given: ReportedRule | None
     classifiers: list[Any]
     store: SectionStore | None
-    rungs: Sequence[Assumption] = ()
+    assumption_steps: Sequence[Assumption] = ()
     periods: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -163,23 +163,23 @@ class Workbench:
         return basis_of(self.diagnosis.content)
 
     @property
-    def yours(self) -> Contender:
+    def yours(self) -> ReportedRule:
         """The user's rule, or the usual practice; raises with the reason if there is none."""
         return _or_raise(self._yours)
 
     @property
-    def ours(self) -> Contender:
+    def ours(self) -> ReportedRule:
         """Our rule; raises with the reason if there is none."""
         return _or_raise(self._ours)
 
     @property
-    def contenders(self) -> list[Contender]:
+    def contenders(self) -> list[ReportedRule]:
         """The rules that there are; raises if there is none."""
-        found = [each for each in (self._yours, self._ours) if isinstance(each, Contender)]
+        found = [each for each in (self._yours, self._ours) if isinstance(each, ReportedRule)]
         return found or [self.yours]
 
     @property
-    def teammate(self) -> Contender:
+    def teammate(self) -> ReportedRule:
         """The rule that shares the work with people: the user's if it has a score, else ours."""
         given = self.given
         return given if given is not None and given.scores is not None else self.ours
@@ -206,7 +206,7 @@ class Workbench:
         several = self.cases.data.n_decision_makers > 1
         named = [each for each in known() if several or not each.needs_decision_makers]
         try:
-            return self._score(list(dict.fromkeys([*named, *self.rungs])))
+            return self._score(list(dict.fromkeys([*named, *self.assumption_steps])))
         except InputError as error:
             sample = self._score([each for each in known() if not each.needs_decision_makers])
             self.notes.append(
@@ -220,31 +220,31 @@ class Workbench:
         return self.basis.assumption if self.basis.assumption in self.sample.assumptions else "none"
 
     @cached_property
-    def _yours(self) -> Contender | str:
+    def _yours(self) -> ReportedRule | str:
         if self.given is not None:
             return self.given
         return self._learned("yours", lambda seeds: usual_practice(self.cases, self.event, seeds, self.cost))
 
     @cached_property
-    def _ours(self) -> Contender | str:
+    def _ours(self) -> ReportedRule | str:
         keywords = self.settings.keywords | {"cost": self.cost}
         return self._learned(
             "ours", lambda seeds: robust_classifier(self.cases, self.event, seeds, **keywords)
         )
 
-    def _learned(self, key: str, learn: Callable[[np.ndarray], Contender]) -> Contender | str:
+    def _learned(self, key: str, learn: Callable[[np.ndarray], ReportedRule]) -> ReportedRule | str:
         """Learn a rule, or take it from the store; the reason if it cannot be learned."""
         seeds = self.seeds(key)
         part = compute_part(f"predictions of {key}", lambda: Part(learn(seeds).to_dict()), self.store)
         self.notes += part.notes
-        return part.content.get("missing") or Contender.from_dict(part.content)
+        return part.content.get("missing") or ReportedRule.from_dict(part.content)
 
     def _score(self, assumption: Any) -> ScoredSample:
         fitting = FittingSettings(**self.settings.keywords, seed=self.settings.seeds["scores"])
         return score_sample(self.cases.data, self.classifiers, assumption, fitting=fitting)
 
 
-def _or_raise(contender: Contender | str) -> Contender:
+def _or_raise(contender: ReportedRule | str) -> ReportedRule:
     if isinstance(contender, str):
         raise InputError(contender)
     return contender
@@ -362,11 +362,11 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
-    stakes = _Stakes(metric, pos_label, cost)
+    policy_measures = _Stakes(metric, pos_label, cost)
     periods = None if period is None else read_periods(period, every, len(data))
-    bench = _open_workbench(cases, columns, rule, stakes, settings, sections, assumptions, periods)
+    bench = _open_workbench(cases, columns, rule, policy_measures, settings, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
-        FittingSettings(nuisance, cv=cv).say_beforehand(bench.cases.data, WHOLE_FITS)
+        FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS)
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)
@@ -403,7 +403,7 @@ class _UserRule:
 
     def contender(
         self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
-    ) -> Contender | None:
+    ) -> ReportedRule | None:
         """The rule on some rows of `n_samples`."""
         if self.model is not None:
             return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
@@ -431,7 +431,7 @@ def _open_workbench(
     everybody: Cases,
     columns: list[Column],
     rule: _UserRule,
-    stakes: "_Stakes",
+    policy_measures: "_Stakes",
     settings: Settings,
     store: SectionStore | None,
     assumptions: Any,
@@ -441,10 +441,10 @@ def _open_workbench(
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
-    event = class_code(stakes.pos_label, classes)
-    objects, notes = chosen_metrics(stakes.metric, classes, event, stakes.cost)
-    rungs = rungs_of(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
-    check_assumptions(rungs, cases.data)
+    event = class_code(policy_measures.pos_label, classes)
+    objects, notes = chosen_metrics(policy_measures.metric, classes, event, policy_measures.cost)
+    assumption_steps = ladder_steps(assumptions, everybody.data.n_decision_makers > 1) if assumptions else []
+    check_assumptions(assumption_steps, cases.data)
     return Workbench(
         table=everybody.data,
         everybody=everybody.with_classes_of(rule.classifiers),
@@ -452,12 +452,12 @@ def _open_workbench(
         columns=[column.take(rows) for column in columns],
         event=event,
         metrics=objects,
-        cost=stakes.cost,
+        cost=policy_measures.cost,
         settings=settings,
-        given=rule.contender(cases, rows, len(everybody), event, stakes.cost),
+        given=rule.contender(cases, rows, len(everybody), event, policy_measures.cost),
         classifiers=rule.classifiers,
         store=store,
-        rungs=rungs,
+        assumption_steps=assumption_steps,
         periods=None if periods is None else periods[rows],
         notes=[*notes, *_notes_about_rows(everybody, cases)],
     )
@@ -492,9 +492,9 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, bench.cost, **settings)
 
     def ladder() -> Part:
-        if not bench.rungs:
+        if not bench.assumption_steps:
             raise InputError(NOTHING_ASSUMED, "assumptions")
-        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.rungs)
+        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.assumption_steps)
 
     def subgroups() -> Part:
         if not bench.cases.by:
@@ -552,4 +552,4 @@ def _compute(bench: Workbench) -> dict[str, Part]:
         bench.diagnosis if name == "diagnosis" else compute_part(name, steps[name], bench.store)
         for name in names
     )
-    return dict(zip(names, followed(computed, "assessing", len(names)), strict=True))
+    return dict(zip(names, with_progress(computed, "assessing", len(names)), strict=True))

@@ -326,9 +326,9 @@ def share_by_feature(columns: list[Column], happens: np.ndarray, weights: np.nda
     [{'label': 'cook', 'n': 2, 'share': 0.5}, {'label': 'clerk', 'n': 1, 'share': 1.0}]
     """
     found = [_feature(column, np.asarray(happens, dtype=float), weights) for column in columns]
-    told = [(spread, feature) for spread, feature in found if len(feature["bins"]) > 1]
-    told.sort(key=lambda each: -each[0])
-    return [feature for _, feature in told[:MOST_FEATURES]]
+    varying = [(spread, feature) for spread, feature in found if len(feature["bins"]) > 1]
+    varying.sort(key=lambda each: -each[0])
+    return [feature for _, feature in varying[:MOST_FEATURES]]
 
 
 def _feature(column: Column, happens: np.ndarray, weights: np.ndarray) -> tuple[float, dict[str, Any]]:

@@ -19,11 +19,11 @@ from selective_labels.estimators.reject_inference import (
     ParcellingClassifier,
     ReweightingClassifier,
 )
-from selective_labels.evaluation.compare import compare_sample, paired_contest, policy_contest
+from selective_labels.evaluation.compare import compare_sample, paired_difference, policy_difference
 from selective_labels.evaluation.display import ENDS
 from selective_labels.evaluation.drift import drift_of_sample
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.ladder_results import Ladder, Rung, build, without_value
+from selective_labels.evaluation.ladder_results import Ladder, LadderStep, build, without_value
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.plan import plan
 from selective_labels.evaluation.policy import (
@@ -35,24 +35,24 @@ from selective_labels.evaluation.policy import (
     FAILURES,
     GOOD_LOST,
     SEARCHED,
-    Course,
     Policy,
-    RowGround,
-    Stake,
+    PolicyActions,
+    PolicyMeasure,
+    PolicySample,
     people_accept_risk,
-    read_course,
-    read_stakes,
+    read_policy_actions,
+    read_policy_measures,
     turned,
 )
 from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_of_sample
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import ArraySubject
+from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.evaluation.results import Estimated, Evaluation, judged, plain
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_curve
 from selective_labels.report.cases import Cases, Column, binned
 from selective_labels.report.document import Part, percent_range
-from selective_labels.report.rules import Contender, predicted_halves, subject_of, undefined
+from selective_labels.report.rules import ReportedRule, predicted_halves, subject_of, undefined
 
 MEASURES = (FAILURE_RATE, FAILURES, GOOD_LOST)
 # Shares of cases from a twentieth to all; the present one comes besides.
@@ -63,7 +63,7 @@ STEP = 0.1
 
 def acceptance_part(
     sample: ScoredSample,
-    contenders: Sequence[Contender],
+    contenders: Sequence[ReportedRule],
     event: int,
     assumption: str,
     cost: Any = None,
@@ -167,7 +167,12 @@ ALONE, DEFERRED = "score", "undecided"
 
 
 def team_part(
-    sample: ScoredSample, rule: Contender, decided: np.ndarray | None, event: int, assumption: str, cost: Any
+    sample: ScoredSample,
+    rule: ReportedRule,
+    decided: np.ndarray | None,
+    event: int,
+    assumption: str,
+    cost: Any,
 ) -> Part:
     """Judge ways to share the work between people and a rule's score, each against the people alone.
 
@@ -176,7 +181,7 @@ def team_part(
     Parameters
     ----------
     sample : ScoredSample
-    rule : Contender
+    rule : ReportedRule
         With scores.
     decided : (n_samples,) bool array or None
         Cases for which one prediction is best whatever the missing labels are; the others may go to people.
@@ -190,17 +195,21 @@ def team_part(
     if data.decision.all():
         raise InputError("Every case was accepted: there is nothing that a score could change.", "decision")
     money = None if len(data.classes) != 2 else cost
-    stakes = {each.name: each for each in read_stakes(None, data.classes, event, money)}
-    main = stakes[FAILURE_RATE if money is None else COST]
+    policy_measures = {each.name: each for each in read_policy_measures(None, data.classes, event, money)}
+    main = policy_measures[FAILURE_RATE if money is None else COST]
     risk = as_risk(rule.scores, data.classes)
-    human = Course.human(len(data))
+    human = PolicyActions.human(len(data))
     ways = {"human": human}
     policies: dict[str, Any] = {ALONE: None, BOTH: BOTH, EITHER: EITHER}
     if decided is not None and 0 < decided.sum() < len(decided):
         policies[DEFERRED] = 1.0 - decided.astype(float)
     for name, team in policies.items():
-        ways[name] = read_course(Policy(risk, with_human=team), data, event)
-    shown = [stakes[name] for name in (ACCEPTANCE, FAILURE_RATE, FAILURES, COST) if name in stakes]
+        ways[name] = read_policy_actions(Policy(risk, with_human=team), data, event)
+    shown = [
+        policy_measures[name]
+        for name in (ACCEPTANCE, FAILURE_RATE, FAILURES, COST)
+        if name in policy_measures
+    ]
     return Part(
         {
             "model": rule.key,
@@ -210,19 +219,19 @@ def team_part(
             if decided is None
             else float(np.average(~decided, weights=sample.weights)),
             "ways": [
-                _way(sample, name, course, shown, assumption)
+                _way(sample, name, actions, shown, assumption)
                 | (
                     {"difference": None}
-                    if course is human
-                    else _against(sample, course, human, main, assumption)
+                    if actions is human
+                    else _against(sample, actions, human, main, assumption)
                 )
-                for name, course in ways.items()
+                for name, actions in ways.items()
             ],
         }
     )
 
 
-def reversed_part(sample: ScoredSample, rules: Sequence[Contender], event: int) -> Part | None:
+def reversed_part(sample: ScoredSample, rules: Sequence[ReportedRule], event: int) -> Part | None:
     """In place of a table that would be the wrong way round: people accept what a rule calls risky.
 
     A yes to a test or a search does not say that all is well, as accepting does here.
@@ -241,20 +250,32 @@ def reversed_part(sample: ScoredSample, rules: Sequence[Contender], event: int) 
 
 
 def _way(
-    sample: ScoredSample, name: str, course: Course, stakes: list[Stake], assumption: str
+    sample: ScoredSample,
+    name: str,
+    actions: PolicyActions,
+    policy_measures: list[PolicyMeasure],
+    assumption: str,
 ) -> dict[str, Any]:
     values = {}
-    for stake in stakes:
-        functional = PolicyValue.of(stake, sample.data, (1.0, course))
-        values[stake.name] = ends(judged(sample, functional, stake.name, assumption, functional.limits))
+    for policy_measure in policy_measures:
+        functional = PolicyValue.of(policy_measure, sample.data, (1.0, actions))
+        values[policy_measure.name] = ends(
+            judged(sample, functional, policy_measure.name, assumption, functional.limits)
+        )
     return {"way": name, "values": values}
 
 
 def _against(
-    sample: ScoredSample, course: Course, human: Course, stake: Stake, assumption: str
+    sample: ScoredSample,
+    actions: PolicyActions,
+    human: PolicyActions,
+    policy_measure: PolicyMeasure,
+    assumption: str,
 ) -> dict[str, Any]:
     """What the way has more of than the people alone; who is better if the interval says so."""
-    found = compare_sample(sample, policy_contest(RowGround(sample, 0), course, human, stake), assumption)
+    found = compare_sample(
+        sample, policy_difference(PolicySample(sample, 0), actions, human, policy_measure), assumption
+    )
     return {
         "difference": ends(found) | {"verdict": {"a": "team", "b": "human"}.get(found.verdict, "undecided")}
     }
@@ -262,7 +283,7 @@ def _against(
 
 def drift_part(
     sample: ScoredSample,
-    contender: Contender,
+    contender: ReportedRule,
     metrics: Sequence[AnyMetric],
     event: int,
     assumption: str,
@@ -309,10 +330,10 @@ def check_assumptions(assumptions: Sequence[Assumption], data: SelectiveLabels) 
 
 def ladder_part(
     sample: ScoredSample,
-    contender: Contender,
+    contender: ReportedRule,
     metrics: Sequence[AnyMetric],
     event: int,
-    rungs: Sequence[Assumption],
+    assumption_steps: Sequence[Assumption],
 ) -> Part:
     """Climb with the first metric of one rule, and with the share of the event.
 
@@ -320,7 +341,7 @@ def ladder_part(
     ----------
     sample : ScoredSample
         Under all rungs.
-    contender : Contender
+    contender : ReportedRule
     metrics : sequence of metric objects
         Of the report.
     event : int
@@ -328,12 +349,12 @@ def ladder_part(
     rungs : sequence of Assumption
         From weak to strong.
     """
-    if [each for each in rungs if each.name not in sample.assumptions]:
+    if [each for each in assumption_steps if each.name not in sample.assumptions]:
         raise InputError("Assumptions about decision-makers cannot be used with this table.", "assumptions")
     classes = sample.data.classes
     share = named_metrics("share", classes, classes[event])[0]
     shown = {each.name: each for each in (metrics[0], share)}
-    names = [each.name for each in rungs]
+    names = [each.name for each in assumption_steps]
     climbed = [
         list(evaluate_sample(sample, subject_of(contender, each, classes), [each], assumptions=names))
         for each in shown.values()
@@ -346,7 +367,7 @@ def ladder_part(
             without_value(each, each.assumption) if each.assumption in refuted and not each.empty else each
             for each in found
         ]
-        ladders.append(_content(build(list(rungs), left)))
+        ladders.append(_content(build(list(assumption_steps), left)))
     return Part({"model": contender.key, "ladders": ladders})
 
 
@@ -384,7 +405,7 @@ def _takeaway(found: Ladder) -> str:
     return " ".join(sentences)
 
 
-def _range(rung: Rung) -> str:
+def _range(rung: LadderStep) -> str:
     found = rung.evaluation
     if tuple(found.limits) == (0.0, 1.0):
         return percent_range(found.lower, found.upper)
@@ -392,7 +413,7 @@ def _range(rung: Rung) -> str:
 
 
 def sensitivity_part(
-    data: SelectiveLabels, contender: Contender, limit: str, event: int, cost: Any = None, **settings: Any
+    data: SelectiveLabels, contender: ReportedRule, limit: str, event: int, cost: Any = None, **settings: Any
 ) -> Part:
     """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
 
@@ -455,13 +476,13 @@ def _meaning(title: str, event: str) -> str:
 
 
 def outlook_part(
-    sample: ScoredSample, first: Contender, second: Contender, metric: AnyMetric, assumption: str
+    sample: ScoredSample, first: ReportedRule, second: ReportedRule, metric: AnyMetric, assumption: str
 ) -> Part:
     """Predict how narrow the difference of the two gets with more cases, other people, or a lottery."""
     classes = sample.data.classes
     if sample.data.decision.all():
         raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
-    contest = paired_contest(first.subject(classes), second.subject(classes), metric)
+    contest = paired_difference(first.subject(classes), second.subject(classes), metric)
     result = compare_sample(sample, contest, assumption, names=(first.name, second.name))
     found = plan(result)
     return Part(
@@ -487,7 +508,7 @@ NARROW = 0.1
 
 def subgroups_part(
     sample: ScoredSample,
-    contenders: Sequence[Contender],
+    contenders: Sequence[ReportedRule],
     metrics: Sequence[AnyMetric],
     by: Sequence[Column],
     assumptions: Sequence[str],
@@ -532,7 +553,7 @@ class _Found:
     def add(
         self,
         sample: ScoredSample,
-        contender: Contender,
+        contender: ReportedRule,
         metric: AnyMetric,
         assumption: str,
         cells: dict[str, np.ndarray],
@@ -566,7 +587,7 @@ def _seen(sample: ScoredSample, event: int, cells: dict[str, np.ndarray]) -> lis
     """Share of the event among the accepted cases of every subgroup."""
     classes, seen = sample.data.classes, sample.data.decision == 1
     share = named_metrics("share", classes, classes[event])
-    anybody = ArraySubject(np.full(len(sample.data), classes[event]), classes, "everybody")
+    anybody = ArrayPredictions(np.full(len(sample.data), classes[event]), classes, "everybody")
     rows = []
     for label, cell in cells.items():
         accepted = float(np.average(seen[cell], weights=sample.weights[cell]))
@@ -649,7 +670,7 @@ METHODS = (
 def comparators_part(
     sample: ScoredSample,
     cases: Cases,
-    contenders: Sequence[Contender],
+    contenders: Sequence[ReportedRule],
     metric: AnyMetric,
     event: int,
     assumption: str,
@@ -672,7 +693,7 @@ def comparators_part(
         except InputError as error:
             notes.append(f"{method.name} could not be fitted: {error}")
             continue
-        contender = Contender("other", method.name, method.assumes, codes)
+        contender = ReportedRule("other", method.name, method.assumes, codes)
         claims = float(np.average(chances, weights=sample.weights))
         rows.append(_row(sample, contender, ours, metric, assumption) | {"claims": claims})
     rows += [_row(sample, each, ours, metric, assumption) | {"claims": None} for each in contenders]
@@ -689,14 +710,14 @@ def _predicted(
 
 
 def _row(
-    sample: ScoredSample, contender: Contender, ours: Contender, metric: AnyMetric, assumption: str
+    sample: ScoredSample, contender: ReportedRule, ours: ReportedRule, metric: AnyMetric, assumption: str
 ) -> dict[str, Any]:
     classes = sample.data.classes
     subject = contender.subject(classes)
     value = evaluate_sample(sample, subject, [metric], assumptions=[assumption])[0]
     difference = None
     if contender is not ours:
-        contest = paired_contest(subject, ours.subject(classes), metric)
+        contest = paired_difference(subject, ours.subject(classes), metric)
         found = compare_sample(sample, contest, assumption)
         difference = ends(found) | {"verdict": {"a": "this", "b": "ours"}.get(found.verdict, "undecided")}
     return {

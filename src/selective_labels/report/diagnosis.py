@@ -88,11 +88,11 @@ def basis_of(diagnosis: dict[str, Any]) -> Basis:
     """
     if "missing" in diagnosis:
         return Basis("none", None, f"The checks could not be run: {diagnosis['missing']}")
-    asked = [each for each in diagnosis["verdict"] if each["assumption"] == "instrument"]
-    for each in asked:
+    request = [each for each in diagnosis["verdict"] if each["assumption"] == "instrument"]
+    for each in request:
         if each["allowed"]:
             return Basis("instrument", each["given"], each["plain"])
-    return Basis("none", None, asked[-1]["plain"])
+    return Basis("none", None, request[-1]["plain"])
 
 
 MOST_SHOWN = 200

@@ -552,15 +552,17 @@ def ladder_figures(part: Mapping[str, Any]) -> list[Figure]:
 
 def _ladder_figure(climbed: Mapping[str, Any], model: str) -> Figure:
     shared = {"metric": climbed["metric"], "limits": climbed["limits"]}
-    rungs = [each | shared for each in climbed["rungs"]]
+    assumption_steps = [each | shared for each in climbed["rungs"]]
     about_cases = wording.is_about_cases(climbed["metric"])
     kind = "plain" if about_cases else model
-    rows = [_ladder_row(place, each, kind) for place, each in enumerate(rungs, start=1)]
+    rows = [_ladder_row(place, each, kind) for place, each in enumerate(assumption_steps, start=1)]
     title = wording.metric(climbed["metric"]).title
-    chart = interval_chart(rows, title, scale_of(rungs), tick_text(rungs[0]))
+    chart = interval_chart(rows, title, scale_of(assumption_steps), tick_text(assumption_steps[0]))
     level = f"{100 * climbed['confidence_level']:g}% interval"
     headings = ("Assumption", "What it adds", "Identified", level, "Narrower by")
-    return Figure(title, chart, headings, [_table_row(*each) for each in enumerate(rungs, start=1)])
+    return Figure(
+        title, chart, headings, [_table_row(*each) for each in enumerate(assumption_steps, start=1)]
+    )
 
 
 def _ladder_row(place: int, rung: Mapping[str, Any], kind: str) -> Row:

@@ -12,7 +12,7 @@ import pandas as pd
 from selective_labels._errors import InputError
 from selective_labels.estimators.ipw import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
-from selective_labels.evaluation.compare import compare_sample, paired_contest
+from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import (
     AnyMetric,
@@ -23,7 +23,7 @@ from selective_labels.evaluation.metrics import (
     named_metrics,
 )
 from selective_labels.evaluation.policy import accept_lowest, warn_if_reversed
-from selective_labels.evaluation.predictions import ArraySubject, ClassifierSubject, read_subject
+from selective_labels.evaluation.predictions import ArrayPredictions, ClassifierPredictions, read_predictions
 from selective_labels.evaluation.results import Evaluation, plain
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.nuisance.folds import make_folds, outcome_codes
@@ -41,7 +41,7 @@ HALVES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class ReportedRule:
     """What a rule predicts for every case.
 
     Attributes
@@ -63,9 +63,9 @@ class Contender:
     scores: np.ndarray | None = None
     decided: np.ndarray | None = None
 
-    def subject(self, classes: np.ndarray) -> ArraySubject:
+    def subject(self, classes: np.ndarray) -> ArrayPredictions:
         """The predictions, as evaluation takes them."""
-        return ArraySubject(classes[self.codes], classes, self.name)
+        return ArrayPredictions(classes[self.codes], classes, self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -75,7 +75,7 @@ class Contender:
         }
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Contender":
+    def from_dict(cls, values: dict[str, Any]) -> "ReportedRule":
         """Arrays again."""
         arrays = {
             name: None if values[name] is None else np.asarray(values[name])
@@ -86,9 +86,9 @@ class Contender:
 
 def given_model(
     model: Any, cases: Cases, event: int, trained_elsewhere: bool, name: str | None = None
-) -> Contender:
+) -> ReportedRule:
     """The user's fitted classifier, called on the features."""
-    subject = read_subject(model, cases.data, "model")
+    subject = read_predictions(model, cases.data, "model")
     codes = subject.chosen.argmax(axis=1)
     scores = None
     if hasattr(model, "predict_proba"):
@@ -99,12 +99,12 @@ def given_model(
     if not trained_elsewhere:
         judged = "It is judged on cases that it may have been trained on; if it was, the numbers flatter it."
     description = f"The fitted classifier that was given ({type(model).__name__}). {judged}"
-    return Contender("yours", name or f"The given {type(model).__name__}", description, codes, scores)
+    return ReportedRule("yours", name or f"The given {type(model).__name__}", description, codes, scores)
 
 
 def given_predictions(
     values: np.ndarray, cases: Cases, event: int, name: str | None = None, cost: Any = None
-) -> Contender:
+) -> ReportedRule:
     """A column of the user's predictions: classes, probabilities of all classes, or a score of the event.
 
     Where costs are given, and where a score is no probability, nothing says where a score is cut: it accepts
@@ -121,18 +121,18 @@ def given_predictions(
         if cost is not None or chance.min() < 0.0 or chance.max() > 1.0:
             return _as_many(chance, cases, event, name)
         values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
-    subject = read_subject(values, data, "predictions")
+    subject = read_predictions(values, data, "predictions")
     if values.ndim == 1 or values.shape[1] == 1:
         description = "The predicted classes that were given."
-        return Contender("yours", name or GIVEN, description, subject.chosen.argmax(axis=1))
+        return ReportedRule("yours", name or GIVEN, description, subject.chosen.argmax(axis=1))
     chances = subject.probabilities
     # The event is predicted from one half up, as it is flagged from the threshold up.
     codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
     description = "The predicted probabilities that were given: the most probable class is predicted."
-    return Contender("yours", name or GIVEN, description, codes, chances[:, event])
+    return ReportedRule("yours", name or GIVEN, description, codes, chances[:, event])
 
 
-def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Contender:
+def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> ReportedRule:
     """A score that accepts as many cases as people do; of cases exactly at the cut-off, most decide."""
     data = cases.data
     share = float(np.average(data.row_decision, weights=data.weights))
@@ -141,20 +141,22 @@ def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Co
         f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the "
         "lowest scores."
     )
-    return Contender("yours", name or GIVEN, description, np.where(accepted >= 0.5, 1 - event, event), risk)
+    return ReportedRule(
+        "yours", name or GIVEN, description, np.where(accepted >= 0.5, 1 - event, event), risk
+    )
 
 
-def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> Contender:
+def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> ReportedRule:
     """Train on the labeled cases as if they were everybody, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     for half in predicted_halves(cases, seeds, SelectedSampleClassifier):
         codes[half.rows], scores[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
     chosen = "" if cost is None else " It predicts what costs least by its own probabilities."
     description = f"The usual practice: gradient boosting trained on the labeled cases only. {HALVES}{chosen}"
-    return Contender("yours", "Learned from labeled cases only", description, codes, scores)
+    return ReportedRule("yours", "Learned from labeled cases only", description, codes, scores)
 
 
-def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> Contender:
+def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> ReportedRule:
     """Learn with bounds on the missing labels, and predict the other half."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     decided = np.empty(len(cases), dtype=bool)
@@ -165,7 +167,7 @@ def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: A
         "Learned from the labels seen and from who decided, so that the worst that the missing labels could "
         f"do is as small as possible (UCLClassifier). {HALVES}"
     )
-    return Contender("ours", "Robust to missing labels", description, codes, scores, decided)
+    return ReportedRule("ours", "Robust to missing labels", description, codes, scores, decided)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ class Half:
     """Rows, and a classifier that was fitted to the other half, on them."""
 
     rows: np.ndarray
-    subject: ClassifierSubject
+    subject: ClassifierPredictions
 
     @property
     def codes(self) -> np.ndarray:
@@ -192,7 +194,7 @@ def predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) 
     for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
         classifier = make(random_state=int(seeds[number + 1])).fit(cases.data.take(train))
         rest = cases.data.take(test)
-        yield Half(test, ClassifierSubject(classifier, rest, cases.data.classes, "the classifier"))
+        yield Half(test, ClassifierPredictions(classifier, rest, cases.data.classes, "the classifier"))
 
 
 def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -235,8 +237,8 @@ def chosen_metrics(
         objects: list[AnyMetric] = []
         for each in wanted:
             objects += [each] if isinstance(each, AnyMetric) else named_metrics(each, classes, label, cost)
-        asked = {each.name for each in objects}
-        return [*objects, *(each for each in money if each.name not in asked)], []
+        request = {each.name for each in objects}
+        return [*objects, *(each for each in money if each.name not in request)], []
     if len(classes) == 2:
         plain = [each for name in OF_TWO_CLASSES for each in named_metrics(name, classes, label)]
         return [*plain, *money], []
@@ -253,7 +255,7 @@ def _share(label: Any) -> Metric:
 
 
 def answers_part(
-    sample: ScoredSample, contenders: Sequence[Contender], metric: AnyMetric, event: int, assumption: str
+    sample: ScoredSample, contenders: Sequence[ReportedRule], metric: AnyMetric, event: int, assumption: str
 ) -> Part:
     """Evaluate the share of the event and one metric of each rule, each beside the labeled cases' figure.
 
@@ -261,7 +263,7 @@ def answers_part(
     """
     classes = sample.data.classes
     share = named_metrics("share", classes, classes[event])[0]
-    anybody = ArraySubject(np.full(len(sample.data), classes[event]), classes, "everybody")
+    anybody = ArrayPredictions(np.full(len(sample.data), classes[event]), classes, "everybody")
     return Part(
         {
             "event": _answer(sample, anybody, share, assumption),
@@ -274,7 +276,7 @@ def answers_part(
     )
 
 
-def labeled_value(sample: ScoredSample, subject: ArraySubject, metric: AnyMetric) -> float | None:
+def labeled_value(sample: ScoredSample, subject: ArrayPredictions, metric: AnyMetric) -> float | None:
     """The metric among labeled cases; nothing is missing there, so no assumption enters."""
     seen = sample.data.decision == 1
     try:
@@ -286,13 +288,15 @@ def labeled_value(sample: ScoredSample, subject: ArraySubject, metric: AnyMetric
 
 
 def _answer(
-    sample: ScoredSample, subject: ArraySubject, metric: AnyMetric, assumption: str
+    sample: ScoredSample, subject: ArrayPredictions, metric: AnyMetric, assumption: str
 ) -> dict[str, Any]:
     result = evaluate_sample(sample, subject, [metric], assumptions=[assumption])[0]
     return {"labeled": labeled_value(sample, subject, metric), "result": result.to_dict()}
 
 
-def models_part(sample: ScoredSample, contenders: Sequence[Contender], metrics: Sequence[AnyMetric]) -> Part:
+def models_part(
+    sample: ScoredSample, contenders: Sequence[ReportedRule], metrics: Sequence[AnyMetric]
+) -> Part:
     """Evaluate every contender on the same scores, and beside it on the labeled cases alone.
 
     One metric under one assumption at a time: one without a value leaves the others alone.
@@ -323,10 +327,10 @@ def models_part(sample: ScoredSample, contenders: Sequence[Contender], metrics: 
     return Part(models, tuple(dict.fromkeys(notes)))
 
 
-def subject_of(contender: Contender, metric: AnyMetric, classes: np.ndarray) -> ArraySubject:
+def subject_of(contender: ReportedRule, metric: AnyMetric, classes: np.ndarray) -> ArrayPredictions:
     """What a metric is computed from: predicted classes, or scores if it is about an order."""
     if isinstance(metric, Auc) and contender.scores is not None:
-        return ArraySubject(contender.scores, classes, contender.name)
+        return ArrayPredictions(contender.scores, classes, contender.name)
     return contender.subject(classes)
 
 
@@ -337,11 +341,11 @@ def undefined(metric: AnyMetric, error: InputError) -> str:
 
 
 def comparison_part(
-    sample: ScoredSample, yours: Contender, ours: Contender, columns: list[Column], metric: AnyMetric
+    sample: ScoredSample, yours: ReportedRule, ours: ReportedRule, columns: list[Column], metric: AnyMetric
 ) -> Part:
     """Bound metric(yours) - metric(ours) under every assumption."""
     classes = sample.data.classes
-    contest = paired_contest(yours.subject(classes), ours.subject(classes), metric)
+    contest = paired_difference(yours.subject(classes), ours.subject(classes), metric)
     names = yours.name, ours.name
     results = [compare_sample(sample, contest, each, names=names) for each in sample.assumptions]
     differ = yours.codes != ours.codes
@@ -362,7 +366,7 @@ DESCRIPTION = (
 )
 
 
-def decided_part(ours: Contender, columns: list[Column], weights: np.ndarray) -> Part:
+def decided_part(ours: ReportedRule, columns: list[Column], weights: np.ndarray) -> Part:
     """Share of decided cases, overall and by feature."""
     assert ours.decided is not None  # our own classifier always says
     return Part(

@@ -285,14 +285,14 @@ def _headline(models: Any, rule: dict[str, Any] | None, found: dict[str, Any] | 
 
 def _question(data: Mapping[str, Any], rule: dict[str, Any] | None, money: bool) -> str:
     name = "a rule" if rule is None else f"“{rule['name']}”"
-    asked = f"what does {name} cost" if money else f"how often is {name} right"
+    question = f"what does {name} cost" if money else f"how often is {name} right"
     if data["n_labeled"] == data["n_cases"]:
-        return f"The question: {asked}? The outcome of all {data['n_cases']:,} cases was seen."
+        return f"The question: {question}? The outcome of all {data['n_cases']:,} cases was seen."
     n_makers = data["n_decision_makers"]
     words = data["words"]
     who = f"one {words['maker']}" if n_makers == 1 else f"{n_makers:,} {words['makers']}"
     return (
-        f"The question: {asked} on all {data['n_cases']:,} cases? The outcome was seen for "
+        f"The question: {question} on all {data['n_cases']:,} cases? The outcome was seen for "
         f"{data['n_labeled']:,} of them only ({percent(data['labeled_share'])}), those {words['accepted']}; "
         f"the decisions were taken by {who}."
     )

@@ -224,9 +224,12 @@ def test_a_ladder_and_the_course_of_time(tmp_path):
     frame["day"] = pd.date_range("2024-01-01", periods=600, freq="12h")
     frame["year"] = frame["day"].dt.month // 6 + 2023
     memory, lazy, cv = both(frame, tmp_path, "sample_weight")
-    rungs = {"assumptions": [a.Informed(0.0), a.Prevalence(1.0, (0.3, 0.5)), "unconfounded"], **QUICK}
-    found = ladder("guess", lazy, **rungs)
-    wanted = ladder(frame["guess"].to_numpy(), memory, cv=cv, **rungs)
+    assumption_steps = {
+        "assumptions": [a.Informed(0.0), a.Prevalence(1.0, (0.3, 0.5)), "unconfounded"],
+        **QUICK,
+    }
+    found = ladder("guess", lazy, **assumption_steps)
+    wanted = ladder(frame["guess"].to_numpy(), memory, cv=cv, **assumption_steps)
     pd.testing.assert_frame_equal(found.to_frame(), wanted.to_frame(), **CLOSE)
     for period, every in (("day", "quarter"), ("year", None)):
         for metric in ("accuracy", "tpr"):

@@ -9,7 +9,7 @@ from selective_labels.nuisance.runtime_warning import (
     SAID_FROM_SECONDS,
     Work,
     expected_seconds,
-    sentence_beforehand,
+    runtime_sentence,
 )
 
 ALL = ("logistic", "quadratic", "index", "boosting")
@@ -43,18 +43,18 @@ def test_each_further_family_takes_longer():
     ],
 )
 def test_nothing_is_said_of_ordinary_sizes(work):
-    assert sentence_beforehand(work) == ""
+    assert runtime_sentence(work) == ""
 
 
 def test_long_work_is_said_with_its_sizes_its_time_and_what_takes_less():
     work = Work(20_000, 5_000, 3, 8, ("logistic", "index", "boosting"))
     assert expected_seconds(work) > SAID_FROM_SECONDS
-    said = sentence_beforehand(work)
+    said = runtime_sentence(work)
     assert said.startswith("20,000 rows with 5,000 columns and 3 classes: models of decision and label will ")
     assert f"take about {expected_seconds(work) / 60:.0f} minutes on one core" in said
     assert "nuisance 'logistic' takes about 2 minutes" in said
     assert said.endswith("; fewer features take less.")
-    assert "logistic" not in sentence_beforehand(replace(work, families=("logistic",), times=10))
+    assert "logistic" not in runtime_sentence(replace(work, families=("logistic",), times=10))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_long_work_is_said_with_its_sizes_its_time_and_what_takes_less():
 )
 def test_a_size_beyond_what_it_is_built_for_is_said_also_if_it_is_quick(size, name):
     small = Work(1_000, 2, 2, 2, ("logistic",))
-    assert sentence_beforehand(replace(small, **{size: BUILT_FOR[name]})) == ""
+    assert runtime_sentence(replace(small, **{size: BUILT_FOR[name]})) == ""
     large = replace(small, **{size: BUILT_FOR[name] + 1})
     assert expected_seconds(large) < SAID_FROM_SECONDS
-    assert f"{BUILT_FOR[name] + 1:,} {name}" in sentence_beforehand(large)
+    assert f"{BUILT_FOR[name] + 1:,} {name}" in runtime_sentence(large)

@@ -12,18 +12,24 @@ from selective_labels._errors import UndefinedError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.parse import named
-from selective_labels.evaluation.partitioned.cells import CellEvidence, Cells, ClusterSums
+from selective_labels.evaluation.partitioned.cells import CellEvidence, CellMoments, ClusterSums
 from selective_labels.evaluation.scored_rows import impossible_in
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation
 from selective_labels.inference.confidence_intervals import Basis
 from selective_labels.inference.evidence import Ends, Evidence
 from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf
-from selective_labels.inference.standard_errors import FEWEST, ROUNDING, Spread, number_of_carriers, summed_up
+from selective_labels.inference.standard_errors import (
+    FEWEST,
+    ROUNDING,
+    BoundStandardErrors,
+    number_of_carriers,
+    summed_up,
+)
 
 
 @dataclass(frozen=True)
-class Told:
+class SampleSummary:
     """What results say of a table that is not at hand."""
 
     classes: np.ndarray
@@ -60,9 +66,9 @@ class CellSample:
 
     Attributes
     ----------
-    repeats : list of dict of Cells
+    repeats : list of dict of CellMoments
         By assumption, one dict for each repetition of cross-fitting; all have the same keys.
-    told : Told
+    told : SampleSummary
     objects : dict of Assumption
         By name.
     ties : (n_keys,) tuple of int
@@ -74,8 +80,8 @@ class CellSample:
         Of each column whose groups a known share is about: which key it is, and the group of each code.
     """
 
-    repeats: list[dict[str, Cells]]
-    told: Told
+    repeats: list[dict[str, CellMoments]]
+    sample_summary: SampleSummary
     objects: dict[str, Assumption] = field(default_factory=dict)
     ties: tuple[int, ...] = ()
     cluster: str | None = None
@@ -86,10 +92,10 @@ class CellSample:
     def population(self) -> "CellPopulation":
         """The cells, as far as known shares ask for them."""
         columns = {name: values[self.cells.key[:, place]] for name, (place, values) in self.stated.items()}
-        return CellPopulation(self.told.classes, pd.DataFrame(columns, index=range(self.size)))
+        return CellPopulation(self.sample_summary.classes, pd.DataFrame(columns, index=range(self.size)))
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> CellMoments:
         """Those of the first repetition under the first assumption: keys and counts are the same in all."""
         return next(iter(self.repeats[0].values()))
 
@@ -142,20 +148,22 @@ class CellSample:
             found.append(here)
         return found
 
-    def told_of(self, assumption: str) -> dict[str, Any]:
+    def summary_of(self, assumption: str) -> dict[str, Any]:
         """What results say of the sample, whichever rows they are about."""
         found = [each[assumption] for each in self.repeats]
         clipped, bounded, lost = np.mean(
-            [each.told.sum(axis=0) / each.weights.sum() for each in found], axis=0
+            [each.sample_summary.sum(axis=0) / each.weights.sum() for each in found], axis=0
         )
         return {
-            "n_decision_makers": self.told.n_decision_makers,
+            "n_decision_makers": self.sample_summary.n_decision_makers,
             "clipped_share": float(clipped),
             "bounded_share": float(bounded),
             "sharpness_lost": float(lost),
-            "refusal": self.told.refused.get(assumption),
-            "assignment": self.told.assignment if self.assumed(assumption).needs_decision_makers else "",
-            "n_fitted": self.told.n_fitted,
+            "refusal": self.sample_summary.refused.get(assumption),
+            "assignment": self.sample_summary.assignment
+            if self.assumed(assumption).needs_decision_makers
+            else "",
+            "n_fitted": self.sample_summary.n_fitted,
         }
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
@@ -220,7 +228,7 @@ class CellSample:
             found += 0.5 * float(np.sum(((mass / total) ** 2 * chance * (1.0 - chance))[between])) / least
         return found
 
-    def spread(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
+    def spread(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
         """Add standard errors to ends under the assumption of this name, and take the median over repeats."""
         if self.cluster is not None:
             return self._clustered(ends, rows, name)
@@ -242,7 +250,7 @@ class CellSample:
             )
         return summed_up(ends, matrices, numbers, n_rows, False, n_units)
 
-    def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> Spread:
+    def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
         among = [each[name].among(self.cells, rows) for each in self.clusters]
         mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
@@ -284,7 +292,7 @@ def _carriers(second: float, fourth: float, n_units: float) -> float:
     return number_of_carriers(second**2 / fourth, n_units)
 
 
-def _without_errors(ends: list[Ends], n_units: int, clustered: bool, number: float) -> Spread:
+def _without_errors(ends: list[Ends], n_units: int, clustered: bool, number: float) -> BoundStandardErrors:
     low, high = np.median([[end.value for end in pair] for pair in ends], axis=0).tolist()
     nothing = float("nan"), float("nan")
-    return Spread(low, high, nothing, 1.0, n_units, clustered, number)
+    return BoundStandardErrors(low, high, nothing, 1.0, n_units, clustered, number)

@@ -22,7 +22,7 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.event_bounds import Earmarked, Earmarks, Event
+from selective_labels.identification.event_bounds import Event, LaminarBounds, LaminarScores
 from selective_labels.inference.evidence import Ends, Evidence, mean_estimate
 
 # Up to this many parts (classes, pots, the slack) sums of fourth powers are kept whole; with more they are
@@ -36,7 +36,7 @@ MOST_CODES = 2**40
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellMoments:
     """Sums over the rows of each cell, under one assumption.
 
     Attributes
@@ -74,7 +74,7 @@ class Cells:
     lower: Array
     upper: Array
     amounts: Array
-    told: Array
+    sample_summary: Array
     even: Array
     unit: Array
     events: tuple[Event, ...] = ()
@@ -84,7 +84,7 @@ class Cells:
 
     @classmethod
     def of_rows(
-        cls, key: np.ndarray, evidence: Evidence, labeled: np.ndarray, weights: Array, told: Array
+        cls, key: np.ndarray, evidence: Evidence, labeled: np.ndarray, weights: Array, sample_summary: Array
     ) -> Self:
         """Sum scored rows by their keys, (n_samples, n_keys).
 
@@ -96,7 +96,7 @@ class Cells:
         (array([1., 2.]), array([[1., 0., 0.],
                [0., 2., 0.]]))
         """
-        if evidence.earmarks is not None and evidence.earmarks.ceiling is not None:
+        if evidence.laminar_scores is not None and evidence.laminar_scores.ceiling is not None:
             raise InputError(
                 "on data in partitions, assumptions that put ceilings on single classes are not available; "
                 "take rows into memory with data.sample(n).",
@@ -107,7 +107,7 @@ class Cells:
         parts = _parts(evidence)
         scaled = parts * weights[:, None]
         bounds = evidence.bounds
-        amounts = bounds.pots if isinstance(bounds, Earmarked) else np.zeros((len(key), 0))
+        amounts = bounds.event_slack if isinstance(bounds, LaminarBounds) else np.zeros((len(key), 0))
 
         def total(columns: Array) -> Array:
             return _summed(columns, code, size)
@@ -128,14 +128,14 @@ class Cells:
             lower=total(bounds.lower * weights[:, None]),
             upper=total(bounds.upper * weights[:, None]),
             amounts=total(amounts * weights[:, None]),
-            told=total(told * weights[:, None]),
+            sample_summary=total(sample_summary * weights[:, None]),
             even=_common(weights, code, size),
             unit=_common(np.where(np.isin(parts, (0.0, 1.0)).all(axis=1), weights, -1.0), code, size),
             events=evidence.events,
         )
 
     @classmethod
-    def added(cls, several: Sequence["Cells"]) -> "Cells":
+    def added(cls, several: Sequence["CellMoments"]) -> "CellMoments":
         """Add the sums of several parts of a table."""
         if len(several) == 1:
             return several[0]
@@ -158,7 +158,7 @@ class Cells:
         )
         return cls(key=key, even=even, unit=unit, events=several[0].events, **sums)
 
-    def take(self, chosen: np.ndarray) -> "Cells":
+    def take(self, chosen: np.ndarray) -> "CellMoments":
         """Keep some cells."""
         kept = [each.name for each in fields(self) if each.name != "events"]
         return replace(self, **{name: getattr(self, name)[chosen] for name in kept})
@@ -198,7 +198,7 @@ class Cells:
 
 def _parts(evidence: Evidence) -> Array:
     """λ of every row."""
-    return np.column_stack([evidence.lower, evidence.pots, evidence.slack])
+    return np.column_stack([evidence.lower, evidence.event_slack, evidence.slack])
 
 
 def _summed(columns: Array, code: np.ndarray, size: int) -> Array:
@@ -298,7 +298,7 @@ class ClusterSums:
         values = np.concatenate([each.first for each in several])
         return cls(key, _summed(values, code, len(key)))
 
-    def among(self, cells: Cells, rows: np.ndarray) -> "ClusterSums":
+    def among(self, cells: CellMoments, rows: np.ndarray) -> "ClusterSums":
         """Those of some cells, the key replaced by the number of the cell."""
         both = np.concatenate([cells.key, self.key[:, 1:]])
         _, code = distinct(both)
@@ -321,26 +321,26 @@ class CellEvidence(Evidence):
 
     Attributes
     ----------
-    cells : Cells
+    cells : CellMoments
     sums : ClusterSums or None
         Of the same cells, by cluster; None: every row is a unit of its own.
     """
 
-    cells: Cells = field(kw_only=True)
+    cells: CellMoments = field(kw_only=True)
     sums: ClusterSums | None = None
 
     @classmethod
-    def of(cls, cells: Cells, sums: ClusterSums | None = None) -> Self:
+    def of(cls, cells: CellMoments, sums: ClusterSums | None = None) -> Self:
         """Forms of the lower bounds, of pots and of the slack; the model's bounds in the mean of a cell."""
         n_cells, n_parts = cells.first.shape
         n_classes = cells.lower.shape[1]
         forms = np.broadcast_to(np.eye(n_parts), (n_cells, n_parts, n_parts))
         model = cells.lower / _mass(cells)
-        earmarks = None
+        laminar_scores = None
         if cells.events:
-            pots = forms[:, n_classes:-1]
-            earmarks = Earmarks(cells.events, pots, cells.amounts / _mass(cells))
-        return cls(forms[:, :n_classes], forms[:, -1], model, earmarks, cells=cells, sums=sums)
+            event_slack = forms[:, n_classes:-1]
+            laminar_scores = LaminarScores(cells.events, event_slack, cells.amounts / _mass(cells))
+        return cls(forms[:, :n_classes], forms[:, -1], model, laminar_scores, cells=cells, sums=sums)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -348,7 +348,7 @@ class CellEvidence(Evidence):
         cells = self.cells
         mass = _mass(cells)
         if cells.events:
-            return Earmarked(cells.lower / mass, cells.upper / mass, cells.events, cells.amounts / mass)
+            return LaminarBounds(cells.lower / mass, cells.upper / mass, cells.events, cells.amounts / mass)
         return Bounds(cells.lower / mass, cells.upper / mass)
 
     @property
@@ -382,7 +382,7 @@ class CellEvidence(Evidence):
         return len(np.unique(self.sums.key[inside[self.sums.key[:, 1]], 0]))
 
 
-def _mass(cells: Cells) -> Array:
+def _mass(cells: CellMoments) -> Array:
     return np.maximum(cells.weights, np.finfo(float).tiny)[:, None]
 
 

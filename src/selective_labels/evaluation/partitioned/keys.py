@@ -25,7 +25,7 @@ from selective_labels.evaluation.metrics import (
 from selective_labels.evaluation.partitioned.cells import RowMean, ShareOfFirst
 from selective_labels.evaluation.partitioned.partition_pass import CellTable
 from selective_labels.evaluation.periods import Periods
-from selective_labels.evaluation.predictions import Subject, read_subject
+from selective_labels.evaluation.predictions import Predictions, read_predictions
 from selective_labels.identification.bounds import Array
 
 # Tables of cells: by predicted labels, by bins of scores, by bins of a probability; and means row by row.
@@ -72,10 +72,10 @@ class Judged:
             "classifier" if name == "the classifier" else name,
         )
 
-    def subject(self, frame: pd.DataFrame, data: SelectiveLabels) -> Subject:
+    def subject(self, frame: pd.DataFrame, data: SelectiveLabels) -> Predictions:
         """The same on some rows."""
         if not self.columns:
-            return read_subject(self.given, data, self.name)
+            return read_predictions(self.given, data, self.name)
         for column in self.columns:
             missing = frame[column].isna()
             if missing.any():
@@ -85,7 +85,7 @@ class Judged:
                     "classifier",
                 )
         values = frame[list(self.columns)].to_numpy()
-        return read_subject(values[:, 0] if len(self.columns) == 1 else values, data, self.name)
+        return read_predictions(values[:, 0] if len(self.columns) == 1 else values, data, self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +276,7 @@ def table_of(metric: AnyMetric, paired: bool) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class CellSubject(Subject):
+class CellPredictions(Predictions):
     """A classifier seen through cells: what is predicted in each, or in which bin its score lies.
 
     Attributes
@@ -337,11 +337,11 @@ class SummedMean(AnyMetric):
         """The same."""
         return self.metric.greater_is_better
 
-    def functional(self, subject: Subject) -> ShareOfFirst:
+    def functional(self, subject: Predictions) -> ShareOfFirst:
         """The share."""
         return ShareOfFirst()
 
-    def difference(self, first: Subject, second: Subject) -> ShareOfFirst:
+    def difference(self, first: Predictions, second: Predictions) -> ShareOfFirst:
         """What was summed is the difference already."""
         return ShareOfFirst()
 
@@ -355,7 +355,7 @@ def outcomes(data: SelectiveLabels) -> np.ndarray:
     return np.where(data.y == HOLE, 0, data.y + 1)
 
 
-def hard(subject: Subject) -> np.ndarray:
+def hard(subject: Predictions) -> np.ndarray:
     """Codes of predicted labels; a lottery over labels is refused."""
     chosen = subject.chosen
     codes = chosen.argmax(axis=1)
@@ -366,7 +366,7 @@ def hard(subject: Subject) -> np.ndarray:
     return codes
 
 
-def edges_of(subjects: Sequence[Subject], event: int) -> tuple[np.ndarray, ...]:
+def edges_of(subjects: Sequence[Predictions], event: int) -> tuple[np.ndarray, ...]:
     """Values of scores of one class that bins lie between."""
     return edges_of_scores([each.score(event) for each in subjects])
 

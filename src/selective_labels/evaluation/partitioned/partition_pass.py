@@ -25,17 +25,17 @@ from selective_labels.data.partition_sources import hash_folds
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.partitioned.cells import Cells, ClusterSums, RowMean, as_share
+from selective_labels.evaluation.partitioned.cells import CellMoments, ClusterSums, RowMean, as_share
 from selective_labels.evaluation.scored_rows import NO_RANGE, read_label_range
-from selective_labels.identification.event_bounds import Earmarks, Event
+from selective_labels.identification.event_bounds import Event, LaminarScores
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.standard_errors import DECISION_MAKER
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
+    HeldOutPredictions,
     LabelRange,
     Pools,
-    Probe,
     Rows,
     Scores,
     required_lead,
@@ -45,7 +45,7 @@ from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False)
-class FoldJudge:
+class FoldScorer:
     """What scores rows of one fold: models that have not seen it, and what was found beside the models.
 
     Attributes
@@ -54,7 +54,7 @@ class FoldJudge:
     pools : Pools or None
     n_units, n_fitted : float, int
         See :class:`selective_labels.nuisance.score_formulas.Rows`.
-    probe : Probe
+    probe : HeldOutPredictions
         Rows of the fold, to compare arms on.
     leniency : (n_arms,) array or None
         Numbers that order the arms by leniency, where the best arm needs a lead.
@@ -64,7 +64,7 @@ class FoldJudge:
     pools: Pools | None
     n_units: float
     n_fitted: int
-    probe: Probe
+    probe: HeldOutPredictions
     leniency: np.ndarray | None = None
 
     def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
@@ -93,7 +93,7 @@ class FoldJudge:
         return replace(rows, label_range=known, pools=None, lead=lead)
 
 
-def fold_judges(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldJudge, ...]:
+def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]:
     """What scores other rows of each fold, from the rows that the models were fitted to."""
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights))
@@ -106,7 +106,7 @@ def fold_judges(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldJudge, ...]:
         if not given:
             pools = fold_pools(fit, fold, data, fit.held_out != number)
             leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
-        found.append(FoldJudge(fold, pools, n_units, n_fitted, probe, leniency))
+        found.append(FoldScorer(fold, pools, n_units, n_fitted, probe, leniency))
     return tuple(found)
 
 
@@ -206,14 +206,16 @@ class KeptScores:
         return None if about is None else int(about["told"]["n_fitted"])
 
     @property
-    def told(self) -> dict[str, Any] | None:
+    def sample_summary(self) -> dict[str, Any] | None:
         """What is told of the models, once all rows are scored; None before."""
         about = self._about()
         return None if about is None else about["told"]
 
-    def finish(self, told: Mapping[str, Any]) -> None:
+    def finish(self, sample_summary: Mapping[str, Any]) -> None:
         """Say that all rows are scored."""
-        self._write(Path(self.folder, ABOUT), json.dumps({"made_from": self.made_from, "told": dict(told)}))
+        self._write(
+            Path(self.folder, ABOUT), json.dumps({"made_from": self.made_from, "told": dict(sample_summary)})
+        )
 
     def write(self, frame: pd.DataFrame, repeat: int, scores: Mapping[str, Scores]) -> None:
         """Keep the scores of some rows, whole or not at all."""
@@ -221,12 +223,12 @@ class KeptScores:
         for name, each in scores.items():
             columns |= {f"{name}:value:{k}": column for k, column in enumerate(each.values.T)}
             columns |= {f"{name}:model:{k}": column for k, column in enumerate(each.plug_in.T)}
-            if each.earmarks is not None:
-                for place, event in enumerate(each.earmarks.events):
-                    columns[_pot(name, "value", event)] = each.earmarks.values[:, place]
-                    columns[_pot(name, "model", event)] = each.earmarks.plug_in[:, place]
-            told = each.clipped, each.by_bounds, each.sharpness_lost
-            columns |= {f"{name}:{what}": column for what, column in zip(TOLD, told, strict=True)}
+            if each.laminar_scores is not None:
+                for place, event in enumerate(each.laminar_scores.events):
+                    columns[_slack_column(name, "value", event)] = each.laminar_scores.values[:, place]
+                    columns[_slack_column(name, "model", event)] = each.laminar_scores.plug_in[:, place]
+            sample_summary = each.clipped, each.by_bounds, each.sharpness_lost
+            columns |= {f"{name}:{what}": column for what, column in zip(TOLD, sample_summary, strict=True)}
         path = self._path(frame, repeat)
         draft = self._draft()
         pd.DataFrame(columns, index=frame.index).to_parquet(draft)
@@ -253,7 +255,7 @@ class KeptScores:
                 for what in ("value", "model")
             )
             clipped, bounded, lost = (table[f"{name}:{what}"].to_numpy() for what in TOLD)
-            found[name] = Scores(values, model, clipped, bounded, lost, _earmarks(table, name))
+            found[name] = Scores(values, model, clipped, bounded, lost, _laminar_scores(table, name))
         return found
 
     def _path(self, frame: pd.DataFrame, repeat: int) -> Path:
@@ -274,19 +276,21 @@ class KeptScores:
         return name
 
 
-def _pot(name: str, what: str, event: Event) -> str:
+def _slack_column(name: str, what: str, event: Event) -> str:
     """Column of what is earmarked for an event."""
     return f"{name}:pot {what}:{'+'.join(map(str, event))}"
 
 
-def _earmarks(table: pd.DataFrame, name: str) -> Earmarks | None:
+def _laminar_scores(table: pd.DataFrame, name: str) -> LaminarScores | None:
     start = f"{name}:pot value:"
     codes = [column.removeprefix(start) for column in table.columns if column.startswith(start)]
     if not codes:
         return None
     events = tuple(tuple(int(each) for each in text.split("+")) for text in codes)
-    values, models = (table[[_pot(name, what, each) for each in events]] for what in ("value", "model"))
-    return Earmarks(events, values.to_numpy(), models.to_numpy())
+    values, models = (
+        table[[_slack_column(name, what, each) for each in events]] for what in ("value", "model")
+    )
+    return LaminarScores(events, values.to_numpy(), models.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +327,7 @@ class FittedRepeat:
     Attributes
     ----------
     fit : CrossFit
-    judges : tuple of FoldJudge
+    judges : tuple of FoldScorer
         One for each fold of the models.
     shares : tuple of (n_strata, n_arms) arrays
         Of all rows of the table, for the arms of each fold.
@@ -334,7 +338,7 @@ class FittedRepeat:
     """
 
     fit: CrossFit
-    judges: tuple[FoldJudge, ...]
+    scorers: tuple[FoldScorer, ...]
     shares: tuple[np.ndarray, ...]
     n_folds: int
     seed: int
@@ -351,10 +355,10 @@ class FittedRepeat:
         `ranges` has, by assumption, what is known of the class probabilities of each row.
         """
         folds = hash_folds(keys, self.n_folds, self.seed)
-        own = np.zeros(len(data), dtype=int) if len(self.judges) == 1 else folds
+        own = np.zeros(len(data), dtype=int) if len(self.scorers) == 1 else folds
         parts: dict[str, list[Scores]] = {each.name: [] for each in assumptions}
         order = []
-        for number, judge in enumerate(self.judges):
+        for number, judge in enumerate(self.scorers):
             for here in self.fit.chunks(np.flatnonzero(own == number), len(data.classes) + 1):
                 shares = self._propensity(number, data, here, folds)
                 rows = judge.rows(data, here, shares)
@@ -383,19 +387,19 @@ class PassSums:
 
     Attributes
     ----------
-    cells : dict of list of dict of Cells
+    cells : dict of list of dict of CellMoments
         By table of cells, one dict for each repetition, by assumption.
     clusters : the same of ClusterSums; empty without clusters
     """
 
-    cells: dict[str, list[dict[str, Cells]]]
+    cells: dict[str, list[dict[str, CellMoments]]]
     clusters: dict[str, list[dict[str, ClusterSums]]]
 
     @staticmethod
     def added(several: "Sequence[PassSums]") -> "PassSums":
         """Add what parts left."""
         return PassSums(
-            _added([each.cells for each in several], Cells.added),
+            _added([each.cells for each in several], CellMoments.added),
             _added([each.clusters for each in several], ClusterSums.added),
         )
 
@@ -435,16 +439,18 @@ class PartitionPass:
             return None
         data = self.reader.read(frame)
         tables = self.keys(frame, data)
-        cells: dict[str, list[dict[str, Cells]]] = {name: [] for name in tables}
+        cells: dict[str, list[dict[str, CellMoments]]] = {name: [] for name in tables}
         clusters: dict[str, list[dict[str, ClusterSums]]] = {name: [] for name in tables}
         units = self._units(data, hashes)
         for scored in self._scored(frame, data, hashes):
             for name, table in tables.items():
-                here: dict[str, Cells] = {}
+                here: dict[str, CellMoments] = {}
                 by_unit: dict[str, ClusterSums] = {}
-                for each, (evidence, told) in scored.items():
+                for each, (evidence, sample_summary) in scored.items():
                     summed = table.summed(evidence)
-                    here[each] = Cells.of_rows(table.key, summed, data.decision, data.weights, told)
+                    here[each] = CellMoments.of_rows(
+                        table.key, summed, data.decision, data.weights, sample_summary
+                    )
                     if units is not None and table.clustered:
                         by_unit[each] = ClusterSums.of_rows(units, table.key, summed, data.weights)
                 cells[name].append(here)
@@ -465,7 +471,7 @@ class PartitionPass:
                 {
                     each.name: (
                         Evidence.from_scores(scores[each.name], each.identifies_value),
-                        told_of(scores[each.name]),
+                        summary_of(scores[each.name]),
                     )
                     for each in self.assumptions
                 }
@@ -491,7 +497,7 @@ class PartitionPass:
         return data.decision_maker_codes if self.cluster == DECISION_MAKER else hashes.view(np.int64)
 
 
-def told_of(scores: Scores) -> np.ndarray:
+def summary_of(scores: Scores) -> np.ndarray:
     """What scores tell of rows: clipped, by bounds, sharpness lost, (n_samples, 3)."""
     return np.column_stack([scores.clipped, scores.by_bounds, scores.sharpness_lost]).astype(float)
 
@@ -525,7 +531,7 @@ def label_ranges(
 
 def _joined(parts: Sequence[Scores], places: np.ndarray) -> Scores:
     """Scores of chunks as those of all rows, in the order of the rows."""
-    earmarks = [each.earmarks for each in parts if each.earmarks is not None]
+    laminar_scores = [each.laminar_scores for each in parts if each.laminar_scores is not None]
     whole = Scores(
         np.concatenate([each.values for each in parts])[places],
         np.concatenate([each.plug_in for each in parts])[places],
@@ -533,7 +539,11 @@ def _joined(parts: Sequence[Scores], places: np.ndarray) -> Scores:
         np.concatenate([each.by_bounds for each in parts])[places],
         np.concatenate([each.sharpness_lost for each in parts])[places],
     )
-    return replace(whole, earmarks=Earmarks.joined(earmarks, places)) if earmarks else whole
+    return (
+        replace(whole, laminar_scores=LaminarScores.joined(laminar_scores, places))
+        if laminar_scores
+        else whole
+    )
 
 
 def _added(several: Sequence[dict[str, list[dict[str, Any]]]], add: Callable[[Sequence[Any]], Any]) -> Any:

@@ -33,7 +33,7 @@ from selective_labels.evaluation.partitioned.keys import (
     OUTCOMES,
     RANKS,
     CellKeys,
-    CellSubject,
+    CellPredictions,
     CutKeys,
     Judged,
     SummedMean,
@@ -49,14 +49,14 @@ from selective_labels.evaluation.partitioned.scored_partitions import Prepared, 
 from selective_labels.evaluation.policy import (
     TEAMS,
     UNDECIDED,
-    Course,
     Policy,
+    PolicyActions,
     deferred_by,
     modes,
     risk_of,
     warn_if_reversed,
 )
-from selective_labels.evaluation.requests import LENIENCY, Asked, Seen
+from selective_labels.evaluation.requests import LENIENCY, EvaluationRequest, ObservedOutcomes
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.settings import FittingSettings
 
@@ -72,15 +72,17 @@ class RowsPass:
 
     Parameters
     ----------
-    asked : Asked
+    asked : EvaluationRequest
     lazy : PartitionedLabels
     with_outcomes : bool
         Whether what was decided and seen is summed too.
     """
 
-    def __init__(self, asked: Asked, lazy: PartitionedLabels, with_outcomes: bool = False) -> None:
-        judged, within, prepared = prepared_for(asked, lazy)
-        self.metrics = read_metrics(asked.metric, prepared.data.classes, asked.pos_label, asked.cost)
+    def __init__(
+        self, request: EvaluationRequest, lazy: PartitionedLabels, with_outcomes: bool = False
+    ) -> None:
+        judged, within, prepared = prepared_for(request, lazy)
+        self.metrics = read_metrics(request.metric, prepared.data.classes, request.pos_label, request.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         keys = _keys(judged, prepared, self.metrics, within)
         self._keys = replace(keys, outcomes=with_outcomes)
@@ -96,21 +98,21 @@ class RowsPass:
         """From a frame of rows to sums, which `added` adds; small enough to be sent to every worker."""
         return self._prepared.with_keys(self._keys)
 
-    def run(self) -> "PartitionedSubjects":
+    def run(self) -> "JudgedCells":
         """Pass over all partitions."""
         return self.subjects(self._prepared.run(self._keys, self._keys.columns))
 
-    def subjects(self, *parts: PassSums) -> "PartitionedSubjects":
+    def subjects(self, *parts: PassSums) -> "JudgedCells":
         """Make cells of what all rows left, in any order of the parts."""
         keys, sums = self._keys, PassSums.added(parts)
         size = keys.within.size
         ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
         samples = self._prepared.samples(sums, ties, keys.within.places)
-        return PartitionedSubjects.of(samples, self.metrics, self._prepared.data.classes, keys)
+        return JudgedCells.of(samples, self.metrics, self._prepared.data.classes, keys)
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedSubjects:
+class JudgedCells:
     """What is judged on a table in partitions, after one pass over it.
 
     Attributes
@@ -134,7 +136,7 @@ class PartitionedSubjects:
         metrics: Sequence[AnyMetric],
         classes: np.ndarray,
         keys: CellKeys,
-    ) -> "PartitionedSubjects":
+    ) -> "JudgedCells":
         """Bins of calibration that hold no row are left out; means are what they were summed as."""
         found = cls(samples, metrics, classes, keys)
         kept: list[AnyMetric] = []
@@ -154,23 +156,25 @@ class PartitionedSubjects:
         """Cells that a metric is computed from."""
         return self.samples[self._table(metric)]
 
-    def subject(self, metric: AnyMetric, place: int = 0) -> CellSubject:
+    def subject(self, metric: AnyMetric, place: int = 0) -> CellPredictions:
         """One of what is judged, on these cells."""
         table, key = self._table(metric), self.sample(metric).cells.key
         # Means of one number a row have groups alone.
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
-        return CellSubject(own, self.classes, table, self.keys.event, self.keys.bins)
+        return CellPredictions(own, self.classes, table, self.keys.event, self.keys.bins)
 
     def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
         """Masks of the cells of each subgroup; None without subgroups."""
         return self.keys.within.masks(self.sample(metric).cells.key[:, 0])
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ObservedOutcomes:
         """What was decided and seen in every subgroup, if it was asked for."""
         cells = self.samples[OUTCOMES].cells
         masks = self.keys.within.masks(cells.key[:, 0])
-        return Seen(masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights)
+        return ObservedOutcomes(
+            masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights
+        )
 
     def _table(self, metric: AnyMetric) -> str:
         return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
@@ -237,11 +241,11 @@ def _keys(
 
 
 def cut_in_passing(
-    asked: Asked, lazy: PartitionedLabels, thresholds: Array | None
+    request: EvaluationRequest, lazy: PartitionedLabels, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
     """Cut a score on a table in partitions: cells lie between thresholds."""
-    (one,), within, prepared = prepared_for(asked, lazy)
-    event = class_code(asked.pos_label, prepared.data.classes)
+    (one,), within, prepared = prepared_for(request, lazy)
+    event = class_code(request.pos_label, prepared.data.classes)
     cuts = thresholds
     if cuts is None:
         scores = one.subject(prepared.frame, prepared.data).score(event)
@@ -252,21 +256,27 @@ def cut_in_passing(
 
 
 def prepared_for(
-    asked: Asked, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+    request: EvaluationRequest, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Judged, ...], Within, Prepared]:
     """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
-    if asked.instrument != LENIENCY:
+    if request.instrument != LENIENCY:
         raise InputError(
             "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
             "instrument",
         )
-    lazy = lazy.with_jobs(asked.fitting.n_jobs)
-    named = dict(zip(asked.names, asked.given, strict=True)) if given is None else given
+    lazy = lazy.with_jobs(request.fitting.n_jobs)
+    named = dict(zip(request.names, request.given, strict=True)) if given is None else given
     judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
-    within = Within.read(asked.by, asked.assumption, lazy)
+    within = Within.read(request.by, request.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
-    how = asked.assumption, asked.cluster, asked.fitting, [*columns, *within.columns], asked.label_range
+    how = (
+        request.assumption,
+        request.cluster,
+        request.fitting,
+        [*columns, *within.columns],
+        request.label_range,
+    )
     return judged, within, prepare(lazy, classifiers, *how)
 
 
@@ -300,8 +310,10 @@ def partition_pass(
         ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
     settings = FittingSettings.read(**fitting)
-    asked = Asked((classifier,), metric, assumption, cluster, settings, pos_label=pos_label, cost=cost, by=by)
-    return RowsPass(asked, data)
+    request = EvaluationRequest(
+        (classifier,), metric, assumption, cluster, settings, pos_label=pos_label, cost=cost, by=by
+    )
+    return RowsPass(request, data)
 
 
 COURSES, DECIDERS = "courses", "deciders"
@@ -367,7 +379,7 @@ class CellCases:
 
 
 @dataclass(frozen=True, eq=False)
-class CellGround:
+class CellPolicySample:
     """Cells that policies are laid out on.
 
     Attributes
@@ -391,16 +403,16 @@ class CellGround:
     @property
     def cases(self) -> CellCases:
         """The cells."""
-        return CellCases.of(self.sample.told.classes, self.sample.cells.key[:, -1])
+        return CellCases.of(self.sample.sample_summary.classes, self.sample.cells.key[:, -1])
 
-    def course(self, policy: Policy, place: int = 0) -> Course:
+    def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
         """Lay out the policy that was given in this place."""
         first = self.keys.within.size
         bins = self.sample.cells.key[:, first + place]
         deferred = self.sample.cells.key[:, first + len(self.keys.judged) + place].astype(float)
         below, above = modes(policy, len(bins), deferred)
         risk = values_of_bins(bins, self.keys.edges[place])
-        return Course(below, above, risk, policy.acceptance, policy.threshold, between=bins % 2 == 0)
+        return PolicyActions(below, above, risk, policy.acceptance, policy.threshold, between=bins % 2 == 0)
 
 
 def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
@@ -418,8 +430,11 @@ def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
 
 
 def ground_in_passing(
-    asked: Asked, lazy: PartitionedLabels, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
-) -> CellGround:
+    request: EvaluationRequest,
+    lazy: PartitionedLabels,
+    policies: Mapping[str, Policy],
+    thresholds: Sequence[float] = (),
+) -> CellPolicySample:
     """Pass once over a table in partitions, and lay policies out on its cells.
 
     `policies` are one or two by what messages call them; `thresholds` are cut-offs besides theirs.
@@ -433,12 +448,12 @@ def ground_in_passing(
                 "memory with data.sample(n).",
             )
     judged, within, prepared = prepared_for(
-        asked, lazy, {name: each.score for name, each in policies.items()}
+        request, lazy, {name: each.score for name, each in policies.items()}
     )
-    failure = class_code(asked.pos_label, prepared.data.classes)
+    failure = class_code(request.pos_label, prepared.data.classes)
     risks = [risk_of(each.subject(prepared.frame, prepared.data), failure) for each in judged]
     for policy, risk in zip(chosen, risks, strict=True):
-        if any(policy is each for each in asked.given):
+        if any(policy is each for each in request.given):
             warn_if_reversed(risk, prepared.data, failure)
     cuts = [each.threshold for each in chosen if each.threshold is not None]
     edges = tuple(np.union1d(each, [*cuts, *thresholds]) for each in edges_of_scores(risks))
@@ -452,4 +467,4 @@ def ground_in_passing(
     keys = PolicyKeys(judged, deferring, within, failure, edges)
     samples = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)
     makers = prepared.data.decision_makers
-    return CellGround(samples[COURSES], failure, keys, samples[DECIDERS], makers)
+    return CellPolicySample(samples[COURSES], failure, keys, samples[DECIDERS], makers)

@@ -14,9 +14,9 @@ from selective_labels.assumptions.instrument import Nucem
 from selective_labels.data.partition_sources import INNER, hash_folds, uniform
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.diagnose import doubt
+from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.diagnostics.relevance import leniency_spread
-from selective_labels.evaluation.partitioned.cell_sample import CellSample, Told
+from selective_labels.evaluation.partitioned.cell_sample import CellSample, SampleSummary
 from selective_labels.evaluation.partitioned.partition_pass import (
     CellTable,
     FittedRepeat,
@@ -24,7 +24,7 @@ from selective_labels.evaluation.partitioned.partition_pass import (
     Keys,
     PartitionPass,
     PassSums,
-    fold_judges,
+    fold_scorers,
     label_ranges,
     require_summable,
 )
@@ -32,7 +32,7 @@ from selective_labels.evaluation.scored_rows import (
     NO_RANGE,
     check_instrument,
     chosen_assumptions,
-    said_of_assignment,
+    describe_assignment,
     with_classes_of,
 )
 from selective_labels.inference.standard_errors import choose_clusters
@@ -178,14 +178,14 @@ class Prepared:
         The same, coded by what the whole table holds.
     passing : PartitionPass
         Without keys.
-    told : Told
+    told : SampleSummary
     """
 
     lazy: PartitionedLabels
     frame: pd.DataFrame
     data: SelectiveLabels
     passing: PartitionPass
-    told: Told
+    sample_summary: SampleSummary
 
     def with_keys(self, keys: Keys) -> PartitionPass:
         """The plain function of some rows, by the cells that a question asks for."""
@@ -200,8 +200,11 @@ class Prepared:
         passing, columns = self.with_keys(keys), self.columns(others)
         found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
         if passing.kept is not None and passing.repeats:
-            told = {"assignment": self.told.assignment, "refused": dict(self.told.refused)}
-            passing.kept.finish(told | {"n_fitted": self.told.n_fitted})
+            sample_summary = {
+                "assignment": self.sample_summary.assignment,
+                "refused": dict(self.sample_summary.refused),
+            }
+            passing.kept.finish(sample_summary | {"n_fitted": self.sample_summary.n_fitted})
         return found
 
     def samples(
@@ -218,7 +221,7 @@ class Prepared:
         return {
             name: CellSample(
                 repeats,
-                self.told,
+                self.sample_summary,
                 objects,
                 ties.get(name, ()),
                 self.passing.cluster,
@@ -264,16 +267,16 @@ def prepare(
             "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
         )
     check_instrument(chosen, data)
-    told = Told(data.classes, len(reader.decision_makers), 0, survey.n_rows)
-    told = replace(told, leniency=leniency_spread(*survey.caseloads()))
+    sample_summary = SampleSummary(data.classes, len(reader.decision_makers), 0, survey.n_rows)
+    sample_summary = replace(sample_summary, leniency=leniency_spread(*survey.caseloads()))
     units = choose_clusters(cluster, data)
     passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
     if survey.n_labeled == survey.n_rows:
-        return Prepared(lazy, drawn.frame, data, passing, told)
+        return Prepared(lazy, drawn.frame, data, passing, sample_summary)
     kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
     passing = replace(passing, kept=kept, n_repeats=len(seeds))
-    if kept is not None and (known := kept.told) is not None:
-        return Prepared(lazy, drawn.frame, data, passing, replace(told, **known))
+    if kept is not None and (known := kept.sample_summary) is not None:
+        return Prepared(lazy, drawn.frame, data, passing, replace(sample_summary, **known))
     drawn = drawn.by_curve(fitting)
     reader, data = _read(drawn, classifiers)
     passing, frame = replace(passing, reader=reader), drawn.frame
@@ -286,16 +289,18 @@ def prepare(
         fit = _fitted(lazy, data, hashes, chosen, fitting, seed)
         if not repeats:
             if any(each.needs_decision_makers for each in chosen):
-                assignment = said_of_assignment(fit)
-            refusal = doubt(data, fit, random_state=seed) if Nucem() in chosen and fit.in_halves else None
+                assignment = describe_assignment(fit)
+            refusal = (
+                nucem_warning(data, fit, random_state=seed) if Nucem() in chosen and fit.in_halves else None
+            )
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
         shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
-        judges = fold_judges(fit, data)
-        repeats.append(FittedRepeat(fit.without_rows(), judges, shares, int(fitting.cv), seed))
-    told = replace(told, assignment=assignment, refused=refused, n_fitted=len(frame))
-    return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), told)
+        scorers = fold_scorers(fit, data)
+        repeats.append(FittedRepeat(fit.without_rows(), scorers, shares, int(fitting.cv), seed))
+    sample_summary = replace(sample_summary, assignment=assignment, refused=refused, n_fitted=len(frame))
+    return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), sample_summary)
 
 
 def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:

@@ -213,8 +213,8 @@ def boosting(model: Any, categorical: tuple[int, ...] = ()) -> Pipeline:
     >>> boosting(HistGradientBoostingClassifier(), (2,))[-1]
     HistGradientBoostingClassifier(categorical_features=[2])
     """
-    told = model.set_params(categorical_features=list(categorical)) if categorical else model
-    return Pipeline([("features", TreeColumns(categorical)), ("model", told)])
+    sample_summary = model.set_params(categorical_features=list(categorical)) if categorical else model
+    return Pipeline([("features", TreeColumns(categorical)), ("model", sample_summary)])
 
 
 def _indicators(categorical: tuple[int, ...], numbers: Any) -> ColumnTransformer:
