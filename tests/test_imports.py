@@ -13,7 +13,7 @@ PACKAGE = "selective_labels"
 ROOT = Path(__file__).parents[1] / "src" / PACKAGE
 
 # Small private modules at the top, which every room may use and which use only each other.
-PRIVATE = {"_display", "_errors", "_parallel", "_validation"}
+PRIVATE = {"_display", "_errors", "_keywords", "_parallel", "_validation"}
 # The rooms that each room uses: the edges that exist, and no other. A room uses only rooms above it.
 KNOWS: dict[str, set[str]] = {
     "data": set(),
@@ -54,14 +54,6 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.cli.main",  # Ctrl-C ends a command within two seconds, and says how to resume
     f"{PACKAGE}.io.files",  # results and page appear whole or not at all
     f"{PACKAGE}._parallel",  # workers that end with the run, long runs that tell how far they have come
-    # In the coverage study, one scored sample serves every call of a draw: a fifth of the cost.
-    f"{PACKAGE}.evaluation.compare",
-    f"{PACKAGE}.evaluation.evaluate",
-    f"{PACKAGE}.evaluation.metrics",
-    f"{PACKAGE}.evaluation.predictions",
-    f"{PACKAGE}.evaluation.scored_rows",
-    f"{PACKAGE}.evaluation.thresholds",
-    f"{PACKAGE}.nuisance.settings",
     # What combinations of assumptions leave possible in a population that is known.
     f"{PACKAGE}.datasets.decision_makers",
     f"{PACKAGE}.identification.bounds",

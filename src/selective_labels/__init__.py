@@ -22,20 +22,24 @@ if TYPE_CHECKING:
         ReweightingClassifier,
     )
     from selective_labels.estimators.ucl import UCLClassifier
-    from selective_labels.evaluation.compare import compare
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
-    from selective_labels.evaluation.drift import drift
-    from selective_labels.evaluation.evaluate import evaluate
+    from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
-    from selective_labels.evaluation.ladder import ladder
+    from selective_labels.evaluation.functions import (
+        compare,
+        drift,
+        evaluate,
+        ladder,
+        policy_curve,
+        sensitivity_curve,
+        threshold_curve,
+    )
     from selective_labels.evaluation.metrics import Metric, calibration_bins, conditional_rate, policy_value
     from selective_labels.evaluation.plan import Plan, plan, plan_study
     from selective_labels.evaluation.policy import Policy
-    from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve
+    from selective_labels.evaluation.policy_curve import PolicyCurve
     from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
     from selective_labels.evaluation.scorer import lower_bound_scorer
-    from selective_labels.evaluation.sensitivity import sensitivity_curve
-    from selective_labels.evaluation.thresholds import threshold_curve
     from selective_labels.identification.bounds import Bounds
     from selective_labels.io.model_file import load_model, save_model
     from selective_labels.report.assess import assess
@@ -52,6 +56,7 @@ __all__ = [
     "DoublyRobustClassifier",
     "Evaluation",
     "Evaluations",
+    "Evaluator",
     "ExpertConsistencyClassifier",
     "FuzzyAugmentationClassifier",
     "HeckmanClassifier",
@@ -104,6 +109,7 @@ _MODULE = {
     "DiagnosticWarning": "_errors",
     "DoublyRobustClassifier": "estimators.doubly_robust",
     "Evaluation": "evaluation.results",
+    "Evaluator": "evaluation.evaluator",
     "Evaluations": "evaluation.results",
     "ExpertConsistencyClassifier": "estimators.expert_consistency",
     "FuzzyAugmentationClassifier": "estimators.reject_inference",
@@ -126,25 +132,25 @@ _MODULE = {
     "UCLClassifier": "estimators.ucl",
     "assess": "report.assess",
     "calibration_bins": "evaluation.metrics",
-    "compare": "evaluation.compare",
+    "compare": "evaluation.functions",
     "conditional_rate": "evaluation.metrics",
     "contraction": "evaluation.contraction",
     "diagnose": "diagnostics.diagnose",
-    "drift": "evaluation.drift",
-    "evaluate": "evaluation.evaluate",
+    "drift": "evaluation.functions",
+    "evaluate": "evaluation.functions",
     "extrapolate": "evaluation.extrapolation",
-    "ladder": "evaluation.ladder",
+    "ladder": "evaluation.functions",
     "load_model": "io.model_file",
     "lower_bound_scorer": "evaluation.scorer",
     "model_card": "report.model_card",
     "plan": "evaluation.plan",
     "plan_study": "evaluation.plan",
-    "policy_curve": "evaluation.policy_curve",
+    "policy_curve": "evaluation.functions",
     "policy_value": "evaluation.metrics",
     "quintile_contraction": "evaluation.contraction",
     "save_model": "io.model_file",
-    "sensitivity_curve": "evaluation.sensitivity",
-    "threshold_curve": "evaluation.thresholds",
+    "sensitivity_curve": "evaluation.functions",
+    "threshold_curve": "evaluation.functions",
 }
 _ROOMS = ("assumptions", "datasets")
 

@@ -1,24 +1,24 @@
-"""What goes wrong by what was given, and what a check found: typed, so that nobody parses a sentence."""
+"""Exceptions and warnings of the package, and helpers that word their messages."""
 
 from typing import Self
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the text says in one sentence what is wrong and what to do.
+    """The input cannot be used. The message says what is wrong and what to do.
 
-    Only this error is ever shown as a problem of the data: any other is a mistake in a program.
+    Only this exception is reported as a problem with the data. Any other exception is a bug.
 
     Parameters
     ----------
     message : str
     argument : str, optional
-        The role or argument that it is about, as the library calls it.
+        Role or argument that the message is about, by its name in the library.
 
     Attributes
     ----------
     argument : str or None
     predicate : str or None
-        The message without the argument at its beginning, where it begins with one.
+        Message without the argument at its start, if it starts with one.
 
     Examples
     --------
@@ -34,22 +34,22 @@ class InputError(ValueError):
 
     @classmethod
     def about(cls, argument: str, predicate: str) -> Self:
-        """Begin the sentence with the argument that it is about."""
+        """Build an error whose message starts with the argument it is about."""
         error = cls(f"{argument} {predicate}", argument)
         error.predicate = predicate
         return error
 
     def said_of(self, name: str) -> str:
-        """The sentence with another name for the argument, such as that of the user's column."""
+        """Return the message with another name for the argument, such as the user's column name."""
         return str(self) if self.predicate is None else f"{name} {self.predicate}"
 
 
 class UndefinedError(InputError):
-    """A number that does not exist for these data, such as a rate among nobody."""
+    """The requested quantity is undefined for these data, such as a rate over zero cases."""
 
 
 class WorkerError(RuntimeError):
-    """Processes or machines that did part of the work are gone; the same work may be asked for again."""
+    """Worker processes or machines were lost. Running the same work again may succeed."""
 
 
 class DiagnosticWarning(UserWarning):
@@ -58,7 +58,7 @@ class DiagnosticWarning(UserWarning):
     Attributes
     ----------
     code : str
-        Of the check, such as "SL601".
+        Code of the check, such as "SL601".
 
     Examples
     --------
@@ -77,7 +77,7 @@ class DiagnosticWarning(UserWarning):
 
 
 class ConstantRuleWarning(UserWarning):
-    """Something about a learned rule that is worth knowing and may well be right.
+    """A learned rule has a notable property, such as being constant, that may still be correct.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ConstantRuleWarning(UserWarning):
 
 
 class LargeWorkWarning(UserWarning):
-    """What is about to be fitted will take long; said before it starts, with about how long.
+    """The fit is expected to take long. Issued before it starts, with the expected duration.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class LargeWorkWarning(UserWarning):
 
 
 def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Refuse a value that is not one of those allowed.
+    """Raise :class:`InputError` if the value is not one of those allowed.
 
     Examples
     --------
@@ -117,18 +117,18 @@ def require_choice(argument: str, value: object, allowed: tuple[object, ...]) ->
         raise InputError(f"{argument}={value!r} is not one of {words}.", argument)
 
 
-# How scikit-learn's searches hand over who decided; without it they drop it.
+# Without metadata routing, scikit-learn's searches drop the decision-maker ids.
 ROUTING = (
     "call sklearn.set_config(enable_metadata_routing=True) first, so that cross_validate, GridSearchCV and "
     "the like hand it over (params={'decision_maker': ids}, or fit(X, y, decision_maker=ids))"
 )
 
-# What packages are called that something needs and that are not installed with this one.
+# Names of optional dependencies as their projects spell them.
 CALLED = {"torch": "PyTorch", "sqlalchemy": "SQLAlchemy"}
 
 
 def needs(package: str) -> str:
-    """Say that a package is missing, by the name that installs it wherever this one came from.
+    """Message that a package is missing, with the command that installs it.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def needs(package: str) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    r"""A value for a message: quoted, cut if long, without control characters.
+    r"""Format a value for a message: quoted, truncated if long, control characters escaped.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def several(values: list[str], limit: int = 5) -> str:
-    """The first few of several values for a message.
+    """List the first few values for a message.
 
     Examples
     --------
@@ -163,4 +163,4 @@ def several(values: list[str], limit: int = 5) -> str:
 
 
 class TableError(InputError):
-    """A table, or a role given to one of its columns, that cannot be used; the text says what to do."""
+    """A table, or a role given to one of its columns, cannot be used. The message says what to do."""

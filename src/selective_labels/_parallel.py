@@ -1,4 +1,7 @@
-"""Work in other processes, which end when this one does, however it ends."""
+"""Parallel execution: threads, worker processes that end with their parent, and progress reports.
+
+Also the limit on how far a compressed file may expand.
+"""
 
 import os
 import sys
@@ -20,7 +23,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from selective_labels._errors import WorkerError
 
 T = TypeVar("T")
-# Called with what is being done, how many steps are done, and how many there are.
+# Arguments: description of the work, number of finished steps, total number of steps.
 Listener = Callable[[str, int, int], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -28,12 +31,12 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a listener about all long work inside the block.
+    """Report the progress of all long work inside the block to a listener.
 
     Examples
     --------
     >>> with listening(lambda what, done, total: print(f"{what}: {done} of {total}")):
-    ...     squares = list(followed((x * x for x in range(2)), "squares", 2))
+    ...     squares = list(with_progress((x * x for x in range(2)), "squares", 2))
     squares: 0 of 2
     squares: 1 of 2
     squares: 2 of 2
@@ -46,14 +49,14 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def with_progress(results: Iterable[T], what: str, total: int) -> Iterator[T]:
-    """Hand results on, and tell the listener as each arrives.
+    """Yield results and report each one to the listener as it arrives.
 
     Parameters
     ----------
     results : iterable
-        Whose work is done while it is iterated over, such as joblib's with ``return_as="generator"``.
+        Results computed lazily, such as those of joblib with ``return_as="generator"``.
     what : str
-        A few words for people.
+        Short description of the work, shown to users.
     total : int
         Number of results.
     """
@@ -67,18 +70,18 @@ def with_progress(results: Iterable[T], what: str, total: int) -> Iterator[T]:
         yield result
 
 
-# A function and its arguments.
+# A function, followed by its arguments.
 Task = tuple[Any, ...]
 
 
 class Workers:
-    """Do lists of tasks side by side, results in the order of the tasks.
+    """Run lists of tasks in parallel and return results in the order of the tasks.
 
     Parameters
     ----------
     n_jobs : int, optional
-        Default: what :func:`joblib.parallel_config` says; else the cores there are, or one inside the task
-        of somebody else. Threads, unless joblib is told otherwise.
+        Default: the setting of :func:`joblib.parallel_config`; otherwise all cores, or one inside another
+        parallel task. Threads are used unless joblib is configured otherwise.
     """
 
     def __init__(self, n_jobs: int | None = None):
@@ -92,12 +95,12 @@ class Workers:
 
     @property
     def n_jobs(self) -> int:
-        """How many tasks run side by side."""
+        """Number of tasks that run at the same time."""
         return effective_n_jobs(self._parallel.n_jobs)
 
     def __enter__(self) -> "Workers":
         self._parallel.__enter__()
-        # Numbers of threads of linear algebra are the process's, those of OpenMP each thread's: both are set.
+        # BLAS thread limits apply to the process and OpenMP limits to each thread, so both are set.
         self._limit = one_thread()
         self._limit.__enter__()
         return self
@@ -107,63 +110,63 @@ class Workers:
         self._parallel.__exit__(*error)
 
     def do(self, tasks: Iterable[Task], what: str) -> list[Any]:
-        """Results of all tasks; listeners are told of each as it arrives.
+        """Run all tasks and return their results, reporting each to the listener as it arrives.
 
         Parameters
         ----------
         tasks : iterable of (function, *arguments)
         what : str
-            A few words for people.
+            Short description of the work, shown to users.
         """
         tasks = list(tasks)
         if not tasks:
             return []
-        settings = get_config()  # of this thread: a new one would begin with the defaults
+        settings = get_config()  # settings are per thread: a new thread would start with the defaults
         results = self._parallel(delayed(_on_one_thread)(settings, *task) for task in tasks)
         return list(with_progress(results, what, len(tasks)))
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Inside this, linear algebra and OpenMP use one thread, and give the same bits whatever else runs."""
+    """Limit BLAS and OpenMP to one thread, so that results do not depend on the load of the machine."""
     return _controller().limit(limits=1)
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all libraries of the process, which takes a while
+    return ThreadpoolController()  # cached because it scans all loaded libraries, which is slow
 
 
 def _on_one_thread(settings: dict[str, Any], function: Callable[..., Any], *arguments: Any) -> Any:
-    # Not scikit-learn's own `delayed`: it sets the filters of warnings, which all threads share, so that
-    # warnings got lost or came up from nowhere when two tasks began or ended at once.
+    # scikit-learn's own `delayed` sets the warning filters, which all threads share. Warnings were lost or
+    # appeared without cause when two tasks started or ended at the same time.
     with config_context(**settings), one_thread():
         return function(*arguments)
 
 
-# How often a worker looks whether whoever started it still lives.
+# Interval at which a worker checks that its parent process is alive.
 LOOK_SECONDS = 0.2
-# Dask's words for workers or a scheduler that are gone.
+# Dask exceptions that mean that workers or the scheduler were lost.
 LOSSES = (".KilledWorker", ".CommClosedError")
 
 
 def in_processes(
     tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None, in_order: bool = True, **options: Any
 ) -> Iterator[Any]:
-    """Results of tasks, as they come, by the processes of joblib or whatever it is configured to use.
+    """Run tasks in joblib's processes, or its configured backend, and yield results as they arrive.
 
     Parameters
     ----------
     tasks : iterable of (function, *arguments)
     n_jobs : int, optional
     in_order : bool
-        Results in the order of the tasks; else as they are finished.
+        Whether to yield results in the order of the tasks. Otherwise they come as they finish.
     **options
-        For :class:`joblib.Parallel`.
+        Passed to :class:`joblib.Parallel`.
 
     Raises
     ------
     WorkerError
-        A worker was ended from outside.
+        A worker was killed.
 
     Examples
     --------
@@ -171,7 +174,7 @@ def in_processes(
     [8, 9]
     """
     return_as = "generator" if in_order else "generator_unordered"
-    # Threads and clusters do not ask for the initializer: they end by themselves.
+    # Thread and cluster backends ignore the initializer: they need no watch on the parent.
     watched = {"initializer": _watch, "initargs": (os.getpid(),)}
     parallel = Parallel(n_jobs=n_jobs, return_as=return_as, **options, **watched)
     with losses_told():
@@ -180,7 +183,7 @@ def in_processes(
 
 @contextmanager
 def losses_told() -> Iterator[None]:
-    """Say in a sentence that workers are gone, whoever did the work."""
+    """Raise :class:`WorkerError` if workers are lost, whichever backend ran the tasks."""
     try:
         yield
     except BrokenProcessPool:
@@ -198,7 +201,7 @@ def losses_told() -> Iterator[None]:
 
 
 def _of_cluster(error: Exception) -> bool:
-    """Whether it is an error by which Dask tells of losses; nothing is imported to find out."""
+    """Whether Dask raised the error because it lost workers. Does not import Dask."""
     names = [f"{each.__module__}.{each.__name__}" for each in type(error).__mro__]
     return any(each.startswith("distributed.") and each.endswith(LOSSES) for each in names)
 
@@ -208,10 +211,10 @@ def _watch(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Wait until the parent is gone, then end: joblib's workers would finish their task first."""
+    """Exit when the parent process is gone. joblib's workers would finish their task first."""
     while os.getppid() == parent:
         time.sleep(LOOK_SECONDS)
-    # An import could wait for ever here; what is not loaded has written nothing.
+    # An import could block here. If the module is not loaded, this process has written no file.
     atomic = sys.modules.get("selective_labels.io.files")
     if atomic is not None:
         atomic.discard_unfinished()
@@ -219,13 +222,13 @@ def _end_with(parent: int) -> None:
 
 
 MIB = 2**20
-# Tables and models of numbers shrink to a third or a tenth, text to a twentieth.
+# Numeric tables and models compress to between a third and a tenth of their size, text to a twentieth.
 LARGEST_RATIO = 100
 ALWAYS_ALLOWED = 256 * MIB
 
 
 def largest_expansion(packed: int) -> int:
-    """Bytes that so many packed bytes may become.
+    """Largest size in bytes that a compressed file of this size may expand to.
 
     Examples
     --------

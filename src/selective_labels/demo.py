@@ -18,9 +18,7 @@ from selective_labels.datasets.loans import FEATURES, N_OFFICERS, Loans, make_lo
 from selective_labels.estimators.ipw import SelectedSampleClassifier
 from selective_labels.estimators.reject_inference import ParcellingClassifier
 from selective_labels.estimators.ucl import UCLClassifier
-from selective_labels.evaluation.compare import compare
-from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.evaluation.ladder import ladder
+from selective_labels.evaluation.functions import compare, evaluate, ladder
 from selective_labels.evaluation.ladder_results import Ladder
 from selective_labels.evaluation.plan import Plan, plan
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations

@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels import Bounds, SelectiveLabels
+from selective_labels import Bounds, Evaluator, SelectiveLabels
 from selective_labels.assumptions import Assumption, Combination, Informed, Instrument, Prevalence, Refused
 from selective_labels.datasets import make_decision_makers
 from selective_labels.datasets.decision_makers import population
-from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import read_predictions
-from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.event_bounds import best_floor, identified_set
 from selective_labels.identification.prevalence import Share, shared_ratio_extremes
-from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import classifier
 
 N_SAMPLES = 2000
@@ -89,13 +84,18 @@ def draw(law: str, seed: np.random.SeedSequence) -> list[list[Any]]:
     sample = make_decision_makers(N_SAMPLES, random_state=np.random.default_rng(seed), **LAWS[law])
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     chosen = combinations(law)
-    # Cases are dealt out by lot: no model of who decides.
-    fitting = FittingSettings("logistic", n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity="shares")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
-        scored = score_sample(data, [], list(chosen.values()), fitting=fitting)
-        subject = read_predictions(rule(sample.X, LAWS[law]["n_classes"]), scored.data)
-        results: Any = evaluate_sample(scored, subject, read_metrics(list(METRICS), subject, None, None))
+        warnings.simplefilter("ignore", UserWarning)  # thousands of them, and not what is measured
+        evaluator = Evaluator(
+            data,
+            assumption=list(chosen.values()),
+            nuisance="logistic",
+            propensity="shares",  # assignment is random by design
+            n_jobs=1,
+            random_state=int(seed.generate_state(2)[1]),
+        )
+        predicted = rule(sample.X, LAWS[law]["n_classes"])
+        results: Any = evaluator.evaluate(predicted, metric=list(METRICS))
     names = {assumption.name: name for name, assumption in chosen.items()}
     return [
         [names[each.assumption], each.metric, each.lower, each.upper, each.ci_lower, each.ci_upper]

@@ -8,13 +8,6 @@ from typing import Any
 import numpy as np
 
 import selective_labels as sl
-from selective_labels.evaluation.compare import compare_sample, human_difference, paired_difference
-from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import read_predictions
-from selective_labels.evaluation.scored_rows import score_sample
-from selective_labels.evaluation.thresholds import threshold_curve_of_sample
-from selective_labels.nuisance.settings import FittingSettings
 from study.coverage.designs import DESIGNS, Cases, Design
 
 N_POPULATION = 400_000
@@ -29,41 +22,43 @@ def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float,
     """Intervals of one draw, by call, metric and assumption."""
     design = DESIGNS[name]
     cases = design.draw(design.n_samples, np.random.default_rng(seed))
-    fitting = FittingSettings(
-        design.nuisance, n_jobs=1, seed=int(seed.generate_state(2)[1]), propensity=design.propensity
-    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
-        return {key: (each.ci_lower, each.ci_upper) for key, each in _intervals(design, cases, fitting)}
+        return {
+            key: (each.ci_lower, each.ci_upper)
+            for key, each in _intervals(design, cases, int(seed.generate_state(2)[1]))
+        }
 
 
-def _intervals(design: Design, cases: Cases, fitting: FittingSettings) -> Iterator[tuple[Key, Any]]:
-    """What `evaluate`, `compare` and `threshold_curve` return; rows are scored once for all of them."""
+def _intervals(design: Design, cases: Cases, seed: int) -> Iterator[tuple[Key, Any]]:
+    """Results of `evaluate`, `compare` and `threshold_curve`, from models that are fitted once."""
     data = sl.SelectiveLabels.from_arrays(
         cases.X, cases.y, decision_maker=cases.decision_maker, **cases.roles
     )
-    sample = score_sample(data, [], list(design.assumptions), fitting=fitting)
+    evaluator = sl.Evaluator(
+        data,
+        assumption=list(design.assumptions),
+        nuisance=design.nuisance,
+        propensity=design.propensity,
+        n_jobs=1,
+        random_state=seed,
+    )
     guess = design.predictions(cases.X)
-    rule = read_predictions(guess, sample.data)
-    metrics = read_metrics(design.metrics, rule, None, _cost(design.n_classes))
-    for each in evaluate_sample(sample, rule, metrics):
+    found: Any = evaluator.evaluate(guess, metric=list(design.metrics), cost=_cost(design.n_classes))
+    for each in found:
         yield ("evaluate", each.metric, each.assumption), each
     if design.calls == ("evaluate",):
         return
-    other = read_predictions(np.roll(guess, 1, axis=1), sample.data)
-    accuracy = metrics[:1]
-    parts: Any = evaluate_sample(sample, rule, accuracy, cases.X[:, 0] > 0.0, assumptions=[INSTRUMENT])
+    parts: Any = evaluator.evaluate(
+        guess, metric=design.metrics[0], by=cases.X[:, 0] > 0.0, assumption=INSTRUMENT
+    )
     for each in parts:
         yield ("by", f"accuracy, {each.subgroup}", INSTRUMENT), each
     yield ("by", "gap of accuracy", INSTRUMENT), parts.gaps[0]
-    contests = {
-        "accuracy": paired_difference(rule, other, accuracy[0]),
-        "human": human_difference(sample, guess),
-    }
-    for name, contest in contests.items():
-        yield ("compare", name, INSTRUMENT), compare_sample(sample, contest, INSTRUMENT)
-    last = design.n_classes - 1
-    curve = threshold_curve_of_sample(sample, guess[:, last], last, INSTRUMENT, CUT_OFFS)
+    other = np.roll(guess, 1, axis=1)
+    yield ("compare", "accuracy", INSTRUMENT), evaluator.compare(guess, other, assumption=INSTRUMENT)
+    yield ("compare", "human", INSTRUMENT), evaluator.compare(guess, "human", assumption=INSTRUMENT)
+    curve = evaluator.threshold_curve(guess, thresholds=CUT_OFFS, assumption=INSTRUMENT)
     for metric, points in curve.evaluations.items():
         for cut, each in zip(CUT_OFFS, points, strict=True):
             yield ("threshold", f"{metric} at {cut}", INSTRUMENT), each

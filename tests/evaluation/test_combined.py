@@ -17,11 +17,9 @@ from selective_labels.assumptions import (
     SameRanking,
     SimilarBias,
 )
-from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.costs import linear_extremes
 from selective_labels.identification.event_bounds import best_floor, identified_set
 from selective_labels.identification.prevalence import Share, shared_ratio_extremes
-from selective_labels.nuisance.settings import FittingSettings
 
 INSTRUMENT = Instrument()
 pytestmark = pytest.mark.filterwarnings("ignore:two ways to use", "ignore:.*delayed:UserWarning")
@@ -120,7 +118,7 @@ def small(n_classes=2, seed=0, n=800):
     return sample, data, np.where(sample.X[:, 0] < 0, n_classes - 1, 0)
 
 
-FIT = FittingSettings("logistic", cv=2, seed=0)
+FIT = {"nuisance": "logistic", "cv": 2, "random_state": 0}
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "tpr", "f1", "ppv", "auc", "balanced_accuracy", "regret"])
@@ -244,7 +242,7 @@ def test_several_rungs_share_one_fit():
         INSTRUMENT & Informed(1),
         INSTRUMENT & Informed(1) & Prevalence(1, 0.5),
     ]
-    sample = score_sample(data, [], assumption_steps, fitting=FIT)
+    sample = sl.Evaluator(data, assumption=assumption_steps, **FIT).scores()
     assert sample.assumptions[2:] == [
         "instrument & informed(1)",
         "instrument & informed(1) & prevalence(1, 0.5)",

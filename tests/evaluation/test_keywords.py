@@ -1,12 +1,13 @@
 """Every role and every setting that an entry takes arrives where it is used, and in no other's place."""
 
-import sys
 from inspect import signature
 
 import pytest
 
 import selective_labels as sl
 from selective_labels.data.roles import ROLES
+from selective_labels.evaluation import evaluator
+from selective_labels.evaluation.evaluator import Inference
 from selective_labels.nuisance.settings import FittingSettings
 
 SAMPLE = sl.datasets.make_decision_makers(60, n_classes=2, n_decision_makers=3, random_state=0)
@@ -78,19 +79,48 @@ def test_every_role_of_a_method_without_features_arrives(entry):
     assert caught.value.args[0] == given
 
 
+class Stop:
+    """A fitted table that ends a call with the request that it is asked."""
+
+    table = sl.SelectiveLabels.from_arrays(SAMPLE.X, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
+    has_instrument = True
+
+    def judge(self, request, *others, **more):
+        raise ArrivedError(request)
+
+    cut = policy_sample = judge
+
+    def classes_with(self, classifiers):
+        return self.table.classes
+
+    def periods(self, period, every):
+        return period
+
+
 @pytest.mark.parametrize("entry", JUDGED, ids=named)
 def test_every_setting_arrives(entry, monkeypatch):
-    def stop(asked, *others, **more):
-        raise ArrivedError(asked)
+    arrived = {}
 
-    for name in ("judged_on", "cut_on", "ground_on"):
-        monkeypatch.setattr(sys.modules[entry.__module__], name, stop, raising=False)
-    taken = signature(entry).parameters
-    fitting, question = ({name: all_[name] for name in all_ if name in taken} for all_ in (FITTING, QUESTION))
+    def stop(table, fitting, instrument):
+        arrived.update(fitting=fitting, instrument=instrument)
+        return Stop()
+
+    monkeypatch.setattr(evaluator, "_fitted_table", stop)
+    taken = [*signature(entry).parameters, *Inference.__annotations__]
+    question = {name: QUESTION[name] for name in QUESTION if name in taken}
     before, needed = JUDGED[entry]
-    given = {"decision_maker": SAMPLE.decision_maker, "random_state": 11, **fitting, **question, **needed}
+    given = {"decision_maker": SAMPLE.decision_maker, "random_state": 11, **FITTING, **question, **needed}
     with pytest.raises(ArrivedError) as caught:
         entry(*before, SAMPLE.X, SAMPLE.y, **given)
     asked = caught.value.args[0]
-    assert asked.fitting == FittingSettings(**fitting, seed=11)
+    assert arrived == {"fitting": FittingSettings(**FITTING, seed=11), "instrument": "numeric"}
+    del question["instrument"]
     assert {name: getattr(asked, name) for name in question} == question
+
+
+@pytest.mark.parametrize("entry", JUDGED, ids=named)
+def test_a_misspelt_keyword_is_refused_with_the_nearest_name(entry):
+    before, needed = JUDGED[entry]
+    message = f"{entry.__name__}.. has no keyword 'decison_maker'; did you mean 'decision_maker'"
+    with pytest.raises(TypeError, match=message):
+        entry(*before, SAMPLE.X, SAMPLE.y, decison_maker=SAMPLE.decision_maker, **needed)

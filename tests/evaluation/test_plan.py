@@ -6,7 +6,8 @@ import pytest
 import selective_labels as sl
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.plan import expected_maximum, lottery_error, lottery_width
-from selective_labels.evaluation.results import Design, leniency_moments
+from selective_labels.evaluation.results import Design
+from selective_labels.evaluation.scored_rows import leniency_moments
 
 QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
 

@@ -91,6 +91,7 @@ def evaluation():
     found["all"] = sl.evaluate(model, test, assumption="all", **FAST)
     found["objects"] = sl.evaluate(model, test, metric=_objects(), **FAST)
     found["default"] = sl.evaluate(model, test, random_state=0)
+    found["evaluator"] = sl.Evaluator(test, **FAST).evaluate(model, metric=["tpr", "ppv"])
     found["probabilities"] = sl.evaluate(model.predict_proba(test.X), test, metric="brier", **FAST)
     for name, settings in _settings().items():
         asked = {"metric": ["accuracy", "tpr"]} | FASTER | settings

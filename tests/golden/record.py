@@ -46,6 +46,7 @@ COVERED = {
     "DoublyRobustClassifier": "baselines",
     "Evaluation": "evaluation",
     "Evaluations": "evaluation",
+    "Evaluator": "evaluation",
     "ExpertConsistencyClassifier": "baselines",
     "FuzzyAugmentationClassifier": "baselines",
     "HeckmanClassifier": "baselines",

@@ -241,7 +241,7 @@ def test_a_finished_assessment_fits_nothing_again(monkeypatch):
     def refuse(*arguments, **options):
         raise AssertionError("fitted again")
 
-    for name in ("robust_classifier", "usual_practice", "score_sample", "diagnosis_part"):
+    for name in ("robust_classifier", "usual_practice", "Evaluator", "diagnosis_part"):
         monkeypatch.setattr(f"selective_labels.report.assess.{name}", refuse)
     again = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
     assert again == first | {"created": again["created"]}

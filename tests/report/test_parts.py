@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import selective_labels as sl
 from selective_labels import DiagnosticWarning, InputError, SelectiveLabels
-from selective_labels.data.reading import read_data
 from selective_labels.evaluation.metrics import named_metrics
-from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.report.cases import Column
 from selective_labels.report.curves import subgroups_part
 from selective_labels.report.diagnosis import MOST_SHOWN, leniency_part
@@ -103,7 +102,7 @@ def test_a_subgroup_without_a_value_leaves_the_others_alone():
     X, y, _ = fully_labeled(300)
     mood = pd.Series(np.where(X[:, 2] > 1.0, "calm", np.where(X[:, 3] > 0.0, "some", "most")))
     y = np.where(mood == "calm", 0, y)
-    sample = score_sample(read_data(X, y), [], ["none"])
+    sample = sl.Evaluator(X, y, assumption=["none"]).scores()
     rule = ReportedRule("yours", "Yours", "", (X[:, 1] > 0).astype(int))
     metrics = [each for name in ("accuracy", "tpr") for each in named_metrics(name, np.array([0, 1]))]
     part = subgroups_part(sample, [rule], metrics, [Column("mood", "category", mood)], ["none"], 1)

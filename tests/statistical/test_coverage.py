@@ -9,16 +9,14 @@ from joblib import Parallel, delayed
 from scipy.special import ndtri
 from scipy.stats import binom, qmc
 
-from selective_labels import Bounds, Metric, SelectiveLabels, evaluate
+from selective_labels import Bounds, Evaluator, Metric, SelectiveLabels, evaluate
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import read_metrics
 from selective_labels.evaluation.predictions import read_predictions
-from selective_labels.evaluation.scored_rows import score_sample
 from selective_labels.identification.functionals import accuracy_coefficients, mean_extremes
 from selective_labels.identification.rates import rate_extremes
-from selective_labels.nuisance.settings import FittingSettings
 
 pytestmark = pytest.mark.statistical
 
@@ -94,8 +92,8 @@ def replicate(design, seed):
     """Intervals of one sample: {metric: (parameter interval, set interval, estimated width)}."""
     sample = design.draw(N_SAMPLES, seed)
     data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    fitting = FittingSettings("logistic", seed=int(seed.generate_state(1)[0]))
-    scored = score_sample(data, [], "instrument", fitting=fitting)
+    evaluator = Evaluator(data, nuisance="logistic", random_state=int(seed.generate_state(1)[0]))
+    scored = evaluator.scores()
     subjects = [read_predictions(rule(sample.X), scored.data) for rule in (first, second)]
     metrics = read_metrics(["accuracy", "tpr"], subjects[0], POS_LABEL, None)
     contest = paired_difference(*subjects, Metric("difference", lambda truth, predicted: truth == predicted))

@@ -1,4 +1,4 @@
-"""What may be assumed about the labels that were not seen: one object for each, and the list of all."""
+"""Assumptions about unobserved labels: one class for each, and functions that look them up by name."""
 
 from selective_labels.assumptions.base import Assumption, CheckVerdict, Findings, Restriction
 from selective_labels.assumptions.combination import Combination, combined

@@ -1,4 +1,7 @@
-"""An assumption about cases decided against: the part that users may write themselves."""
+"""Base classes for assumptions about unobserved labels, and the verdicts that checks give on them.
+
+Subclass :class:`Assumption` or :class:`Restriction` to write your own.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -12,32 +15,33 @@ from selective_labels.identification.event_bounds import AnyFloor, Floor
 from selective_labels.nuisance.score_formulas import Rows, Scores
 
 REFUTED, NOT_REFUTED, UNCHECKED = "refuted", "not refuted", "cannot be checked"
-# No check can do more for an assumption than fail to refute it.
+# A check can refute an assumption but never prove it.
 VERDICTS = (REFUTED, NOT_REFUTED, UNCHECKED)
 
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """Whether an assumption may be used, and why: true or false as a condition, words as text.
+    """Whether an assumption may be used, and why.
+
+    A verdict is true as a condition if the assumption is allowed, and prints as its reason.
 
     Attributes
     ----------
     allowed : bool
     reason : str
-        Begins with the verdict: "refuted", "not refuted" or "cannot be checked". A reason that is given
-        without one gets "not refuted" if allowed, else "refuted".
-
+        Starts with the verdict: "refuted", "not refuted" or "cannot be checked". A reason given without a
+        verdict gets "not refuted" if allowed, else "refuted".
     plain : str
-        The same without verdict, codes of checks and what the checks could have seen; made of `reason` if it
-        is not given.
+        The reason without the verdict, the check codes and the statement about power. Defaults to `reason`
+        without the verdict.
 
     Examples
     --------
-    >>> bool(Permission(True, "nothing speaks against it.")), Permission(False, "SL401 rejects.") == False
+    >>> bool(CheckVerdict(True, "nothing speaks against it.")), CheckVerdict(False, "SL401 rejects.") == False
     (True, True)
-    >>> print(Permission(False, "SL401 rejects."))
+    >>> print(CheckVerdict(False, "SL401 rejects."))
     refuted: SL401 rejects.
-    >>> Permission(False, "cannot be checked: there is one decision-maker.").verdict
+    >>> CheckVerdict(False, "cannot be checked: there is one decision-maker.").verdict
     'cannot be checked'
     """
 
@@ -47,11 +51,11 @@ class CheckVerdict:
 
     def __post_init__(self) -> None:
         if not self.plain:
-            sample_summary = next((each for each in VERDICTS if self.reason.startswith(f"{each}: ")), None)
+            matched = next((each for each in VERDICTS if self.reason.startswith(f"{each}: ")), None)
             object.__setattr__(
                 self,
                 "plain",
-                self.reason if sample_summary is None else self.reason[len(sample_summary) + 2 :],
+                self.reason if matched is None else self.reason[len(matched) + 2 :],
             )
         if not self.reason.startswith(VERDICTS):
             verdict = NOT_REFUTED if self.allowed else REFUTED
@@ -59,7 +63,7 @@ class CheckVerdict:
 
     @property
     def verdict(self) -> str:
-        """One of VERDICTS, with which the reason begins."""
+        """The verdict that the reason starts with, one of VERDICTS."""
         return next(verdict for verdict in VERDICTS if self.reason.startswith(verdict))
 
     def __bool__(self) -> bool:
@@ -79,7 +83,7 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words with a place, {}, for the codes of the checks that they rest on.
+    """Text with a placeholder {} for each group of check codes that supports it.
 
     Examples
     --------
@@ -93,24 +97,24 @@ class Sentence:
 
     @property
     def full(self) -> str:
-        """With the codes in brackets."""
+        """Text with the codes in parentheses."""
         return self.text.format(*(f" ({each})" for each in self.codes))
 
     @property
     def plain(self) -> str:
-        """Without them."""
+        """Text without the codes."""
         return self.text.format(*("" for _ in self.codes))
 
 
 def said(text: str, *codes: str) -> Sentence:
-    """A sentence with codes of checks."""
+    """Sentence that cites check codes."""
     return Sentence(text, codes)
 
 
 def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str = "") -> CheckVerdict:
-    """A permission from a verdict and sentences; those that are empty are left out.
+    """Build a verdict from sentences; empty sentences are skipped.
 
-    `power`, what the checks could have seen, is part of the reason and not of the plain words.
+    `power` says what the checks could have detected. It is part of `reason` but not of `plain`.
 
     Examples
     --------
@@ -121,19 +125,19 @@ def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str 
     >>> found.plain
     'lower bounds contradict each other.'
     """
-    sample_summary = [
+    found = [
         each if isinstance(each, Sentence) else Sentence(each.replace("{", "{{").replace("}", "}}"), ())
         for each in sentences
         if each
     ]
-    reason = " ".join([*(each.full for each in sample_summary), *([power] if power else [])])
-    return CheckVerdict(allowed, f"{verdict}: {reason}", " ".join(each.plain for each in sample_summary))
+    reason = " ".join([*(each.full for each in found), *([power] if power else [])])
+    return CheckVerdict(allowed, f"{verdict}: {reason}", " ".join(each.plain for each in found))
 
 
 OK, WARNING, VIOLATED, NOT_APPLICABLE = "ok", "warning", "violated", "not applicable"
-# From the best to the worst.
+# Ordered for `worst`: a check that does not apply never hides one that does.
 STATUSES = (NOT_APPLICABLE, OK, WARNING, VIOLATED)
-# Of checks; each is about one thing that can fail.
+# Families of checks; each family tests one assumption.
 FAMILIES = (
     "relevance",
     "assignment",
@@ -145,16 +149,16 @@ FAMILIES = (
     "skill",
     "unconfounded",
 )
-# Of checks that are made of what a user assumes, and of nothing else.
+# Family of the checks on the combinations of assumptions that a user states.
 ALGEBRA = "algebra"
 
 
 class Found(Protocol):
-    """What a coded check found."""
+    """Result of a coded check."""
 
     @property
     def code(self) -> str:
-        """Such as "SL101"."""
+        """Check code, such as "SL101"."""
 
     @property
     def family(self) -> str:
@@ -166,11 +170,11 @@ class Found(Protocol):
 
     @property
     def detects(self) -> str:
-        """What it would have found four times in five at this size; empty if that is not known."""
+        """Violation that the check detects with 80% power at this sample size; empty if unknown."""
 
 
 def worst(statuses: Iterable[str]) -> str:
-    """The worst status that applied; "not applicable" if none did.
+    """Worst status among the checks that applied; "not applicable" if none did.
 
     Examples
     --------
@@ -182,12 +186,12 @@ def worst(statuses: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Findings:
-    """What all checks found.
+    """Results of all checks.
 
     Attributes
     ----------
     results : tuple of Found
-        Such as the `CheckResult` of a diagnosis.
+        For example the `CheckResult` objects of a diagnosis.
 
     Examples
     --------
@@ -200,17 +204,17 @@ class Findings:
     results: tuple[Found, ...]
 
     def status(self, *names: str) -> str:
-        """The worst status among the checks of these families or with these codes."""
+        """Worst status among the checks with these families or codes."""
         return worst(each.status for each in self.results if each.family in names or each.code in names)
 
     def codes(self, status: str, *families: str) -> str:
-        """Codes of the checks of some families that found this, in words."""
+        """Codes of the checks in these families that have this status, separated by commas."""
         return ", ".join(
             each.code for each in self.results if each.family in families and each.status == status
         )
 
     def disagreement(self, *families: str) -> str:
-        """A sentence if some checks of these families reject and others, which could have, do not.
+        """Sentence if some applicable checks of these families reject and others do not; else empty.
 
         Examples
         --------
@@ -231,7 +235,7 @@ class Findings:
         )
 
     def power(self, *families: str) -> str:
-        """A sentence on what the checks of these families could have seen; empty if that is not known.
+        """Sentence on the violations that the checks of these families can detect; empty if unknown.
 
         Examples
         --------
@@ -251,10 +255,10 @@ class Findings:
 
 
 class Assumption(ABC):
-    """What is assumed about the labels that were not seen.
+    """Assumption about the labels that were not observed.
 
-    Every assumption is a frozen dataclass: equal by value, hashable, picklable. One without settings has the
-    properties below as plain attributes of its class. ``a & b`` assumes both.
+    Every assumption is a frozen dataclass: equal by value, hashable and picklable. An assumption without
+    parameters defines the properties below as class attributes. ``a & b`` assumes both.
 
     Examples
     --------
@@ -265,21 +269,21 @@ class Assumption(ABC):
     'instrument & informed(failed)'
     """
 
-    # What it says as a formula, and what in the data would speak against it.
+    # The assumption as a formula, and the evidence that would refute it.
     formula: str = ""
     refuted_by: str = ""
-    # Families of the checks that could refute it.
+    # Families of the checks that can refute it.
     spoken_to_by: tuple[str, ...] = ()
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """One word, by which users, results and files call it."""
+        """Name that identifies the assumption in calls, results and files."""
 
     @property
     @abstractmethod
     def sentence(self) -> str:
-        """What is assumed, in one sentence."""
+        """The assumption in one sentence."""
 
     @property
     @abstractmethod
@@ -289,38 +293,42 @@ class Assumption(ABC):
     @property
     @abstractmethod
     def meaning(self) -> str:
-        """What is assumed, for readers of the page."""
+        """The assumption as explained on the report page."""
 
     @property
     @abstractmethod
     def needs_decision_makers(self) -> bool:
-        """Whether it uses who decided."""
+        """Whether the assumption uses who decided."""
 
     @property
     @abstractmethod
     def identifies_value(self) -> bool:
-        """Whether it leaves one value, rather than bounds (but for rows that its scores call bounded)."""
+        """Whether it identifies a point rather than bounds.
+
+        Rows that its scores mark as bounded still have bounds.
+        """
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """Lower bounds that it puts on the probability of events.
+        """Lower bounds that the assumption implies on the probabilities of events.
 
         See :mod:`selective_labels.identification.event_bounds`.
 
         Parameters
         ----------
-        classes : labels of the classes, in the order of their codes
+        classes : (n_classes,) array
+            Class labels in the order of their codes.
         """
         return ()
 
     def __and__(self, other: Any) -> "Assumption":
-        """Assume both: see :func:`selective_labels.assumptions.combination.combined`."""
+        """Assume both; see :func:`selective_labels.assumptions.combination.combined`."""
         from selective_labels.assumptions.combination import combined
 
         return combined(self, other) if isinstance(other, Assumption) else NotImplemented
 
     @property
     def caption(self) -> str:
-        """What is assumed and what would refute it, as it stands below every number.
+        """The assumption and what would refute it, as printed below every number.
 
         Examples
         --------
@@ -335,20 +343,21 @@ class Assumption(ABC):
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its scores need models on two disjoint halves of the rows."""
+        """Whether its scores need models fitted on two disjoint halves of the rows."""
         return False
 
     @property
     def questions(self) -> tuple[tuple[str, str], ...]:
-        """How `diagnose` asks about it: what assignment is random within, and the question in words.
+        """Questions that `diagnose` answers about the assumption.
 
-        Nothing is asked about an assumption without questions.
+        Each is a pair: what assignment is random within ("strata" or "features"), and the question in words.
+        `diagnose` gives no verdict on an assumption without questions.
         """
         return ()
 
     @abstractmethod
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """Score rows: the mean is a lower bound, or the value, of each class in the whole population.
+        """Score rows: the mean estimates the lower bound or the value of each class's population share.
 
         Parameters
         ----------
@@ -359,7 +368,7 @@ class Assumption(ABC):
 
     @abstractmethod
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Say whether it may be used after these findings, and why; a reason names its checks.
+        """Decide from the check results whether the assumption may be used; the reason names the checks.
 
         Parameters
         ----------
@@ -373,7 +382,7 @@ STEP = 1e-6
 
 
 class Part(Assumption):
-    """An assumption that narrows what another leaves possible: to be combined with ``&``."""
+    """Assumption that narrows the identified set of another; combine it with ``&``."""
 
     needs_decision_makers = False
     identifies_value = False
@@ -385,25 +394,25 @@ class Part(Assumption):
 
     @property
     def meaning(self) -> str:
-        """The sentence, as it stands on the page."""
+        """The sentence with a capital letter, for the report page."""
         return self.sentence[:1].upper() + self.sentence[1:]
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """As the combination of this part alone."""
+        """Score as a combination of this part alone."""
         from selective_labels.assumptions.combination import Combination
 
         return Combination((self,)).score(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """No check can do more than contradict it."""
+        """Never allowed: checks can only contradict it."""
         return decided(UNCHECKED, False, f"it would be refuted by {self.refuted_by}")
 
 
 class Restriction(Part):
-    """P(A | D=0, x, z) >= g(P(A | D=1, x, z)): cases decided against have A at least so often.
+    """P(A | D=0, x, z) >= g(P(A | D=1, x, z)): a lower bound on the event A among refused cases.
 
-    A subclass says what g is, and in words what it assumes; the rest (bounds, scores, intervals, learning)
-    follows. `adverse` is one class label, or a tuple of them: the event A.
+    A subclass defines g and states the assumption in words. Bounds, scores, intervals and learning follow.
+    `adverse` is a class label or a tuple of labels: the event A.
 
     Examples
     --------
@@ -411,7 +420,7 @@ class Restriction(Part):
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
-    ... class HalfAsBad(Atom):
+    ... class HalfAsBad(Restriction):
     ...     adverse: str
     ...     name = "half as bad"
     ...     sentence = "refused cases fail at least half as often as accepted ones alike."
@@ -429,20 +438,20 @@ class Restriction(Part):
 
     @abstractmethod
     def refused(self, accepted: np.ndarray) -> np.ndarray:
-        """g: the least share of A among refused cases, from its share among accepted ones."""
+        """Lower bound g on the share of A among refused cases, given its share among accepted cases."""
 
     def slope(self, accepted: np.ndarray) -> np.ndarray:
-        """Derivative of g; by differences unless a subclass knows better."""
+        """Derivative of g, by finite differences unless a subclass overrides it."""
         low, high = np.maximum(accepted - STEP, 0.0), np.minimum(accepted + STEP, 1.0)
         return (self.refused(high) - self.refused(low)) / (high - low)
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """One floor, by each decision-maker."""
+        """One lower bound on the event from each decision-maker."""
         return (Floor(event_codes(self.adverse, classes), self.refused, self.slope),)
 
 
 def event_codes(labels: Any, classes: np.ndarray, argument: str = "adverse") -> tuple[int, ...]:
-    """Codes of one class label or a tuple of them; neither all nor none of the classes.
+    """Codes of a class label or a tuple of labels; raise if it covers all or none of the classes.
 
     Examples
     --------
@@ -462,12 +471,12 @@ def event_codes(labels: Any, classes: np.ndarray, argument: str = "adverse") -> 
 
 
 def as_event(labels: Any) -> Any:
-    """One label as it is, several as a tuple: hashable, and equal whatever they were given in."""
+    """Convert a collection of labels to a tuple, which is hashable and compares by value."""
     return tuple(labels) if isinstance(labels, list | set | frozenset | np.ndarray) else labels
 
 
 def in_words(labels: Any) -> str:
-    """A label, or several joined by "or".
+    """Label, or several labels joined by "or".
 
     Examples
     --------

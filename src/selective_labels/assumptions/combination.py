@@ -1,4 +1,4 @@
-"""Several assumptions at once: what they leave possible together."""
+"""Combine several assumptions into one whose identified set is the intersection of theirs."""
 
 from dataclasses import dataclass, replace
 
@@ -27,9 +27,10 @@ from selective_labels.nuisance.score_formulas import Rows, Scores
 
 @dataclass(frozen=True)
 class Combination(Assumption):
-    """Assumptions that hold together: the intersection of what each leaves possible, and sharp as they are.
+    """Assumptions that hold together.
 
-    Made by ``&``; the order does not matter, and doubles count once.
+    The identified set is the intersection of the parts' identified sets, and as sharp as they are. ``&``
+    builds a combination; the order does not matter, and duplicates count once.
 
     Examples
     --------
@@ -46,12 +47,12 @@ class Combination(Assumption):
 
     @property
     def name(self) -> str:
-        """Names joined."""
+        """Names of the parts, joined by "&"."""
         return " & ".join(each.name for each in self.parts) or NoAssumption.name
 
     @property
     def sentence(self) -> str:
-        """Sentences, one after the other."""
+        """Sentences of the parts."""
         return " Besides: ".join(each.sentence for each in self.parts)
 
     @property
@@ -61,31 +62,35 @@ class Combination(Assumption):
 
     @property
     def meaning(self) -> str:
-        """Meanings, one after the other."""
+        """Meanings of the parts."""
         return " ".join(each.meaning for each in self.parts)
 
     @property
     def formula(self) -> str:  # type: ignore[override]
-        """Formulas, one after the other."""
+        """Formulas of the parts."""
         return "; ".join(each.formula for each in self.parts)
 
     @property
     def refuted_by(self) -> str:  # type: ignore[override]
-        """What speaks against any of them."""
+        """Evidence that would refute any of the parts."""
         return " Or: ".join(each.refuted_by for each in self.parts if each.refuted_by)
 
     @property
     def needs_decision_makers(self) -> bool:
-        """Whether one of them does."""
+        """Whether any part uses who decided."""
         return any(each.needs_decision_makers for each in self.parts)
 
     @property
     def label_range(self) -> LabelRange | None:
-        """The range of labels among them."""
+        """The label range among the parts, or None."""
         return next((each for each in self.parts if isinstance(each, LabelRange)), None)
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """Those of all; without the instrument, what they say of the mean over decision-makers."""
+        """Lower bounds of all parts.
+
+        Without the instrument, a bound that holds for each decision-maker applies only to their average, or
+        to all of them pooled where the bound allows that.
+        """
         found = [floor for each in self.parts for floor in each.floors(classes)]
         if Instrument() in self.parts:
             return tuple(found)
@@ -97,13 +102,13 @@ class Combination(Assumption):
         )
 
     def shares(self, data: Population) -> tuple[Share, ...]:
-        """Known shares of the population."""
+        """Known population shares among the parts."""
         return tuple(
             share for each in self.parts if isinstance(each, Prevalence) for share in each.shares(data)
         )
 
     def check(self, classes: np.ndarray) -> None:
-        """Refuse what has no closed form with these classes."""
+        """Raise if the bounds have no closed form with these classes, or a label is not a class."""
         if not self.has_ceilings(classes):
             laminar([each for each in self._events(classes) if len(each) > 1], len(classes))
         for part in self.parts:
@@ -111,7 +116,7 @@ class Combination(Assumption):
                 event_codes(part.label, classes, "label")
 
     def has_ceilings(self, classes: np.ndarray) -> bool:
-        """Whether floors cross and are ceilings on single classes."""
+        """Whether events cross and all bounds are lower or upper bounds on single classes."""
         events = self._events(classes)
         return crossing(events) and boxed(events, len(classes))
 
@@ -119,7 +124,7 @@ class Combination(Assumption):
         return [tuple(sorted(each.event)) for each in self.floors(classes)]
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """Lower bounds by the instrument (or without), and what the other parts add."""
+        """Scores of the instrument's or worst-case lower bounds, tightened by the other parts."""
         base = Instrument() if Instrument() in self.parts else NoAssumption()
         if rows.classes is None:
             rows = replace(rows, classes=np.arange(rows.joint.shape[2] - 1))
@@ -129,7 +134,7 @@ class Combination(Assumption):
         return combined_scores(rows, scores, floors, overlap) if floors else scores
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """As for the instrument, if it is among them; what else is assumed is taken on trust."""
+        """Never allowed: refuted if a check contradicts it or the instrument, else taken on trust."""
         codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:
             return decided(REFUTED, False, said("the data contradict it{}.", codes))
@@ -139,15 +144,15 @@ class Combination(Assumption):
         return decided(UNCHECKED, False, f"it would be refuted by {self.refuted_by}")
 
 
-# In this order they are named; others follow by name.
+# Order of the parts in a name; users' own parts follow, then Prevalence.
 ORDER = ("Instrument", "LabelRange", "Informed", "Refused", "RisingRisk", "SimilarBias", "SameRanking")
 
 
 def combined(*assumptions: Assumption) -> Assumption:
     """Assume all of them.
 
-    NoAssumption adds nothing, doubles count once, the order does not matter. A point assumption leaves one
-    value and is refused beside others; so are two ranges of labels and two prevalences.
+    NoAssumption adds nothing, duplicates count once, and the order does not matter. An assumption that
+    identifies a point cannot be combined with others. Neither can two label ranges or two prevalences.
 
     Examples
     --------
@@ -183,7 +188,7 @@ def combined(*assumptions: Assumption) -> Assumption:
 
 
 def whole(assumption: Assumption) -> Assumption:
-    """What is assumed, as a whole that can be evaluated; refused where a part is missing."""
+    """Wrap a part so that it can be evaluated; raise if it needs the instrument and lacks it."""
     from selective_labels.assumptions.base import Part
 
     if not isinstance(assumption, Part | Combination):

@@ -1,4 +1,4 @@
-"""Scores of floors under events, by decision-makers that a model chose without the row."""
+"""Scores of lower bounds on event probabilities, from decision-makers that off-fold models choose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,31 +18,32 @@ from selective_labels.identification.event_bounds import (
 )
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms
 
-# One decision-maker stands for others only where so large a share of cases is accepted by that one.
+# A decision-maker's bound is used for a row only if P(assigned to and accepted by them | x) is this large.
 LEAST_ACCEPTED = 0.02
-# No leniency below it is inverted.
+# Smaller leniencies are not inverted.
 LEAST_LENIENCY = 0.01
-# Standard errors of a difference within which an arm cannot be told from the best, on the whole.
+# Arms whose average bound is within this many standard errors of the best are pooled with it.
 CLOSE = 1.5
-# Standard errors by which an arm must lead the pool in one place: it is the best of many arms there.
+# Standard errors by which one arm must exceed the pool to replace it for a row. The threshold is high because
+# the arm is selected as the best of many.
 LEAD = 3.0
-# Variance of a label below which it is not believed to be, to weight arms by.
+# Smaller label variances are not credible as weights of arms.
 LEAST_VARIANCE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class FloorArms:
-    """One floor by every decision-maker, as a model that has not seen the rows has it.
+    """A lower bound from every decision-maker, predicted by models that have not seen the rows.
 
     Attributes
     ----------
     values, share : (n_arms, n_samples) arrays
         F_z and m_z.
     noise : (n_arms, n_samples) array
-        Variance of the score of F_z if all cases went by the chances of the row:
+        Variance of the score of F_z if all cases had the probabilities of the row:
         { λ m (1-m) [1 + (1-λ) g'(m) / λ]² + λ (1-λ) (m - g(m))² } / e_z
     allowed : (n_arms, n_samples) bool array
-        Where the case goes to the arm, and is accepted by it, often enough.
+        Whether the case reaches the arm, and the arm accepts it, often enough.
     propensity : (n_arms, n_samples) array
     """
 
@@ -56,7 +57,7 @@ class FloorArms:
     def of(
         cls, floor: Floor, chance: np.ndarray, leniency: np.ndarray, propensity: np.ndarray, overlap: float
     ) -> "FloorArms":
-        """From P(Y in A, D=1 | x, z) and λ_z by arm and row, and chances of arms by row and arm."""
+        """From P(Y in A, D=1 | x, z) and λ_z, (n_arms, n_samples), and propensity, (n_samples, n_arms)."""
         share, safe = share_of(chance, leniency), np.maximum(leniency, LEAST_LENIENCY)
         leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
         label = np.maximum(share * (1.0 - share), LEAST_VARIANCE)
@@ -69,12 +70,12 @@ class FloorArms:
 
 
 def floor_pool(arms: FloorArms, n_fitted: float) -> np.ndarray:
-    """Arms that cannot be told from the one with the highest floor on average, (n_arms,) of bool.
+    """Arms statistically indistinguishable from the one with the highest average bound, (n_arms,) bool.
 
     S_z = mean of F_z - F̄ over the rows that may go to z,   pool = {z : S_z >= S_b - 1.5 se(S_z - S_b)}
 
-    with b the best. F̄ is the average of a row over the arms that it may go to: arms of different strata
-    compare.
+    where b is the best arm. F̄ is the row's average over the arms it can reach, which makes arms of different
+    strata comparable.
     """
     weight = arms.propensity * arms.allowed
     mean = (weight * arms.values).sum(axis=0) / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
@@ -91,10 +92,11 @@ def floor_pool(arms: FloorArms, n_fitted: float) -> np.ndarray:
 
 
 def arm_weights(arms: FloorArms, pool: np.ndarray, n_fitted: float) -> np.ndarray:
-    """Weight of each arm in the floor of each row, (n_arms, n_samples), summing to one.
+    """Weight of each arm in the bound of each row, (n_arms, n_samples); each row's weights sum to one.
 
-    The pool with weights inverse to the noise; one arm alone where it leads by more than three standard
-    errors. A row that may go to no arm of the pool is judged by all that it may go to, or by all there are.
+    Arms in the pool are weighted by inverse noise. One arm gets all the weight where it exceeds the pool by
+    more than three standard errors. A row that cannot reach any arm of the pool uses all arms allowed for it,
+    or all arms with positive propensity if none is allowed.
     """
     inside = arms.allowed & pool[:, None]
     inside = np.where(inside.any(axis=0), inside, arms.allowed)
@@ -110,23 +112,23 @@ def arm_weights(arms: FloorArms, pool: np.ndarray, n_fitted: float) -> np.ndarra
     return np.where(alone, single, weight)
 
 
-# Two decision-makers make a chord only where their leniencies, by a model without the row, differ by so much.
+# Two decision-makers form a chord only where their off-fold leniencies differ by at least this much.
 LEAST_GAP = 0.1
 
-Pair = tuple[np.ndarray, np.ndarray]  # scores and what the model says, (n_samples,) each
-Judged = tuple[np.ndarray, np.ndarray, np.ndarray]  # and what the model says less its noise, to compare with
+Pair = tuple[np.ndarray, np.ndarray]  # scores and model predictions, (n_samples,) each
+Judged = tuple[np.ndarray, np.ndarray, np.ndarray]  # as Pair, and predictions net of noise for comparisons
 
 
 def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
-    """Score of a floor under η_A, the model's floor, and what of it stands out from noise.
+    """Score of a lower bound on η_A, the model's bound, and the model's bound net of noise.
 
     φ = F_z + 1{Z=z} / e_z · { D (Y_A - m) [1 + (1-λ) g'(m) / λ] + (m - g(m)) (D - λ) },   z off-fold
 
-    E[φ | x] = F_z(x) for g constant, if e is right; for g = γm up to γ (m - m̂)(λ/λ̂ - 1); to second order
-    else. Any choice of z, and any average over z, gives a valid floor. To follow no noise, decision-makers
-    that cannot be told from the one with the highest floor are averaged, those with less noise more; one is
-    singled out only where the model's floor by that one leads
-    (:mod:`selective_labels.assumptions.event_scores`).
+    If e is correct, E[φ | x] = F_z(x) exactly for constant g, up to γ (m - m̂)(λ/λ̂ - 1) for g = γm, and to
+    second order otherwise. Any choice of z, and any average over z, gives a valid bound. To avoid selecting
+    on noise, the bounds of decision-makers who are statistically indistinguishable from the best are averaged
+    with weights inverse to their noise. A single decision-maker is used only where the model's bound from
+    that one exceeds the average clearly (:func:`arm_weights`).
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
 
 
 def _pool(rows: Rows, floor: Floor, arms: FloorArms, overlap: float) -> np.ndarray:
-    """Arms that cannot be told from the one with the highest floor, by a sample of rows."""
+    """Arms to pool with the best one, compared on a sample of rows if one is available."""
     if rows.probe is None:
         return floor_pool(arms, _n_fitted(rows))
     probe = rows.probe()
@@ -172,11 +174,12 @@ def _pool(rows: Rows, floor: Floor, arms: FloorArms, overlap: float) -> np.ndarr
 
 
 def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overlap: float) -> Scores:
-    """Scores of lower bounds, and of the slack that floors under events earmark.
+    """Scores of lower bounds on classes, and of the slack that lower bounds on events assign to them.
 
-    Of several floors under one event the model's largest counts; a floor under one class raises its lower
-    bound where the model says so; one under several earmarks what they miss: δ_A = (L_A - Σ_A l)^+. Floors of
-    pairs count where they stand out from their noise: others would make bounds wider, not narrower.
+    Among several bounds on one event, the one that is largest by the model is used. A bound on one class
+    replaces its lower bound where it is larger by the model. A bound on several classes assigns to them the
+    slack by which it exceeds their lower bounds: δ_A = (L_A - Σ_A l)^+. Bounds from pairs of decision-makers
+    are used only where they exceed their noise; otherwise they would widen the bounds.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ def _laminar_bounds(
 
 
 def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> LaminarScores:
-    """A floor under all classes but one is a ceiling on that one."""
+    """Convert lower bounds on all classes but one to upper bounds on that class."""
     ceiling, ceiling_plug_in = np.ones((2, *values.shape))
     for event, (score, model, stands_out) in wide.items():
         (left,) = set(range(values.shape[1])) - set(event)
@@ -234,7 +237,7 @@ def _ceilings(values: np.ndarray, wide: dict[tuple[int, ...], Judged]) -> Lamina
 
 
 def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Pair:
-    """All decision-makers as one."""
+    """Score the bound with all decision-makers pooled into one."""
     mean_chance, mean_leniency = (
         np.einsum("na,an->n", rows.propensity, each)[None] for each in (chance, leniency)
     )
@@ -247,7 +250,7 @@ def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray
 def _step(
     floor: Floor, share: np.ndarray, leniency: np.ndarray, seen: np.ndarray, decided: np.ndarray
 ) -> np.ndarray:
-    """What a case adds to the model's floor, if it went to this decision-maker."""
+    """Correction that a case adds to the model's bound from its own decision-maker."""
     safe = np.maximum(leniency, LEAST_LENIENCY)
     leverage = 1.0 + (1.0 - leniency) * floor.slope(share) / safe
     own = decided * (seen - share) * leverage
@@ -255,7 +258,7 @@ def _step(
 
 
 def _over_all(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray) -> Judged:
-    """The mean over decision-makers, as cases go to them: it needs no weighting, and no instrument."""
+    """Average of the bound over decision-makers by propensity; it needs no weighting and no instrument."""
     model = np.einsum("na,an->n", rows.propensity, floor.values(chance, leniency))
     own = rows.arm, np.arange(len(rows.y))
     step = _step(floor, share_of(chance, leniency)[own], leniency[own], seen, rows.y >= 0)
@@ -265,7 +268,7 @@ def _over_all(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray
 def _chord(
     rows: Rows, floor: Chord, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray, overlap: float
 ) -> Judged:
-    """The best pair of decision-makers by the model less a lead; nothing where none are far enough apart."""
+    """Bound from the pair with the largest model bound net of noise; zero if no leniencies differ enough."""
     n_fitted, decided = _n_fitted(rows), rows.y >= 0
     least = LEAST_GAP if np.isfinite(n_fitted) else 1e-9
     allowed = allowed_arms(rows.propensity, overlap).T
@@ -295,12 +298,12 @@ def _chord(
 
 
 def _larger(one: Judged, other: Judged) -> Judged:
-    """The larger by what stands out from noise."""
+    """Take the larger of two bounds for each row, compared net of noise."""
     second = other[2] > one[2]
     values, model, stands_out = (np.where(second, b, a) for a, b in zip(one, other, strict=True))
     return values, model, stands_out
 
 
 def _n_fitted(rows: Rows) -> float:
-    """Probabilities that are given have no noise, and nobody needs a lead."""
+    """Number of rows behind the models; infinite for given probabilities, which have no noise."""
     return np.inf if np.isinf(rows.n_units) else rows.n_fitted

@@ -1,4 +1,4 @@
-"""Decision-makers as an instrument: random given strata or features, and without an effect on the label."""
+"""The assumptions that have a name: none, instrument, unconfounded, NUCEM, near NUCEM and tilt."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ from selective_labels.nuisance.score_formulas import (
 
 @dataclass(frozen=True)
 class Instrument(Assumption):
-    """Cases reach decision-makers as if at random, and who decides does not change the label.
+    """Random assignment and exclusion: who decides is as good as random and does not change the label.
 
     Examples
     --------
@@ -67,13 +67,13 @@ class Instrument(Assumption):
     )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.envelope.bound_scores`; a label range is used."""
+        """See :func:`selective_labels.nuisance.envelope.bound_scores`; uses the label range, if given."""
         if rows.label_range is not None:
             return ranged_envelope_scores(rows, rows.label_range, overlap)
         return bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Refuse it where there is nobody to compare with, or bounds or assignment contradict it."""
+        """Not allowed if there is nobody to compare with, or a check on bounds or assignment rejects."""
         if findings.status("SL301", "SL302") == NOT_APPLICABLE:
             return decided(UNCHECKED, False, said("there is only one decision-maker{}.", "SL301"))
         if findings.status("SL302") == VIOLATED:
@@ -92,7 +92,7 @@ class Instrument(Assumption):
 
 
 def contradicted(findings: Findings) -> Sentence | str:
-    """What refutes every instrument, whatever assignment depends on; empty if nothing does."""
+    """Sentence if a check refutes the instrument both within strata and given features; else empty."""
     codes = findings.codes(VIOLATED, "inequality", "crossing")
     return (
         said("the lower bounds contradict each other{}: the instrument is not valid.", codes) if codes else ""
@@ -100,7 +100,10 @@ def contradicted(findings: Findings) -> Sentence | str:
 
 
 def besides(findings: Findings) -> Sentence | str:
-    """What refutes an instrument together with something else, so that it cannot be told which of them."""
+    """Sentence if a check rejects the instrument jointly with another assumption; else empty.
+
+    Such a check does not identify which of the two fails.
+    """
     codes = findings.codes(VIOLATED, "monotonicity", "nucem")
     if not codes:
         return ""
@@ -123,7 +126,7 @@ def _not_random(findings: Findings) -> list[Sentence | str]:
 
 
 def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
-    """The verdict, and why, where nothing contradicts an instrument."""
+    """Verdict and reason if no check contradicts the instrument."""
     status = findings.status("assignment")
     if status == VIOLATED:
         codes = findings.codes(VIOLATED, "assignment")
@@ -146,7 +149,7 @@ def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
 
 @dataclass(frozen=True)
 class NoAssumption(Assumption):
-    """Nothing is assumed: each case without a label could have turned out either way.
+    """No assumption: a case without a label could have any label.
 
     Examples
     --------
@@ -164,19 +167,19 @@ class NoAssumption(Assumption):
     identifies_value = False
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """See :func:`selective_labels.nuisance.score_formulas.manski_scores`; a label range is used."""
+        """See :func:`selective_labels.nuisance.score_formulas.manski_scores`; uses a label range, if any."""
         if rows.label_range is not None:
             return ranged_manski_scores(rows, rows.label_range)
         return manski_scores(rows.y, rows.labeled)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Allow it whatever was found."""
+        """Always allowed."""
         return CheckVerdict(True, "it assumes nothing.")
 
 
 @dataclass(frozen=True)
 class Unconfounded(Assumption):
-    """Among cases with equal features, the decision has nothing to do with the label.
+    """Unconfoundedness: given the features, the decision is independent of the label.
 
     Examples
     --------
@@ -200,7 +203,7 @@ class Unconfounded(Assumption):
         return aipw_scores(rows.labeled, rows.y, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Never allow it: a check that does not reject is not permission."""
+        """Never allowed: a check that does not reject does not prove the assumption."""
         status = findings.status("unconfounded")
         if status == VIOLATED:
             codes = findings.codes(VIOLATED, "unconfounded")
@@ -226,7 +229,7 @@ class Unconfounded(Assumption):
 
 @dataclass(frozen=True)
 class Nucem(Assumption):
-    """An instrument, and nothing unmeasured that moves the label changes how decision-makers differ.
+    """An instrument, and nothing unmeasured both affects the label and modifies how decision-makers differ.
 
     Examples
     --------
@@ -257,7 +260,7 @@ class Nucem(Assumption):
         return slope_or_bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Refuse it unless the instrument is valid given features, strong, and the line was tested."""
+        """Not allowed unless the instrument is strong and valid given features, and SL601 does not reject."""
         codes = findings.codes(VIOLATED, "nucem")
         broken = [contradicted(findings), said("the data contradict NUCEM{}.", codes) if codes else ""]
         if any(broken):
@@ -270,7 +273,7 @@ class Nucem(Assumption):
         if findings.status("relevance") != OK:
             little = said("decision-makers differ too little for a point estimate{}.", "SL101")
             return decided(UNCHECKED, False, little, also)
-        # SL602 alone sees gross violations only: it does not stand in for the test that could not be made.
+        # SL602 detects only gross violations, so it cannot replace SL601.
         if findings.status("SL601") != OK:
             return decided(
                 UNCHECKED,
@@ -292,7 +295,11 @@ class Nucem(Assumption):
 
 
 def _monotonicity(findings: Findings) -> Sentence | str:
-    """NUCEM does not need one threshold, but its check may also see that who decides makes the label."""
+    """Sentence if the monotonicity check rejects; else empty.
+
+    NUCEM does not need monotonicity. It does need exclusion, and a failure of exclusion makes that check
+    reject too.
+    """
     if findings.status("monotonicity") != VIOLATED:
         return ""
     return said(
@@ -302,28 +309,30 @@ def _monotonicity(findings: Findings) -> Sentence | str:
     )
 
 
-# |Cov(P(Y=k | u), P(D=1 | u))| of two numbers in [0, 1] is never larger: a bound of this size is none.
+# |Cov(P(Y=k | u), P(D=1 | u))| cannot exceed 1/4 for two variables in [0, 1], so this bound always holds.
 LARGEST = 0.25
 
 
 @dataclass(frozen=True)
 class NearNucem(Assumption):
-    """What decision-makers know of the label biases them alike, up to ρ around a common bias.
+    """Near NUCEM: decision-makers' private information on the label biases them alike, up to ρ.
 
     p_kz = κ_kz + η_k λ_z,   abs(κ_kz - κ_k) <= ρ for some κ_k and all z   =>   abs(η_k - slope_k) <= ρ h(x),
     slope_k = Σ_z w_z p_kz,   w_z = e_z (λ_z - λ̄) / V,   h = Σ_z abs(w_z)
 
-    since Σ_z w_z = 0 and Σ_z w_z λ_z = 1; within the instrument's bounds. It says what ``SimilarBias(rho)``
-    says. That one has the sharp bounds, by pairs of decision-makers; this is the interval around the estimate
-    of :class:`Nucem`, which it is at ρ = 0, and so less noisy where pairs show little. h is a function of x
-    that no row at hand has entered, and the inequality holds for whatever weights: it needs no correction.
-    Rows whose decision-makers differ too little for a slope keep the bounds of the instrument for every ρ;
-    where the models say that nothing is left, the instrument is set aside.
+    since Σ_z w_z = 0 and Σ_z w_z λ_z = 1. The interval is intersected with the instrument's bounds.
+
+    The assumption is the same as ``SimilarBias(rho)``, which has the sharp bounds, from pairs of
+    decision-makers. This class has the interval around the estimate of :class:`Nucem`, which it equals at
+    ρ = 0. The interval is less noisy where pairs are not informative. h is estimated without the row at hand,
+    and the inequality holds for any weights, so h needs no correction. Rows whose decision-makers differ too
+    little for a slope keep the instrument's bounds for every ρ. Where the intersection is empty by the
+    models, the instrument's bounds are ignored.
 
     Parameters
     ----------
     rho : float
-        From 0 (NUCEM) to 1/4 (always true).
+        From 0 (NUCEM) to 1/4 (no restriction).
 
     Examples
     --------
@@ -347,12 +356,12 @@ class NearNucem(Assumption):
 
     @property
     def name(self) -> str:
-        """With ρ."""
+        """Name with ρ."""
         return f"near nucem({self.rho:g})"
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         return (
             "as for an instrument, and what decision-makers see besides the features moves all of them "
             f"alike, up to a difference of {self.rho:g} in the covariance of their decisions with a class."
@@ -365,11 +374,11 @@ class NearNucem(Assumption):
 
     @property
     def meaning(self) -> str:
-        """The sentence, as it stands on the page."""
+        """The sentence with a capital letter, for the report page."""
         return self.sentence[:1].upper() + self.sentence[1:]
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """Slopes and their reach, within the instrument's bounds."""
+        """Slopes plus and minus ρ h(x), within the instrument's bounds."""
         slopes, instrument = slope_or_bound_scores(rows, overlap), Instrument().score(rows, overlap)
         bounded = slopes.by_bounds
         reach = np.where(bounded, 0.0, self.rho * slope_leverage(rows))[:, None]
@@ -377,7 +386,8 @@ class NearNucem(Assumption):
         ceiling, ceiling_model = (
             np.where(free, 1.0, each + reach) for each in (slopes.values, slopes.plug_in)
         )
-        # Lower bounds of a model that leave no room are scaled to leave none: a box must not be empty.
+        # Lower bounds by the model that sum to more than one are scaled to sum to one, so that the identified
+        # set is not empty.
         total = np.where(bounded, np.maximum(slopes.plug_in.sum(axis=1), 1.0), 1.0)[:, None]
         lower, model = slopes.values - reach, slopes.plug_in / total - reach
         larger = instrument.plug_in > model
@@ -393,7 +403,7 @@ class NearNucem(Assumption):
         )
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Refuse it with the instrument; how large ρ is, nothing tells."""
+        """Never allowed: refuted with the instrument, else the size of ρ cannot be checked."""
         instrument = Instrument().permission(findings, "features")
         if not instrument:
             return instrument
@@ -401,7 +411,7 @@ class NearNucem(Assumption):
 
 
 def slope_leverage(rows: Rows) -> np.ndarray:
-    """h(x) = Σ_z e_z |λ_z - λ̄| / V of every row, (n_samples,); zero where V is not positive."""
+    """h(x) = Σ_z e_z |λ_z - λ̄| / V for every row, (n_samples,); zero where V is not positive."""
     strength = two_fold_moments(rows.first, rows.second, rows.propensity.T).strength
     mean = average_over_arms(rows.joint, rows.propensity).sum(axis=1, keepdims=True)
     spread = (rows.propensity * np.abs(1.0 - rows.joint[:, :, 0].T - mean)).sum(axis=1)
@@ -410,10 +420,10 @@ def slope_leverage(rows: Rows) -> np.ndarray:
 
 @dataclass(frozen=True)
 class EventTilt(Assumption):
-    """An instrument, and one odds ratio between the refused and the accepted within each predicted class.
+    """An instrument, and one odds ratio between refused and accepted cases within each predicted class.
 
-    For accuracy, error, share and differences of accuracies. It is asked for by its name; "all" leaves it
-    out.
+    It supports accuracy, error, share and differences of accuracies. Request it by name; "all" does not
+    include it.
 
     Examples
     --------
@@ -440,11 +450,11 @@ class EventTilt(Assumption):
     identifies_value = True
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """Scores of the instrument's bounds, within which the tilt's interval lies."""
+        """Scores of the instrument's bounds, which contain the interval under the tilt."""
         return Instrument().score(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Refuse it with the instrument; else say that nothing checks it."""
+        """Never allowed: refuted with the instrument, else no test can check it."""
         instrument = Instrument().permission(findings, given)
         if not instrument:
             return instrument

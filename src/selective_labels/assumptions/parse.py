@@ -1,4 +1,4 @@
-"""What --assume says: assumptions in one word each, which hold together and with the instrument."""
+"""Look up assumptions by name, and parse the command-line option --assume."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ from selective_labels.assumptions.refused import (
     SimilarBias,
 )
 
-# The one list of them, in the order in which they are shown.
+# All assumptions that "all" stands for, in the order in which results show them.
 NAMED: tuple[Assumption, ...] = (NoAssumption(), Instrument(), Nucem(), Unconfounded())
-# Those that are used where they are asked for by name, and not by "all": they are not there for every metric.
+# Assumptions that "all" leaves out because they do not support every metric.
 BY_NAME: tuple[Assumption, ...] = (EventTilt(),)
 
 
 def known() -> tuple[Assumption, ...]:
-    """All assumptions that have a name, looked up when asked: what is added to NAMED is known everywhere.
+    """Return NAMED at the time of the call, so that additions to it take effect everywhere.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def known() -> tuple[Assumption, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of the known assumptions, in the order in which they are shown.
+    """Names of the known assumptions, in the order in which results show them.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def names() -> tuple[str, ...]:
 
 
 def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
-    """The assumption that has this name, or is this object or combination; anything else is refused.
+    """Resolve a name, an assumption or a combination to an assumption; raise for anything else.
 
     Parameters
     ----------
     assumption : str or Assumption
     besides : tuple of str
-        What the caller takes besides, to be listed in the refusal.
+        Further values that the caller accepts, listed in the error message.
 
     Examples
     --------
@@ -94,15 +94,16 @@ BETWEEN, ALSO, ERROR = "..", "+", "error="
 
 @dataclass(frozen=True)
 class Form:
-    """How one kind of assumption is written, and how it is made of its words.
+    """Syntax of one kind of assumption, and the function that builds it.
 
     Attributes
     ----------
     usage : str
-    make : callable of class, value and settings, all of them text
+    make : callable
+        Takes the class, the value and the settings, all as text.
     has_class, has_value : bool
     settings : tuple of str
-        What may follow a comma; one that ends in "=" takes a number.
+        Options that may follow a comma; one that ends in "=" takes a number.
     """
 
     usage: str
@@ -160,9 +161,9 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Assumed:
-    """What a command was told to assume: names, each for itself, and parts, all at once.
+    """Assumptions given to a command: names, evaluated one by one, and parts, which hold together.
 
-    The classes of the parts are text until the table is read.
+    The classes of the parts remain text until the table is read.
 
     Examples
     --------
@@ -177,26 +178,26 @@ class Assumed:
 
     @classmethod
     def read(cls, texts: Sequence[str] | None, names: Sequence[str] = ()) -> "Assumed":
-        """Read --assume, and refuse what no table could make right."""
+        """Parse --assume; raise for input that would be invalid with any table."""
         parts = tuple(read_part(each) for each in texts or ())
         combined(Instrument(), *parts)
         return cls(tuple(names), tuple(texts or ()), parts)
 
     def one_by_one(self, classes: np.ndarray) -> list[Assumption]:
-        """What --assume gives, in the order given."""
+        """The parts of --assume, in the order given."""
         return [_with_classes(*each, classes) for each in zip(self.parts, self.texts, strict=True)]
 
     def together(self, classes: np.ndarray) -> Assumption | None:
-        """What --assume gives, with the instrument; None if nothing was given."""
+        """The parts of --assume combined with the instrument; None if there are none."""
         return combined(Instrument(), *self.one_by_one(classes)) if self.parts else None
 
     def listed(self, classes: np.ndarray) -> list[str | Assumption]:
-        """The names, and then what is assumed together."""
+        """The names, followed by the combination of the parts."""
         together = self.together(classes)
         return [*self.names, *([] if together is None else [together])]
 
     def require_learnable(self, mode: str) -> None:
-        """Refuse what learning would refuse after the table was read."""
+        """Raise before the table is read for assumptions that learning does not support."""
         if not self.parts:
             return
         if mode != "partial":
@@ -214,7 +215,7 @@ class Assumed:
 
 
 def read_part(text: str) -> Assumption:
-    """One assumption; its class is still text.
+    """Parse one assumption; its class remains text.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def read_part(text: str) -> Assumption:
 
 
 def _settings(text: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Cut what follows commas off the end, as far as it is known: a class may have commas of its own."""
+    """Split known settings off the end; a class may itself contain commas."""
     found: list[str] = []
     while True:
         head, comma, tail = (each.strip() for each in text.rpartition(","))
@@ -265,13 +266,13 @@ def _ends(value: str) -> tuple[float | None, float | None]:
 
 
 def _filled(value: str) -> tuple[float, float]:
-    """Ends of a share: one that is left out is 0 or 1."""
+    """Both ends of a range of shares; a missing end becomes 0 or 1."""
     low, high = _ends(value)
     return (0.0 if low is None else low), (1.0 if high is None else high)
 
 
 def _with_classes(part: Assumption, text: str, classes: np.ndarray) -> Assumption:
-    """Put the data's own class in the place of its text, as --pos-label does."""
+    """Replace the text of a class by the class in the data, as --pos-label does."""
     field = "label" if isinstance(part, Prevalence) else "adverse"
     if not hasattr(part, field):
         return part
@@ -279,7 +280,7 @@ def _with_classes(part: Assumption, text: str, classes: np.ndarray) -> Assumptio
 
 
 def _class(name: str, text: str, classes: np.ndarray) -> Any:
-    """The class of this name, or several with + between them."""
+    """The class with this name, or a tuple of classes if names are joined by "+"."""
     by_name = {str(each): each for each in classes.tolist()}
     if name in by_name:
         return by_name[name]

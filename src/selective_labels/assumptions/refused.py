@@ -1,4 +1,4 @@
-"""How much worse, or better, cases decided against are than cases alike that were accepted."""
+"""Assumptions that narrow an identified set: on refused cases, leniency, prevalence or label ranges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ SCALES: dict[str, Callable[[float], tuple[Any, Any]]] = {"ratio": ratio, "odds":
 
 @dataclass(frozen=True)
 class Informed(Restriction):
-    """Decision-makers know something: cases that they refuse are at least as bad as those they accept.
+    """Decision-makers are informed: cases that they refuse are at least as risky as cases they accept.
 
     η_A >= max_z P(A | D=1, x, z)
 
-    Manski and Pepper's monotone selection, intersected over decision-makers.
+    This is Manski and Pepper's monotone selection, intersected over decision-makers.
 
     Parameters
     ----------
     adverse : class label, or a tuple of them
-        What decision-makers want to avoid.
+        The outcome that decision-makers want to avoid.
     given : "decision_maker" or "features"
-        Whether each of them is said to be informed, or all taken together, which is less.
+        Whether each decision-maker is informed, or only all of them pooled, which assumes less.
     direction_known : bool
-        That it is known, not only hoped, which label is the adverse one: a word that learning asks for, since
-        no check can tell, and the wrong direction costs accuracy.
+        Confirms that you know which label is adverse. Learning asks for it because no check can tell, and
+        the wrong direction costs accuracy.
 
     Examples
     --------
@@ -66,12 +66,12 @@ class Informed(Restriction):
 
     @property
     def name(self) -> str:
-        """With the adverse label."""
+        """Name with the adverse label."""
         return f"informed({in_words(self.adverse)}{', given features' if self.given == 'features' else ''})"
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         who = "a decision-maker refuses" if self.given == "decision_maker" else "were refused"
         same = "that the same decision-maker accepts" if self.given == "decision_maker" else "accepted"
         return (
@@ -81,19 +81,19 @@ class Informed(Restriction):
 
     @property
     def formula(self) -> str:  # type: ignore[override]
-        """The floor."""
+        """Lower bound on the event."""
         return "η_A >= max_z P(A | D=1, x, z)" if self.given == "decision_maker" else "η_A >= P(A | D=1, x)"
 
     def refused(self, accepted: np.ndarray) -> np.ndarray:
-        """At least as often."""
+        """Return the share among accepted cases: g is the identity."""
         return accepted
 
     def slope(self, accepted: np.ndarray) -> np.ndarray:
-        """One."""
+        """Derivative of g, which is one."""
         return np.ones_like(accepted)
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """One floor, which holds for all decision-makers together too."""
+        """One lower bound, which also holds for all decision-makers pooled."""
         single = self.given == "decision_maker"
         event = event_codes(self.adverse, classes)
         return (Floor(event, self.refused, self.slope, pooled=True, singled_out=single),)
@@ -101,22 +101,22 @@ class Informed(Restriction):
 
 @dataclass(frozen=True)
 class Refused(Restriction):
-    """Refused cases are adverse at least, or at most, so much more often than accepted ones alike.
+    """Refused cases are adverse at least, or at most, a stated multiple as often as like accepted cases.
 
     g_low(m_z) <= P(A | D=0, x, z) <= g_high(m_z),   m_z = P(A | D=1, x, z)
 
-    with g = γm (ratio), θm / (1 - m + θm) (odds) or a number (share). Ratios between 1/Λ and Λ for every
+    with g = γm (ratio), θm / (1 - m + θm) (odds) or a constant (share). Ratios between 1/Λ and Λ for every
     class are the marginal sensitivity model of Tan (2006).
 
     Parameters
     ----------
     adverse : class label, or a tuple of them
     at_least, at_most : float, optional
-        One of them, or both.
+        Give one of them or both.
     scale : "ratio", "odds" or "share"
     given : "decision_maker" or "features"
-        Whether refused cases are set against what the same decision-maker accepts, or against all accepted
-        cases alike, which is less.
+        Whether refused cases are compared with like cases that the same decision-maker accepts, or with all
+        like cases accepted, which assumes less.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Refused(Restriction):
 
     @property
     def name(self) -> str:
-        """With the label and the limits."""
+        """Name with the label and the limits."""
         low, high = self.at_least, self.at_most
         limits = f"at least {low:g}" if high is None else f"at most {high:g}"
         if low is not None and high is not None:
@@ -163,7 +163,7 @@ class Refused(Restriction):
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         ends = [("at least", self.at_least), ("at most", self.at_most)]
         limits = " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
         label = in_words(self.adverse)
@@ -176,16 +176,16 @@ class Refused(Restriction):
 
     @property
     def formula(self) -> str:  # type: ignore[override]
-        """The limits of what is not seen."""
+        """Limits on the probability of the event among refused cases."""
         middle = {"ratio": "γ m_z", "odds": "θ m_z / (1 - m_z + θ m_z)", "share": "a constant"}[self.scale]
         return f"P(A | D=0, x, z) against {middle}, m_z = P(A | D=1, x, z)"
 
     def refused(self, accepted: np.ndarray) -> np.ndarray:
-        """The least share among refused cases."""
+        """Lower bound on the share of the event among refused cases."""
         return np.asarray(SCALES[self.scale](self.at_least or 0.0)[0](accepted))
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """A floor under the event, and one under its complement for the ceiling."""
+        """A lower bound on the event for `at_least`, and one on its complement for `at_most`."""
         event = event_codes(self.adverse, classes)
         single = self.given == "decision_maker"
         found: list[AnyFloor] = []
@@ -199,14 +199,14 @@ class Refused(Restriction):
 
 @dataclass(frozen=True)
 class SimilarBias(Part):
-    """Near NUCEM: what decision-makers know of the label biases any two of them alike, up to 2ρ.
+    """Near NUCEM: private information on the label biases any two decision-makers alike, up to 2ρ.
 
     η_k in [(p_kz - p_kz' - 2ρ) / (λ_z - λ_z'), (p_kz - p_kz' + 2ρ) / (λ_z - λ_z')]   for all z, z'
 
     Parameters
     ----------
     rho : float
-        Not negative; 0 is NUCEM.
+        Non-negative; 0 is NUCEM.
 
     Examples
     --------
@@ -226,19 +226,19 @@ class SimilarBias(Part):
 
     @property
     def name(self) -> str:
-        """With ρ."""
+        """Name with ρ."""
         return f"similar bias({self.rho:g})"
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         return (
             "the share of a class that a decision-maker shows, beyond what leniency explains, differs by at "
             f"most {2 * self.rho:g} between any two of them."
         )
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """A chord under every class, and one under all others."""
+        """A bound from pairs of decision-makers on every class, and one on its complement."""
         codes = range(len(classes))
         events = [*((code,) for code in codes), *(complement((code,), len(classes)) for code in codes)]
         return tuple(Chord(event, self.rho) for event in dict.fromkeys(events))
@@ -246,7 +246,7 @@ class SimilarBias(Part):
 
 @dataclass(frozen=True)
 class RisingRisk(Part):
-    """One order of leniency, along which the risk of the next case rises, up to those refused by all.
+    """Monotonicity, and a marginal risk that rises with leniency and is highest for cases refused by all.
 
     η_A >= p_Az + (1 - λ_z) (p_Az - p_Az') / (λ_z - λ_z')   for λ_z > λ_z', and for λ_z' = p_Az' = 0
 
@@ -271,28 +271,28 @@ class RisingRisk(Part):
 
     @property
     def name(self) -> str:
-        """With the adverse label."""
+        """Name with the adverse label."""
         return f"rising risk({in_words(self.adverse)})"
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         return (
             "a more lenient decision-maker accepts all that a stricter one does, and the further cases are "
             f"{in_words(self.adverse)} more often, those that nobody accepts most often."
         )
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:
-        """Chords, and the share among accepted cases."""
+        """The share of the event among accepted cases, and bounds from pairs of decision-makers."""
         event = event_codes(self.adverse, classes)
         return Floor(event, lambda m: m, np.ones_like, pooled=True), Chord(event, beyond=True)
 
 
 @dataclass(frozen=True)
 class SameRanking(Part):
-    """A more lenient decision-maker accepts all that a stricter one accepts.
+    """Monotonicity: a more lenient decision-maker accepts every case that a stricter one accepts.
 
-    It leaves the bounds as they are, and can be refuted: p_kz >= p_kz' for every class if λ_z >= λ_z'.
+    It does not change the bounds, but is testable: p_kz >= p_kz' for every class if λ_z >= λ_z'.
 
     Examples
     --------
@@ -308,14 +308,14 @@ class SameRanking(Part):
 
 
 class Population(Protocol):
-    """Whom a share is about: rows, or cells of rows that are alike."""
+    """The population that a share refers to: rows, or cells of identical rows."""
 
     @property
     def classes(self) -> np.ndarray:
-        """Sorted."""
+        """Sorted class labels."""
 
     @property
-    def X(self) -> Any:  # noqa: N802 (as of SelectiveLabels)
+    def X(self) -> Any:  # noqa: N802 (the name in SelectiveLabels)
         """Features."""
 
     def __len__(self) -> int: ...
@@ -323,19 +323,21 @@ class Population(Protocol):
 
 @dataclass(frozen=True)
 class Prevalence(Part):
-    """The share of a label among all cases is known, from a bureau, an audit, a year without refusals.
+    """The share of a label among all cases is known.
 
-    low <= E[η_A(X)] <= high,   or in each group of a column
+    low <= E[η_A(X)] <= high,   overall or in each group of a column
+
+    The share may come from a credit bureau, an audit or a year without refusals.
 
     Parameters
     ----------
     label : class label, or a tuple of them
     value : float, pair (low, high), or tuple of pairs (group, float or pair)
-        The last with `by`.
+        The last form needs `by`.
     standard_error : float, optional
-        Of the value, if it was estimated from other cases.
+        Standard error of the value, if it was estimated from other cases.
     by : str, optional
-        Column of the features whose values are the groups.
+        Feature column whose values define the groups.
 
     Examples
     --------
@@ -373,7 +375,7 @@ class Prevalence(Part):
 
     @property
     def name(self) -> str:
-        """With the label and the share."""
+        """Name with the label and the share."""
         words = "; ".join(
             f"{'' if group is None else f'{group}: '}{_in_words(each)}" for group, each in self.ranges
         )
@@ -383,7 +385,7 @@ class Prevalence(Part):
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         words = " and ".join(
             f"{_in_words(each)}{'' if group is None else f' where {self.by} is {group}'}"
             for group, each in self.ranges
@@ -391,7 +393,7 @@ class Prevalence(Part):
         return f"of all cases, refused ones among them, the share that are {in_words(self.label)} is {words}."
 
     def shares(self, data: Population) -> tuple[Share, ...]:
-        """One share for everybody, or one for each group."""
+        """One share for the whole population, or one for each group."""
         members = np.isin(np.arange(len(data.classes)), event_codes(self.label, data.classes, "label"))
         found = []
         for group, (low, high) in self.ranges:
@@ -409,13 +411,13 @@ class Prevalence(Part):
 
 @dataclass(frozen=True)
 class LabelRange(Part):
-    """The chance of a class lies between two numbers, whatever is hidden: Assumption 5.1 of the paper.
+    """Class probabilities lie in a known range, given any unmeasured variable: Assumption 5.1 of the paper.
 
     a_k <= P(Y*=k | x, u) <= b_k
 
     Parameters
     ----------
-    lowest, highest : number, one for each class, or callable of X
+    lowest, highest : float, one float for each class, or callable of X
 
     Examples
     --------
@@ -443,13 +445,13 @@ class LabelRange(Part):
 
     @property
     def name(self) -> str:
-        """With the numbers."""
+        """Name with the limits."""
         ends = ["a function" if callable(each) else str(each) for each in (self.lowest, self.highest)]
         return f"label range({ends[0]} to {ends[1]})"
 
     @property
     def sentence(self) -> str:
-        """For a head of credit risk."""
+        """The assumption in one sentence."""
         ends = ["a given function" if callable(each) else str(each) for each in (self.lowest, self.highest)]
         return f"whatever is hidden, the chance of a class lies between {ends[0]} and {ends[1]}."
 

@@ -35,16 +35,18 @@ from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptio
 from selective_labels.cli.output import View, compare_view, curve_view, evaluate_view, ladder_view
 from selective_labels.diagnostics.balance import quick_assignment
 from selective_labels.diagnostics.diagnose import diagnose
-from selective_labels.evaluation.compare import compare
 from selective_labels.evaluation.display import ENDS
-from selective_labels.evaluation.drift import drift
-from selective_labels.evaluation.evaluate import evaluate
-from selective_labels.evaluation.ladder import ladder
+from selective_labels.evaluation.functions import (
+    compare,
+    drift,
+    evaluate,
+    ladder,
+    policy_curve,
+    sensitivity_curve,
+)
 from selective_labels.evaluation.plan import check_wishes, plan
 from selective_labels.evaluation.policy import TEAMS
-from selective_labels.evaluation.policy_curve import policy_curve
 from selective_labels.evaluation.results import Evaluation, Evaluations, plain
-from selective_labels.evaluation.sensitivity import sensitivity_curve
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import PreparedTable, pos_label_of, predictions_of
 from selective_labels.io.table_roles import require_column

@@ -1,1 +1,1 @@
-"""A selectively labeled table: its roles named and checked once; the way in for everything."""
+"""Tables with selectively labeled outcomes: column roles, checks, and access in memory or by partition."""

@@ -1,4 +1,4 @@
-"""A table of features as numbers: text and categories become codes, dates become days."""
+"""Conversion of feature tables to numeric arrays, and the split of a table into features and roles."""
 
 import warnings
 from collections.abc import Mapping, Sequence, Set
@@ -14,25 +14,25 @@ from sklearn.utils.validation import check_array
 from selective_labels._errors import InputError
 from selective_labels.data.features import CATEGORY, DATE, NUMBER, as_objects, kind_by_type, leaking_columns
 
-# Squares of larger numbers, and sums of them, may be beyond what a float holds.
+# The squares of larger numbers, or sums of these squares, may overflow a float.
 LARGEST_NUMBER = 1e100
 WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
 
 
 @dataclass(frozen=True)
 class TableCoding:
-    """What the columns of a table hold, and the code of every category: a relabelling, no statistics.
+    """Kind of every column of a table and the code of every category. Learns no statistics.
 
-    Numbers and booleans stay as they are, dates become days since 1970 (durations: days), and a value of a
-    category column becomes its place in the order in which values first appeared; so nothing ever depends
-    on how categories are called, or on an order of ordered categories.
+    Numbers and booleans are kept. Dates become days since 1970 and durations become days. A category value
+    is coded by its order of first appearance, so results depend neither on category names nor on the order
+    of ordered categories.
 
     Attributes
     ----------
     kinds : tuple of "number", "category" or "date"
         One for each column.
     vocabularies : dict of tuples of str
-        By column number: the values of each category column, as text.
+        Values of each category column as text, by column number.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class TableCoding:
     >>> coding.categorical, coding.vocabularies
     ((0,), {0: ('cook', 'clerk')})
 
-    Values that are new get the code after the last; missing ones stay missing:
+    New values get the code after the last one, and missing values stay missing:
 
     >>> coding.code(pd.DataFrame({"job": ["clerk", "nurse", None], "age": [1, 2, 3]}))
        job  age
@@ -54,7 +54,7 @@ class TableCoding:
 
     @classmethod
     def of(cls, X: Any, kinds: Sequence[str] | None = None) -> "TableCoding | None":
-        """Read the coding of a table, whose kinds of columns may be known already; an array has none."""
+        """Learn the coding of a table, given its column kinds if known. Return None for an array."""
         table = as_table(X)
         if table is None:
             return None
@@ -68,17 +68,17 @@ class TableCoding:
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """Numbers of the columns that hold codes."""
+        """Indices of the columns that hold category codes."""
         return tuple(self.vocabularies)
 
     def code(self, X: Any, kinds: Sequence[str] | None = None) -> Any:
-        """Relabel a table with the same columns; one that holds nothing but numbers is returned as it is.
+        """Code a table with the same columns. A purely numeric table is returned unchanged.
 
         Parameters
         ----------
         X : table or array
         kinds : sequence of str, optional
-            What the columns of `X` hold, if that is known already.
+            Kinds of the columns of `X`, if already known.
 
         Returns
         -------
@@ -99,12 +99,12 @@ class TableCoding:
         return pd.DataFrame(np.column_stack(coded), columns=table.columns)
 
     def of_rows(self, features: np.ndarray) -> tuple["TableCoding", np.ndarray]:
-        """Coding of some rows of the table, categories in the order in which they first appear there.
+        """Coding of a subset of the rows, with categories in their order of first appearance there.
 
         Parameters
         ----------
         features : (n_rows, n_columns) array
-            Rows of what :meth:`code` gave.
+            Rows of the output of :meth:`code`.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class TableCoding:
             return self, features
         features, vocabularies = features.copy(), {}
         for number, words in self.vocabularies.items():
-            rows, codes = pd.factorize(features[:, number])  # NaN is no value: -1
+            rows, codes = pd.factorize(features[:, number])  # NaN gets the code -1
             vocabularies[number] = tuple(words[int(code)] for code in codes)
             features[:, number] = np.where(rows < 0, np.nan, rows)
         return TableCoding(self.kinds, vocabularies), features
@@ -151,7 +151,7 @@ def kinds_of(table: nw.DataFrame) -> tuple[str, ...]:
 
 
 def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarray, TableCoding | None]:
-    """Features as an array of numbers, NaN allowed, and the coding of what is not a number in a table.
+    """Features as a numeric array, which may hold NaN, and the coding of the table.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def coded_features(X: Any, kinds: Sequence[str] | None = None) -> tuple[np.ndarr
 
 
 def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.ndarray, TableCoding | None]:
-    """Code features; nothing is known of cases without a column."""
+    """Code the features. Return an array with zero columns if there are none."""
     refuse_repeated_names(X)
     table = X if X is None else as_table(X)
     shape: tuple[int, ...] = getattr(X, "shape", ()) if table is None else table.shape
@@ -177,7 +177,7 @@ def features_or_none(X: Any, y: Any, kinds: Sequence[str] | None) -> tuple[np.nd
 
 
 def as_numbers(X: Any) -> np.ndarray:
-    """Features as an array of numbers, NaN allowed; what is not is refused in scikit-learn's words."""
+    """Features as a float array, which may hold NaN. Errors of scikit-learn become :class:`InputError`."""
     try:
         checked = check_array(dense(X), dtype="numeric", ensure_all_finite="allow-nan")
         numbers = checked.astype(float, copy=False)
@@ -190,7 +190,7 @@ def as_numbers(X: Any) -> np.ndarray:
 
 
 def dense(X: Any) -> Any:
-    """Write out columns of pandas that leave their commonest value away; everything else stays as it is.
+    """Convert sparse pandas columns to dense ones. Everything else is returned unchanged.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def dense(X: Any) -> Any:
 
 
 def refuse_huge_numbers(numbers: np.ndarray) -> None:
-    """Refuse numbers whose squares, which every linear model forms, are beyond what a float holds.
+    """Raise :class:`InputError` if the squares of the numbers, which linear models form, may overflow.
 
     Examples
     --------
@@ -229,14 +229,14 @@ def refuse_huge_numbers(numbers: np.ndarray) -> None:
 
 
 def as_table(X: Any) -> nw.DataFrame | None:
-    """See a pandas, polars or arrow table through narwhals; None for an array."""
+    """Wrap a pandas, polars or arrow table in narwhals. Return None for an array."""
     refuse_what_is_no_table(X)
     table = nw.from_native(X, eager_only=True, pass_through=True)
     return table if isinstance(table, nw.DataFrame) else None
 
 
 def refuse_what_is_no_table(X: Any) -> None:
-    """Refuse what has neither rows nor columns, and tables that are not computed yet."""
+    """Raise :class:`InputError` for objects without rows and columns, and for lazy tables."""
     if issparse(X):
         raise InputError.about("X", "is sparse, which is not supported; give X.toarray().")
     if isinstance(X, Mapping | str | bytes | Set):
@@ -246,7 +246,7 @@ def refuse_what_is_no_table(X: Any) -> None:
 
 
 def not_numbers(X: Any) -> list[str]:
-    """Names of the columns that hold text, categories or dates; of an array, none."""
+    """Names of the columns that hold text, categories or dates. Empty for an array."""
     table = as_table(X)
     return (
         [] if table is None else [each.name for each in table.iter_columns() if kind_by_type(each) != NUMBER]
@@ -254,7 +254,7 @@ def not_numbers(X: Any) -> list[str]:
 
 
 def refuse_repeated_names(frame: Any) -> None:
-    """Raise if two columns of a frame have the same name."""
+    """Raise :class:`InputError` if two columns of a frame have the same name."""
     refuse_what_is_no_table(frame)
     columns = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
     names = pd.Series([] if columns is None else list(columns), dtype=object)
@@ -265,7 +265,7 @@ def refuse_repeated_names(frame: Any) -> None:
 
 def _numbers(column: nw.Series) -> np.ndarray:
     values = column.to_numpy()
-    if values.dtype == object:  # booleans with holes, decimals
+    if values.dtype == object:  # booleans with missing values, or decimals
         objects = as_objects(column)
         values = objects.where(objects.notna(), np.nan).to_numpy()
     try:
@@ -290,12 +290,12 @@ def _days(column: nw.Series) -> np.ndarray:
 def _codes(column: nw.Series, vocabulary: tuple[str, ...]) -> np.ndarray:
     rows, texts = _texts(column)
     place = {text: float(code) for code, text in enumerate(vocabulary)}
-    # The last entry serves rows without a value, whose number is -1.
+    # Rows without a value have the index -1, which selects the last entry.
     return np.array([*(place.get(text, float(len(vocabulary))) for text in texts), np.nan])[rows]
 
 
 def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
-    """Number of each row's value, -1 where it is missing, and the values as text, in order of appearance."""
+    """Index of each row's value (-1 if missing), and the values as text in order of first appearance."""
     try:
         rows, values = pd.factorize(as_objects(column))
     except TypeError:
@@ -308,12 +308,12 @@ def _texts(column: nw.Series) -> tuple[np.ndarray, list[str]]:
 
 
 def _text(value: Any) -> str:
-    """Say a value; 3 is the same category as 3.0, which it becomes beside holes, and as "3"."""
+    """Text of a value. 3, "3" and 3.0 (an integer in a column with missing values) are one category."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 class Named(NamedTuple):
-    """A table of features, the columns of roles, and known probabilities of decision-makers."""
+    """Features, role columns, and known assignment probabilities of decision-makers."""
 
     features: Any
     values: dict[str, Any]
@@ -323,7 +323,7 @@ class Named(NamedTuple):
 def split_roles(
     frame: Any, named: Mapping[str, str | None], features: Sequence[str] | None, assignment: Any
 ) -> Named:
-    """Features and roles of a table.
+    """Split a table into features and role columns.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def split_roles(
 
 
 def refuse_odd_names(frame: Any, request: Sequence[Any] = ()) -> None:
-    """Refuse columns that have numbers or tuples for names: roles could not name them."""
+    """Raise :class:`InputError` if a column name is not text, because roles refer to columns by text."""
     columns: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
     for name in [*columns, *(each for each in request if each is not None)]:
         if not isinstance(name, str):
@@ -375,13 +375,13 @@ def refuse_odd_names(frame: Any, request: Sequence[Any] = ()) -> None:
 
 
 def names_of(given: Mapping[str, Any]) -> dict[str, str]:
-    """What columns that were given one by one are called, as far as they have a name."""
+    """Column names of series given as separate arguments, by role. Unnamed ones are left out."""
     names = {role: getattr(values, "name", None) for role, values in given.items()}
     return {role: name for role, name in names.items() if isinstance(name, str)}
 
 
 def warn_of_leaks(features: Any, y: np.ndarray, decision: np.ndarray) -> None:
-    """Warn of columns from each of which alone the label or the decision can (nearly) be read."""
+    """Warn about columns that alone predict the label or the decision (almost) perfectly."""
     table = as_table(features)
     assert table is not None
     columns = pd.DataFrame({name: table[name].to_numpy() for name in table.columns})

@@ -1,4 +1,4 @@
-"""What kind of feature a column is: a number, a date or a category. Decided here and nowhere else."""
+"""Feature columns: their kind (number, date or category), parsing of text, and detection of leaks."""
 
 import re
 from typing import NamedTuple
@@ -16,28 +16,28 @@ WRITTEN = re.compile(
     rf"(?P<digits>\d[\d.,'’\s]*\d|\d|\.\d+)\s*(?P<after>{CURRENCY})?\s*(?P<percent>%)?(?P<close>\))?"
 )
 PLAIN = re.compile(r"\d*\.?\d+|\d+\.")
-# Thousands before a decimal point, and before a decimal comma; the group is the separator of thousands.
+# Grouped digits before a decimal point or a decimal comma. The captured group is the thousands separator.
 POINT = re.compile(r"\d{1,3}(?:([,'’\s])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 COMMA = re.compile(r"\d+,\d+|\d{1,3}(?:([.'’\s])\d{3})(?:\1\d{3})*(?:,\d+)?|\d+")
 CODE = re.compile(r"\d+")
 PLAINLY, THOUSANDS, COMMAS = "", "separators of thousands", "decimal commas"
-# Fewer leading zeros than this, among numbers of several lengths, do not make a code.
+# In columns whose cells differ in length, a smaller share of leading zeros does not indicate a code.
 CODE_SHARE = 0.01
 
 
 class Amounts(NamedTuple):
-    """Numbers, NaN where a cell is none, and the marks that were read over."""
+    """Parsed numbers (NaN where a cell is not a number) and the marks that were ignored."""
 
     numbers: pd.Series
     marks: tuple[str, ...]
 
 
 def read_numbers(values: pd.Series) -> Amounts:
-    """Numbers of cells that are not missing, however they are written.
+    """Parse the non-missing cells of a column as numbers.
 
-    "5,750", "$1,200.50", "(300)", "12 %" and, where a column leaves no doubt, "1.234,5" are numbers; percent
-    are hundredths, as in a spreadsheet. A column that mixes percentages with numbers, or currencies, is an
-    error: one number could then mean two things.
+    "5,750", "$1,200.50", "(300)", "12 %" and, if the column is unambiguous, "1.234,5" are numbers.
+    Percentages are divided by 100, as in a spreadsheet. A column that mixes percentages with plain numbers,
+    or several currencies, raises an error because the same number could mean two things.
 
     Examples
     --------
@@ -72,13 +72,13 @@ def read_numbers(values: pd.Series) -> Amounts:
         (bool(parts["percent"].notna().any()), "percent signs"),
         (bool(parts["open"].notna().any()), "negative numbers in brackets"),
     ]
-    # What is a number already stays bit for bit what it was, unless its point stands for thousands.
+    # Numbers that pandas parses stay bitwise the same, unless their point separates thousands.
     whole = found if style == COMMAS else numbers.fillna(found)
     return Amounts(whole, tuple(words for present, words in marks if present))
 
 
 def _digits(texts: pd.Series) -> tuple[pd.Series, str]:
-    """Sizes, by the one way to write decimals that fits every cell; and which that is."""
+    """Parse digits by the one decimal convention that fits every cell, and return that convention."""
     plain, point, comma = (texts.str.fullmatch(each.pattern) for each in (PLAIN, POINT, COMMA))
     if (plain | point).all() or not comma.all():
         tidy = texts.where(plain | point).str.replace(r"[,'’\s]", "", regex=True)
@@ -90,7 +90,7 @@ def _digits(texts: pd.Series) -> tuple[pd.Series, str]:
 def _refuse_two_meanings(
     cells: pd.Series, parts: pd.DataFrame, digits: pd.Series, currency: pd.Series, name: object
 ) -> None:
-    """Raise if the same digits could mean two things in one column."""
+    """Raise :class:`InputError` if the same digits could mean two things in one column."""
     whole = len(parts) == len(cells) and digits.notna().all()
     percent = parts["percent"].notna()
     for mixed, what in (
@@ -110,9 +110,9 @@ def _refuse_two_meanings(
 
 
 def looks_like_code(values: pd.Series) -> bool:
-    """Whether digits are a code and not a number: some begin with a zero that a number would lose.
+    """Whether digits are a code, not a number: some have a leading zero that a number would lose.
 
-    All of one length, or at least 1 % with such a zero.
+    Either all cells have the same length, or at least 1 % have a leading zero.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def looks_like_code(values: pd.Series) -> bool:
 
 
 def has_leading_zero(cells: pd.Series) -> pd.Series:
-    """Which cells are digits after a zero, such as "007".
+    """Which cells are digits with a leading zero, such as "007".
 
     Examples
     --------
@@ -140,7 +140,7 @@ def has_leading_zero(cells: pd.Series) -> pd.Series:
 
 
 NUMBER, CATEGORY, DATE = "number", "category", "date"
-# What pandas calls the content of a column of Python objects, where it is not text.
+# Names that pandas infers for the content of object columns that do not hold text.
 OBJECTS = {
     "boolean": NUMBER,
     "decimal": NUMBER,
@@ -155,14 +155,14 @@ OBJECTS = {
 }
 OPAQUE = (nw.Object, nw.String, nw.Unknown)
 STRANGE = (nw.Array, nw.Binary, nw.List, nw.Struct, nw.Time)
-# A column of numbers with fewer other values than this share has typing errors, not categories.
+# In a numeric column, a smaller share of other values indicates typing errors, not categories.
 STRAY_SHARE = 0.01
 YEAR_FIRST = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d{2}.*)?")
 YEAR_LAST = re.compile(r"\d{1,2}[/.]\d{1,2}[/.]\d{4}")
 
 
 def kind_by_type(column: nw.Series) -> str:
-    """Kind of a column of a typed table: text is a category, whatever it says.
+    """Kind of a column of a typed table. Text is always a category.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def kind_by_type(column: nw.Series) -> str:
     ['number', 'category', 'category']
     """
     dtype = column.dtype
-    # A column of Python objects may hold anything, whatever its first values are.
+    # An object column may hold anything, whatever its first values are.
     content = pd.api.types.infer_dtype(as_objects(column)) if isinstance(dtype, OPAQUE) else ""
     if isinstance(dtype, STRANGE) or content == "complex":
         raise InputError(
@@ -187,12 +187,12 @@ def kind_by_type(column: nw.Series) -> str:
 
 
 def kind_by_content(column: pd.Series) -> str:
-    """Kind of a column that was read from a file, where everything is text at first.
+    """Kind of a column read from a file, where all values start as text.
 
-    Text whose every value reads as a number ("5,750" and "12 %" do) is a number, as a date a date; digits
-    with leading zeros are a code, so a category. Dates with the year last count only if day and month can be
-    told apart. Numbers among which fewer than 1 % of the values are not are an error: whether to mend these
-    is for people to say.
+    A text column is a number if every value parses as one ("5,750" and "12 %" do), and a date if every value
+    parses as a date. Digits with leading zeros are a code, hence a category. Dates with the year last count
+    only if day and month can be distinguished. A numeric column in which fewer than 1 % of the values are not
+    numbers raises an error, because the user must decide how to correct them.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def kind_by_content(column: pd.Series) -> str:
 
 
 def looks_like_dates(column: pd.Series) -> bool:
-    """Whether every value that is not missing is a date."""
+    """Whether all non-missing values are dates."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     if pd.api.types.is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
@@ -231,7 +231,7 @@ def looks_like_dates(column: pd.Series) -> bool:
 
 
 def read_dates(text: pd.Series) -> pd.Series | None:
-    """Dates if every value is one, else None.
+    """Parse all values as dates, or return None if one of them is not a date.
 
     Examples
     --------
@@ -246,23 +246,23 @@ def read_dates(text: pd.Series) -> pd.Series | None:
         slashes = text.str.strip().str.replace(".", "/", regex=False)
         orders = [pd.to_datetime(slashes, format=each, errors="coerce") for each in ("%d/%m/%Y", "%m/%d/%Y")]
         whole = [dates for dates in orders if dates.notna().all()]
-        # If both orders are possible, nothing says which was meant.
+        # If both orders are possible, the dates are ambiguous.
         return whole[0] if len(whole) == 1 else None
     return None
 
 
 def without_zone(dates: pd.Series) -> pd.Series:
-    """Dates in universal time, without saying so."""
+    """Dates in UTC without a time zone."""
     return dates.dt.tz_convert("UTC").dt.tz_localize(None) if dates.dt.tz is not None else dates
 
 
 def as_objects(column: nw.Series) -> pd.Series:
-    """Values of a column of any library as Python objects."""
+    """Values of a column of any dataframe library as Python objects."""
     return pd.Series(column.to_list(), dtype=object)
 
 
 def _plain_values(column: pd.Series) -> pd.Series:
-    """Values that are not missing; refuse lists, bytes and other things that no feature can be."""
+    """Non-missing values. Raise :class:`InputError` for lists, bytes and other types that are no feature."""
     values = column.dropna()
     strange = values.map(lambda value: isinstance(value, list | tuple | dict | set | bytes | np.ndarray))
     if strange.any():
@@ -276,7 +276,7 @@ def _plain_values(column: pd.Series) -> pd.Series:
 
 
 def _refuse_stray_words(column: pd.Series, numbers: pd.Series) -> None:
-    """Refuse a column whose values that are not missing are numbers, but for a few."""
+    """Raise :class:`InputError` if a few values of an otherwise numeric column are not numbers."""
     stray = (column.notna() & numbers.reindex(column.index).isna()).to_numpy()
     if 0 < stray.sum() < STRAY_SHARE * column.notna().sum():
         word = shown(column.iloc[int(stray.argmax())])
@@ -288,23 +288,24 @@ def _refuse_stray_words(column: pd.Series, numbers: pd.Series) -> None:
         )
 
 
-# A tree cuts ordered columns into at most this many intervals.
+# Maximum number of intervals into which a tree splits an ordered column.
 N_INTERVALS = 64
-# So many rows, drawn at random, tell a leak as well as all.
+# A random sample of this size detects a leak as well as all rows.
 MAX_ROWS = 20_000
-# A column leaks if guessing from it alone errs on less than this share of held-out rows ...
+# A column leaks if its predictions have a smaller held-out error rate than this ...
 MAX_ERROR = 0.01
-# ... and on less than this part of what guessing the commonest value errs.
+# ... and a smaller one than this fraction of the error rate of the most frequent value.
 MAX_RELATIVE_ERROR = 0.05
 MIN_ROWS = 20
 
 
 def leaking_columns(frame: pd.DataFrame, target: np.ndarray) -> list[str]:
-    """Name the columns from each of which alone the target can (nearly) be read.
+    """Find columns that alone predict the target (almost) perfectly.
 
-    The commonest target in each bin of a column (its values, its being missing, or, if it is ordered, the
-    intervals of a tree) is learned on half of the rows and tried on the rest. A column leaks if one of these
-    errs on less than 1 % of the rows and less than a twentieth of what the commonest target of all errs.
+    Each column is binned by its values, by whether it is missing and, if it is ordered, by the intervals of a
+    tree. The most frequent target in each bin is learned on half of the rows and tested on the rest. A column
+    leaks if one of these binnings has an error rate below 1 % and below a twentieth of that of the most
+    frequent target overall.
 
     Parameters
     ----------
@@ -324,7 +325,7 @@ def leaking_columns(frame: pd.DataFrame, target: np.ndarray) -> list[str]:
     target = np.asarray(target)
     if len(target) < MIN_ROWS or len(np.unique(target)) < 2:
         return []
-    # Rows often come sorted; halves drawn at random have both ends of every order in each.
+    # Rows are often sorted, so the halves are drawn at random to cover the whole range.
     drawn = np.random.default_rng(0).permutation(len(target))[:MAX_ROWS]
     frame, target = frame.iloc[drawn], target[drawn]
     learn = np.arange(len(target)) % 2 == 0
@@ -340,7 +341,7 @@ def leaking_columns(frame: pd.DataFrame, target: np.ndarray) -> list[str]:
 
 
 def _bins(column: pd.Series, target: np.ndarray, learn: np.ndarray) -> list[np.ndarray]:
-    """Ways to cut a column, each as codes from 0; a missing value is a value."""
+    """Binnings of a column, each as codes from 0. A missing value counts as a value."""
     ways = [np.asarray(pd.factorize(column)[0]) + 1, column.isna().to_numpy(dtype=int)]
     if _is_ordered(column):
         tree = DecisionTreeClassifier(max_leaf_nodes=N_INTERVALS, random_state=0)
@@ -350,7 +351,7 @@ def _bins(column: pd.Series, target: np.ndarray, learn: np.ndarray) -> list[np.n
 
 
 def _unit_scale(column: pd.Series) -> np.ndarray:
-    """Ordered values between 0 and 1, because trees read single precision; infinities at the ends."""
+    """Scale ordered values to [0, 1], because trees use single precision. Infinities are clipped."""
     if not pd.api.types.is_numeric_dtype(column):
         column = column.astype("int64").where(column.notna())
     values = column.to_numpy(dtype=float, na_value=np.nan)

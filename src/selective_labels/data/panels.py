@@ -1,9 +1,9 @@
-"""Several decision-makers for one case: its label is shared among its rows, and its panel decides.
+"""Panels: several decision-makers see one case, whose label all of its rows share.
 
 For a case g with rows i, each with its own decision d_i of its own decision-maker z_i::
 
-    decision_g = max_i d_i          anyone accepted
-    y_g        = the label that the rows with d_i = 1 show (they must agree); a hole if there is none
+    decision_g = max_i d_i          at least one accepted
+    y_g        = the label that rows with d_i = 1 show (they must agree); missing if there is none
     panel_g    = {z_i}              who saw the case: the value of the instrument
 """
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """Which decision-makers saw a case together, as pairs of a panel and a member, sorted by panel.
+    """Sets of decision-makers who saw a case together, as (panel, member) pairs sorted by panel.
 
     Attributes
     ----------
     panel, member : (n_pairs,) int arrays
-        Codes of panels, and of their members into `people`.
+        Codes of panels, and codes of their members into `people`.
     people : array
-        Ids of decision-makers, sorted.
+        Sorted ids of decision-makers.
     n_panels : int
 
     Examples
@@ -45,15 +45,15 @@ class Panels:
 
     @property
     def size(self) -> np.ndarray:
-        """Members of each panel, (n_panels,)."""
+        """Number of members of each panel, (n_panels,)."""
         return np.bincount(self.panel, minlength=self.n_panels)
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """Sum over the members of each panel, (n_panels,), of values of people."""
+        """Sum of the values of each panel's members, (n_panels,)."""
         return np.bincount(self.panel, values[self.member], self.n_panels)
 
     def among(self, kept: np.ndarray) -> tuple["Panels", np.ndarray]:
-        """Keep some panels (sorted codes) and their members, and return the codes of the people left."""
+        """Keep some panels (sorted codes) and return them with the codes of their members."""
         place = np.full(self.n_panels, -1)
         place[kept] = np.arange(len(kept))
         pairs = place[self.panel] >= 0
@@ -64,13 +64,13 @@ class Panels:
 def with_shared_labels(data: "SelectiveLabels", groups: Coded | None) -> "SelectiveLabels":
     """Give every row the label, the decision and the panel of its case.
 
-    Labels where the row's own decision is 0 are not read, shared or not.
+    Labels in rows whose own decision is 0 are never used.
 
     Parameters
     ----------
     data : SelectiveLabels
     groups : Coded
-        Those of the data, with the values as given, for messages.
+        Groups of the data, with their original values for error messages.
     """
     if groups is None:
         raise InputError("share_labels=True needs groups: which rows are one case.", "groups")
@@ -97,10 +97,10 @@ def with_shared_labels(data: "SelectiveLabels", groups: Coded | None) -> "Select
 
 
 def sharing_suggested(data: "SelectiveLabels") -> bool:
-    """Whether labels look as if they belonged to cases, and some rows would gain one.
+    """Whether labels seem to belong to cases, and sharing them would label more rows.
 
-    Several decision-makers saw one case; wherever two of its labels are seen they agree, and that happens;
-    some case has a row with a label and one without.
+    True if several decision-makers saw one case, two observed labels of a case occur and always agree, and
+    some case has a row with a label and a row without.
     """
     if data.groups is None or data.panels is not None or not data.decision_makers_given:
         return False
@@ -124,7 +124,7 @@ def _range_by(code: np.ndarray, values: np.ndarray, n_codes: int) -> tuple[np.nd
 
 
 def _labels_of_cases(data: "SelectiveLabels", cases: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """Label of each case, a hole if nobody saw it."""
+    """Label of each case, -1 if it is unobserved."""
     seen = data.decision == 1
     lowest, highest = _range_by(cases[seen], data.y[seen], len(names))
     wrong = np.flatnonzero((highest >= 0) & (lowest != highest))
@@ -145,7 +145,7 @@ def _labels_of_cases(data: "SelectiveLabels", cases: np.ndarray, names: np.ndarr
 
 
 def _refuse_several_strata(data: "SelectiveLabels", cases: np.ndarray, names: np.ndarray) -> None:
-    """Who saw a case is random within a stratum only if the case has one."""
+    """Raise if a case spans strata: assignment is random within a stratum only if each case has one."""
     if data.strata is None:
         return
     lowest, highest = _range_by(cases, data.strata, len(names))
@@ -159,7 +159,7 @@ def _refuse_several_strata(data: "SelectiveLabels", cases: np.ndarray, names: np
 
 
 def _find_panels(cases: np.ndarray, makers: np.ndarray, people: np.ndarray) -> tuple[Panels, np.ndarray]:
-    """Different sets of decision-makers, in the order of their members, and the one of each case."""
+    """Distinct sets of decision-makers, ordered by members, and the panel of each case."""
     pairs = np.unique(cases * len(people) + makers)
     case, member = pairs // len(people), pairs % len(people)
     starts = np.flatnonzero(np.r_[True, case[1:] != case[:-1]])
@@ -176,7 +176,7 @@ def _find_panels(cases: np.ndarray, makers: np.ndarray, people: np.ndarray) -> t
 
 
 def _panel_names(panels: Panels) -> np.ndarray:
-    """Members of each panel in words; as written in a program, so that no two panels have the same name."""
+    """Name each panel by the ``repr`` of its members, so that no two panels have the same name."""
     people = [repr(each) for each in panels.people.tolist()]
     parts = np.split(panels.member, np.cumsum(panels.size)[:-1])
     names = np.empty(panels.n_panels, dtype=object)

@@ -1,4 +1,4 @@
-"""Where the parts of a table come from: files of Parquet, or a Dask frame."""
+"""Sources of partitioned tables (Parquet files, Dask frames), tasks over all parts, and hashes of rows."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from selective_labels._errors import InputError, needs, several
 from selective_labels._parallel import in_processes, losses_told, one_thread, with_progress
 
-# So many rows are held at once, whatever the size of a part.
+# Maximum number of rows in memory at a time, whatever the size of a part.
 ROWS_AT_ONCE = 100_000
 
 
@@ -25,15 +25,15 @@ class Part(Protocol):
 
     @property
     def start(self) -> int:
-        """Number of its first row."""
+        """Number of the part's first row in the table."""
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Its rows, a bounded number at a time, indexed by the number of the row in the table."""
+        """Yield rows in chunks of bounded size, indexed by their number in the table."""
 
 
 @dataclass(frozen=True)
 class ParquetPart:
-    """A row group of a file."""
+    """A row group of a Parquet file."""
 
     path: str
     group: int
@@ -41,7 +41,7 @@ class ParquetPart:
     n_rows: int
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Its rows, a bounded number at a time."""
+        """Yield rows in chunks of bounded size."""
         import pyarrow.parquet as pq
 
         start = self.start
@@ -56,13 +56,13 @@ class ParquetPart:
 
 @dataclass(frozen=True, eq=False)
 class FramePart:
-    """A partition of a Dask frame, computed."""
+    """A computed partition of a Dask frame."""
 
     frame: pd.DataFrame
     start: int
 
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Its rows, a bounded number at a time."""
+        """Yield rows in chunks of bounded size."""
         missing = [column for column in columns if column not in self.frame.columns]
         if missing:
             raise InputError(
@@ -76,13 +76,13 @@ class FramePart:
 
 @dataclass(frozen=True)
 class ParquetSource:
-    """Files of one schema."""
+    """Parquet files with one schema."""
 
     paths: tuple[str, ...]
 
     @classmethod
     def find(cls, path: str | Path | Sequence[str | Path]) -> "ParquetSource":
-        """Files of a folder, of a glob, or named one by one."""
+        """Find the files of a folder, a glob, or a list of paths."""
         given = [path] if isinstance(path, str | Path) else list(path)
         found = [file for each in given for file in parquet_files(str(each))]
         if not found:
@@ -96,7 +96,7 @@ class ParquetSource:
 
     @cached_property
     def parts(self) -> list[ParquetPart]:
-        """Row groups, in the order of the files; empty ones are left out."""
+        """Non-empty row groups, in the order of the files."""
         parts, start = [], 0
         for path in self.paths:
             metadata = _file(path).metadata
@@ -109,11 +109,11 @@ class ParquetSource:
 
     @property
     def n_rows(self) -> int:
-        """Rows of all files, as they say themselves."""
+        """Number of rows of all files, from their metadata."""
         return sum(part.n_rows for part in self.parts)
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse files in which a column is missing or of another type."""
+        """Raise :class:`InputError` if a file lacks a column or has it with another type."""
         for path in self.paths[1:]:
             schema = _file(path).schema_arrow
             for column in columns:
@@ -136,12 +136,12 @@ class ParquetSource:
         return _file(self.paths[0]).schema_arrow
 
     def fingerprint(self) -> list[tuple[str, int, int]]:
-        """Names, sizes and times of the files."""
+        """Names, sizes and modification times of the files."""
         states = [(path, os.stat(path)) for path in self.paths]
         return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
 
     def describe(self) -> str:
-        """Say what it is."""
+        """Describe the source in a few words."""
         n_files = len(self.paths)
         return f"{len(self.parts):,} partitions in {n_files:,} Parquet file{'s' if n_files > 1 else ''}"
 
@@ -159,12 +159,12 @@ class DaskSource:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Rows of every partition: counted once."""
+        """Number of rows of each partition. Computed once."""
         return np.asarray(self.frame.map_partitions(len).compute())
 
     @cached_property
     def parts(self) -> list[Any]:
-        """Partitions, each as a delayed :class:`FramePart`; empty ones are left out."""
+        """Non-empty partitions, each as a delayed :class:`FramePart`."""
         from dask import delayed
 
         starts = np.cumsum(self.lengths) - self.lengths
@@ -173,18 +173,18 @@ class DaskSource:
 
     @property
     def n_rows(self) -> int:
-        """Rows of all partitions."""
+        """Number of rows of all partitions."""
         return int(self.lengths.sum())
 
     def check(self, columns: Sequence[str]) -> None:
-        """Dask has one schema; partitions that break it are refused as they are met."""
+        """Do nothing: Dask has one schema. A partition that violates it raises an error when it is read."""
 
     def fingerprint(self) -> list[tuple[str, int, int]]:
-        """Numbers of rows: what is in them is for the user to keep the same."""
+        """Numbers of rows of the partitions. The user must ensure that their content stays the same."""
         return [("partition", number, int(n_rows)) for number, n_rows in enumerate(self.lengths)]
 
     def describe(self) -> str:
-        """Say what it is."""
+        """Describe the source in a few words."""
         return f"{self.frame.npartitions:,} partitions of a Dask frame"
 
 
@@ -192,9 +192,9 @@ Source = ParquetSource | DaskSource
 
 
 def parquet_files(path: str) -> list[str]:
-    """Files that a path, a folder or a glob means, sorted.
+    """Sorted files that a path, a folder or a glob refers to.
 
-    Names that begin with a dot or an underscore are not data, as everywhere.
+    Files whose names begin with a dot or an underscore are ignored, as is usual for Parquet folders.
     """
     if has_magic(path) and not Path(path).exists():
         found = [each for each in glob(path, recursive=True) if Path(each).is_file()]
@@ -208,7 +208,7 @@ def parquet_files(path: str) -> list[str]:
 
 
 def require_columns(wanted: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
-    """Raise if a column, given as (role, name), does not exist."""
+    """Raise :class:`InputError` if a column, given as (role, name), does not exist."""
     for role, column in wanted:
         if column not in columns:
             raise InputError(
@@ -237,7 +237,7 @@ class _Footer:
 
 
 def _plain(kind: Any) -> str:
-    """Type of a column, whatever its width: widths do not change what values mean."""
+    """Type of a column without its width, which does not change the meaning of the values."""
     text = str(kind)
     for name in ("dictionary", "large_string", "string"):
         if text.startswith(name):
@@ -245,12 +245,12 @@ def _plain(kind: Any) -> str:
     return "".join(each for each in text if not each.isdigit()).removeprefix("u")
 
 
-# Sums of so many parts are added at a time.
+# Number of results that are combined at a time.
 BRANCHES = 8
-# Fewer rows than this are done in this process: starting others takes longer.
+# Smaller tables are processed in this process, because starting workers takes longer.
 FEW_ROWS = 300_000
 
-# From some rows to something that can be combined.
+# Maps some rows to a result that can be combined.
 RowsTask = Callable[[pd.DataFrame], Any]
 Combine = Callable[[Sequence[Any]], Any]
 
@@ -264,25 +264,25 @@ def over_parts(
     n_jobs: int | None = None,
     what: str = "",
 ) -> Any:
-    """Combine what a task says of all rows, a bounded number of them at a time.
+    """Apply a task to all rows, in chunks of bounded size, and combine the results.
 
     Parameters
     ----------
     source : ParquetSource or DaskSource
     columns : sequence of str
-        What the task needs; nothing else is read.
+        Columns that the task needs. No others are read.
     task : callable of a frame
-        Plain function of some rows, indexed by their numbers. Sent to other processes.
+        Function of some rows, indexed by their number. Sent to worker processes.
     combine : callable of a sequence of results
-        Must give the same in any order, up to rounding.
+        The result must not depend on the order, up to rounding.
     n_jobs : int, optional
-        Processes on this machine, if no Dask client is active. Default: the cores there are.
+        Number of processes on this machine, if no Dask client is active. Default: all cores.
     what : str
-        A few words for people.
+        Short description of the work, shown to users.
 
     Returns
     -------
-    The combination; None if there is no row.
+    The combined result, or None if there are no rows.
     """
     parts = source.parts
     if not parts:
@@ -305,7 +305,7 @@ def over_parts(
 
 
 def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
-    """Combine what a task says of the rows of one part; None if it has none."""
+    """Apply a task to the rows of one part and combine the results. None if the part is empty."""
     with one_thread():
         found = None
         for frame in part.frames(columns):
@@ -314,7 +314,7 @@ def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine
 
 
 def active_client() -> Any:
-    """The Dask client that is active, or None; nothing is imported to find out."""
+    """The active Dask client, or None. Does not import Dask."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -325,7 +325,7 @@ def active_client() -> Any:
 
 
 def _by_dask(parts: Sequence[Any], columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
-    """Results of parts, combined in a tree by whichever scheduler Dask would use."""
+    """Combine the results of parts in a tree, with Dask's scheduler."""
     import dask
 
     shared = dask.delayed(task, pure=False)
@@ -344,19 +344,19 @@ def _combined(results: Sequence[Any], combine: Combine) -> Any:
     return combine(kept)
 
 
-# What is drawn from one key, each by a hash of its own.
+# Purposes of draws from one key. Each uses an independent hash.
 FOLDS, SAMPLE, SPLIT, INNER = 1, 2, 3, 4
-# Parts of parts of rows: purposes of each level are so far apart.
+# Offset between the purposes of successive levels of subsets.
 LEVELS = 8
-# Constants of SplitMix64, a bijection of 64 bits that leaves no pattern.
+# Constants of SplitMix64, a bijection on 64 bits whose output shows no pattern.
 STEP, FIRST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def row_keys(values: Any) -> np.ndarray:
-    """64 bits for each id, by what it is and not by where it stands.
+    """64-bit hash of each id, which depends on its value and not on its position.
 
-    Whole numbers have the same key as integers and as floats.
+    Integers and floats of the same value have the same key.
 
     Examples
     --------
@@ -378,7 +378,7 @@ def row_keys(values: Any) -> np.ndarray:
 
 
 def uniform(keys: np.ndarray, purpose: int, seed: int = 0) -> np.ndarray:
-    """A number in [0, 1) for each key, independent between purposes and seeds.
+    """A number in [0, 1) for each key, independent across purposes and seeds.
 
     Examples
     --------

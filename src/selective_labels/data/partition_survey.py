@@ -1,4 +1,4 @@
-"""What a table in partitions holds, by one look at the columns of its roles."""
+"""Counts of a table in partitions, from one pass over its role columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,20 +19,20 @@ from selective_labels.data.roles import (
 )
 
 CASE = "case_id"
-# A part of the rows by hash: purpose, seed, and the interval of hashes that are kept.
+# A subset of the rows by hash: purpose, seed, and the interval of hashes that are kept.
 Kept = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True)
 class RoleColumns:
-    """Columns of roles in a table that is read in parts.
+    """Role columns of a table that is read in parts.
 
     Attributes
     ----------
     label : str
     decision_maker, decision, sample_weight, groups, strata, case_id : str or None
     kept : tuple of Kept
-        Parts of parts of the rows.
+        Successive subsets of the rows.
     """
 
     label: str
@@ -46,28 +46,28 @@ class RoleColumns:
 
     @property
     def named(self) -> dict[str, str]:
-        """Column by role, of those given."""
+        """Columns by role, for the roles that were given."""
         roles = ("label", "decision_maker", "decision", "sample_weight", "groups", "strata", CASE)
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
     @property
     def columns(self) -> list[str]:
-        """Columns, each once."""
+        """Distinct role columns."""
         return list(dict.fromkeys(self.named.values()))
 
     @property
     def key_columns(self) -> list[str]:
-        """Columns that hashes are made of; none: of row numbers."""
+        """Columns that are hashed. Empty if row numbers are hashed."""
         key = self.groups or self.case_id
         return [] if key is None else [key]
 
     def keys(self, frame: pd.DataFrame) -> np.ndarray:
-        """Hash of the group or the case of each row, else of its number."""
+        """Hash of the group or case of each row, or of its number without either."""
         column = self.key_columns
         return row_keys(frame[column[0]] if column else frame.index.to_numpy())
 
     def rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
-        """The rows that are kept, and their hashes."""
+        """Rows that are kept, and their hashes."""
         keys = self.keys(frame)
         inside = np.ones(len(frame), dtype=bool)
         for purpose, seed, low, high in self.kept:
@@ -76,7 +76,7 @@ class RoleColumns:
         return (frame, keys) if inside.all() else (frame[inside], keys[inside])
 
     def values(self, frame: pd.DataFrame) -> dict[str, Any]:
-        """Columns of the roles by their keyword, but the label; None where a role was not given."""
+        """Role columns by keyword, except the label. None for roles that were not given."""
         roles = ("decision_maker", "decision", "sample_weight", "groups", "strata")
         return {role: None if getattr(self, role) is None else frame[getattr(self, role)] for role in roles}
 
@@ -91,14 +91,14 @@ class Survey:
     weight : float
         Sum of the weights.
     classes : array
-        Sorted.
+        Sorted classes.
     class_rows, class_weight : dict
-        By class: rows with this label, and their weight.
+        Number of rows and total weight by class.
     mass : pandas.DataFrame
-        By stratum and decision-maker: `rows`, their `weight`, that of those `accepted`, and how many these
-        are (`n_accepted`).
+        By stratum and decision-maker: number of `rows` and total `weight`, and number (`n_accepted`) and
+        weight (`accepted`) of accepted cases.
     values : dict of arrays
-        Sorted values of columns asked for besides.
+        Sorted values of additional columns.
     """
 
     n_rows: int
@@ -113,7 +113,7 @@ class Survey:
 
     @property
     def decision_makers(self) -> np.ndarray:
-        """Sorted ids."""
+        """Sorted ids of decision-makers."""
         return _sorted(self.mass["maker"])
 
     @property
@@ -122,19 +122,19 @@ class Survey:
         return _sorted(self.mass["stratum"])
 
     def caseloads(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cases of every decision-maker, and how many of them were accepted."""
+        """Number of cases, and of accepted cases, of each decision-maker."""
         found = self.mass.groupby("maker", observed=True)[["rows", "n_accepted"]].sum()
         return found["rows"].to_numpy(), found["n_accepted"].to_numpy()
 
     def table(self) -> np.ndarray:
-        """Weight of every stratum and decision-maker, (n_strata, n_decision_makers)."""
+        """Weight by stratum and decision-maker, (n_strata, n_decision_makers)."""
         found = np.zeros((len(self.strata), len(self.decision_makers)))
         rows = pd.Index(self.strata).get_indexer(self.mass["stratum"])
         found[rows, pd.Index(self.decision_makers).get_indexer(self.mass["maker"])] = self.mass["weight"]
         return found
 
     def accepted(self) -> np.ndarray:
-        """Share accepted in every stratum, (n_strata,)."""
+        """Acceptance rate in each stratum, (n_strata,)."""
         by_stratum = self.mass.groupby("stratum", observed=True)
         sums = by_stratum[["accepted", "weight"]].sum().loc[list(self.strata)].to_numpy()
         return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0.0)
@@ -142,13 +142,13 @@ class Survey:
 
 @dataclass(frozen=True)
 class SurveyTask:
-    """Counts of some rows; sent to other processes."""
+    """Task that counts some rows. Sent to worker processes."""
 
     roles: RoleColumns
     others: tuple[str, ...] = ()
 
     def __call__(self, frame: pd.DataFrame) -> Survey:
-        """Count."""
+        """Count the rows of a frame."""
         frame, _ = self.roles.rows(frame)
         n_rows = len(frame)
         given = self.roles.values(frame)
@@ -186,7 +186,7 @@ class SurveyTask:
 
 
 def combined_survey(several: Sequence[Survey]) -> Survey:
-    """Add counts of parts."""
+    """Add up the counts of several parts."""
     mass = pd.concat([each.mass for each in several], ignore_index=True)
     return Survey(
         sum(each.n_rows for each in several),
@@ -202,7 +202,7 @@ def combined_survey(several: Sequence[Survey]) -> Survey:
 
 
 def finished(survey: Survey | None) -> Survey:
-    """Check what was counted, and sort the classes."""
+    """Check the combined counts and sort the classes."""
     if survey is None or not survey.n_rows:
         raise InputError("the table has no row.", "path")
     if not survey.n_labeled:
@@ -239,5 +239,5 @@ def _union(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _sorted(column: pd.Series) -> np.ndarray:
-    """Sorted values, as a table in memory has them."""
+    """Sorted values, in the same order as for a table in memory."""
     return sorted_values(pd.Series(list(pd.unique(column)), dtype=object).infer_objects())

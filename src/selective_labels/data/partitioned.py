@@ -1,4 +1,4 @@
-"""A selectively labeled table that is not in memory: its roles named, its rows read a part at a time."""
+"""Selectively labeled tables larger than memory: reading, sampling and splitting by partition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,24 +32,26 @@ from selective_labels.data.roles import (
 )
 from selective_labels.data.selective_labels import SelectiveLabels
 
-# A class with fewer rows than this in a sample (in a small one, than this share of it) is drawn more often.
+# A class with fewer sampled rows (or, in a small sample, a smaller share of it) is oversampled.
 FEWEST_OF_CLASS, LEAST_SHARE = 1_000, 0.05
-# Hashes draw a number of rows up to chance: so many standard deviations more are drawn, the surplus dropped.
+# The number of rows drawn by hash is random, so this many standard deviations more are drawn.
 SURPLUS = 4.0
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows whose rank, a hash divided by how often their class is wanted, is small; sent to other processes.
+    """Sampling by hash: a row is drawn if its hash, divided by its class's sampling factor, is small.
+
+    Sent to worker processes.
 
     Attributes
     ----------
     roles : RoleColumns
     seed : int
     share : float
-        Ranks below it are drawn.
+        Rows with a rank below it are drawn.
     often : dict of float
-        By class: how many times as often as others its rows are drawn.
+        Sampling factor of each oversampled class, relative to the others.
     """
 
     roles: RoleColumns
@@ -59,12 +61,12 @@ class Draw:
 
     @classmethod
     def of(cls, roles: RoleColumns, seed: int, n_rows: int, n_all: int) -> "Draw":
-        """About so many rows of all, a few more."""
+        """Draw slightly more than `n_rows` of `n_all` rows."""
         share = min((n_rows + SURPLUS * np.sqrt(n_rows)) / n_all, 1.0) if n_rows < n_all else 1.0
         return cls(roles, seed, float(share))
 
     def with_rare_classes(self, survey: Survey) -> "Draw":
-        """Rows of rare classes more often. Groups stay together, so with groups all rows are alike."""
+        """Oversample rare classes. With groups, all rows keep the same rank because groups stay together."""
         if self.share >= 1.0 or self.roles.groups is not None:
             return self
         least = min(FEWEST_OF_CLASS, LEAST_SHARE * self.share * survey.n_rows)
@@ -72,22 +74,22 @@ class Draw:
         return replace(self, often={label: least / each for label, each in expected.items() if each < least})
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Keep those that are drawn."""
+        """Return the drawn rows of a frame."""
         frame, _ = self.roles.rows(frame)
         return frame if self.share >= 1.0 else frame[self.ranks(frame) < self.share]
 
     def ranks(self, frame: pd.DataFrame) -> np.ndarray:
-        """Rank of each row in the order in which rows are drawn."""
+        """Rank of each row. Rows with lower ranks are drawn first."""
         drawn = uniform(self.roles.keys(frame), SAMPLE, self.seed)
         if not self.often:
             return drawn
-        codes, classes = pd.factorize(outcomes_of(self.roles, frame))  # -1 where no label was seen
+        codes, classes = pd.factorize(outcomes_of(self.roles, frame))  # -1 where the label is unobserved
         times = np.array([*(self.often.get(each, 1.0) for each in classes.tolist()), 1.0])
         return drawn / times[codes]
 
 
 def outcomes_of(roles: RoleColumns, frame: pd.DataFrame) -> np.ndarray:
-    """Class of each row as it was read, None where no label was seen."""
+    """Class of each row as read, None where the label is unobserved."""
     labels, seen, _ = seen_labels(frame[roles.label], roles.values(frame)["decision"], len(frame))
     found = np.full(len(frame), None, dtype=object)
     found[seen] = label_values(labels[seen])
@@ -95,10 +97,10 @@ def outcomes_of(roles: RoleColumns, frame: pd.DataFrame) -> np.ndarray:
 
 
 def balancing_weights(draw: Draw, frame: pd.DataFrame, survey: Survey) -> np.ndarray | None:
-    """What undoes that classes were drawn unequally: the table's weight of an outcome over the sample's.
+    """Weights that undo unequal sampling: an outcome's weight in the table over its weight in the sample.
 
-    None if all rows had the same chance. One factor for each outcome of a large table: what a single row
-    adds to its own is nothing that a model could learn.
+    None if all rows had the same sampling probability. There is one factor for each outcome of the whole
+    table. The contribution of a single row to its own factor is negligible.
     """
     if not draw.often:
         return None
@@ -116,7 +118,7 @@ def balancing_weights(draw: Draw, frame: pd.DataFrame, survey: Survey) -> np.nda
 
 
 def reweighted(data: SelectiveLabels, factors: np.ndarray | None) -> SelectiveLabels:
-    """The same rows with their weights times factors."""
+    """Multiply the weights of the rows by factors."""
     if factors is None:
         return data
     weight = factors if data.given_weight is None else factors * data.given_weight
@@ -124,26 +126,26 @@ def reweighted(data: SelectiveLabels, factors: np.ndarray | None) -> SelectiveLa
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of several parts."""
+    """Concatenate the rows of several parts."""
     return pd.concat(frames)
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionReader:
-    """Reads rows of any partition into the same codes; sent to other processes.
+    """Read rows of any partition into the codes of the whole table. Sent to worker processes.
 
     Attributes
     ----------
     roles : RoleColumns
     features : tuple of str
     assignment : tuple of str
-        Columns of known probabilities; empty if there are none.
+        Columns of known assignment probabilities. Empty if there are none.
     classes, decision_makers, strata : arrays
-        Sorted; of the whole table.
+        Sorted values in the whole table.
     mean_weight : float
-        Of the whole table.
+        Mean weight in the whole table.
     coding : TableCoding or None
-        Of the features; None until rows were seen.
+        Coding of the features. None until it has been learned from rows.
     """
 
     roles: RoleColumns
@@ -161,7 +163,7 @@ class PartitionReader:
         return list(dict.fromkeys([*self.roles.columns, *self.features, *self.assignment]))
 
     def coded(self, data: SelectiveLabels) -> SelectiveLabels:
-        """Code rows that were read as a table of their own by what the whole table holds."""
+        """Recode rows, which were read as a table of their own, with the codes of the whole table."""
         coded = data.coded_like(self.classes, self.decision_makers)
         strata = data.strata
         if strata is not None and data.stratum_labels is not None:
@@ -171,7 +173,7 @@ class PartitionReader:
         return replace(coded, strata=strata, stratum_labels=labels, sample_weight=weight, complete=False)
 
     def read(self, frame: pd.DataFrame) -> SelectiveLabels:
-        """Some rows of the table, all of which are kept."""
+        """Read all rows of a frame."""
         n_rows = len(frame)
         given = self.roles.values(frame)
         labels, seen, ignored = seen_labels(frame[self.roles.label], given["decision"], n_rows)
@@ -214,23 +216,23 @@ class PartitionReader:
 
 def _codes(values: np.ndarray, known: np.ndarray, role: str) -> np.ndarray:
     codes = pd.Index(known).get_indexer(pd.Index(values))
-    if (codes < 0).any():  # the table has changed since it was counted
+    if (codes < 0).any():  # the table has changed since the survey
         stranger: Any = np.asarray(values)[codes < 0].tolist()[0]
         raise InputError.about(role, f"holds {stranger!r}, which was not there when the table was counted.")
     return codes
 
 
-# Rows that checks and pages look at, unless said otherwise; models have a learning curve.
+# Default number of rows for checks and pages. Models use a learning curve instead.
 SAMPLE_ROWS = 200_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartitionedLabels:
-    """Features, labels with holes, decisions, decision-makers, in partitions: a lazy SelectiveLabels.
+    """Selectively labeled data in partitions: the lazy form of :class:`selective_labels.SelectiveLabels`.
 
-    Make one with :meth:`SelectiveLabels.from_parquet` or :meth:`SelectiveLabels.from_dask`. `evaluate`,
-    `compare`, `threshold_curve`, `diagnose` and `fit` take it as they take rows in memory. Models are fitted
-    to a sample of the rows by hash; bounds and intervals use all rows.
+    Create one with :meth:`SelectiveLabels.from_parquet` or :meth:`SelectiveLabels.from_dask`. `evaluate`,
+    `compare`, `threshold_curve`, `diagnose` and `fit` accept it in place of data in memory. Models are fitted
+    to a sample of the rows, drawn by hash. Bounds and intervals use all rows.
 
     Attributes
     ----------
@@ -238,13 +240,13 @@ class PartitionedLabels:
     roles : RoleColumns
     features : tuple of str
     assignment : tuple of str
-        Columns of known probabilities of decision-makers.
+        Columns of known assignment probabilities of decision-makers.
     fit_rows : int or None
-        Rows that models are fitted to; None: as many as their learning curve asks for.
+        Number of rows that models are fitted to. None: chosen by the learning curve.
     n_jobs : int or None
-        Processes that read partitions, if no Dask client is active.
+        Number of processes that read partitions, if no Dask client is active.
     keep_scores : str, Path or None
-        Folder where scores of all rows are kept, and found again.
+        Folder that caches the scores of all rows.
     """
 
     source: Source
@@ -267,7 +269,7 @@ class PartitionedLabels:
         n_jobs: int | None,
         keep_scores: str | Path | None = None,
     ) -> "PartitionedLabels":
-        """Check names and schema; nothing is read but the files' own descriptions."""
+        """Check names and schema. Only the metadata of the files is read."""
         wanted = [*roles.named.items(), *(("features", each) for each in features or ())]
         wanted += [("assignment", each) for each in assignment or ()]
         require_columns(wanted, source.columns)
@@ -311,22 +313,22 @@ class PartitionedLabels:
 
     @property
     def X(self) -> NoReturn:  # noqa: N802 (as of SelectiveLabels)
-        """Refused: rows are not in memory."""
+        """Raise :class:`InputError`: rows are not in memory."""
         self._refuse("X")
 
     @property
     def y(self) -> NoReturn:
-        """Refused: rows are not in memory."""
+        """Raise :class:`InputError`: rows are not in memory."""
         self._refuse("y")
 
     @property
     def decision(self) -> NoReturn:
-        """Refused: rows are not in memory."""
+        """Raise :class:`InputError`: rows are not in memory."""
         self._refuse("decision")
 
     @property
     def decision_maker(self) -> NoReturn:
-        """Refused: rows are not in memory."""
+        """Raise :class:`InputError`: rows are not in memory."""
         self._refuse("decision_maker")
 
     def _refuse(self, name: str) -> NoReturn:
@@ -343,16 +345,16 @@ class PartitionedLabels:
 
     @property
     def decision_makers_given(self) -> bool:
-        """Whether a column says who decided."""
+        """Whether a column identifies the decision-makers."""
         return self.roles.decision_maker is not None
 
     @property
     def decision_makers(self) -> np.ndarray:
-        """Sorted ids."""
+        """Sorted ids of decision-makers."""
         return self.survey().decision_makers
 
     def survey(self, others: Sequence[str] = ()) -> Survey:
-        """Counts of the table, by one look at the columns of roles; remembered."""
+        """Counts from one pass over the role columns. Cached."""
         wanted = tuple(others)
         self.require_columns("by", wanted)
         if wanted not in self._surveys:
@@ -363,20 +365,20 @@ class PartitionedLabels:
         return self._surveys[wanted]
 
     def require_columns(self, role: str, wanted: Sequence[str]) -> None:
-        """Raise if a column with this role does not exist."""
+        """Raise :class:`InputError` if a column with this role does not exist."""
         require_columns([(role, each) for each in wanted], self.source.columns)
 
     def over_rows(self, columns: Sequence[str], task: Any, combine: Any, what: str = "") -> Any:
-        """Combine what a plain function says of all rows; see :func:`partitions.engine.over_parts`."""
+        """Apply a task to all rows and combine the results; see :func:`.partition_sources.over_parts`."""
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
 
     def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":
-        """The same table, read by so many processes unless it says itself by how many."""
+        """The same table, read by `n_jobs` processes unless it has its own setting."""
         return self if n_jobs is None or self.n_jobs is not None else replace(self, n_jobs=n_jobs)
 
     @cached_property
     def reader(self) -> PartitionReader:
-        """Reads rows into codes of the whole table; features are not coded yet."""
+        """Reader with the codes of the whole table. It does not code features yet."""
         survey = self.survey()
         return PartitionReader(
             self.roles,
@@ -389,9 +391,9 @@ class PartitionedLabels:
         )
 
     def take(self, rows: int | float, random_state: Any = None) -> "PartitionedLabels":
-        """Keep a share of the rows (or about so many) by hash, groups together; nothing is read.
+        """Keep a share (or approximate number) of the rows by hash. Groups stay together; nothing is read.
 
-        Row numbers mean nothing where partitions are read in any order, so none are taken.
+        Row numbers are not accepted, because partitions may be read in any order.
         """
         if isinstance(rows, bool) or not isinstance(rows, int | float | np.number):
             raise InputError(
@@ -403,14 +405,14 @@ class PartitionedLabels:
     def split(
         self, test_size: float | int = 0.5, random_state: Any = None
     ) -> tuple["PartitionedLabels", "PartitionedLabels"]:
-        """Two parts at random, by hash: groups (cases) stay together; nothing is read.
+        """Split the rows at random by hash. Groups (cases) stay together; nothing is read.
 
         Parameters
         ----------
         test_size : float or int
-            Share of the rows in the second part, or about so many of them.
+            Share or approximate number of the rows in the second part.
         random_state : int, RandomState or None
-            None is 0: parts must be the same whenever they are read.
+            None means 0, because the parts must be the same each time they are read.
         """
         share = self._share(test_size, "test_size")
         seed = as_seed(random_state) or 0
@@ -423,17 +425,17 @@ class PartitionedLabels:
         return share
 
     def _part(self, seed: int, low: float, high: float) -> "PartitionedLabels":
-        # A part of a part is drawn anew, also with the same seed.
+        # A part of a part is drawn independently, even with the same seed.
         purpose = SPLIT + LEVELS * len(self.roles.kept)
         kept = (*self.roles.kept, (purpose, seed, low, high))
         return replace(self, roles=replace(self.roles, kept=kept), _surveys={})
 
     def sample_frame(self, n_rows: int, seed: int = 0, others: Sequence[str] = ()) -> pd.DataFrame:
-        """About so many rows by hash as a frame, in their order; all if there are no more."""
+        """Sample about `n_rows` rows by hash, in table order. Return all rows if there are fewer."""
         return self.drawn(Draw.of(self.roles, seed, n_rows, len(self)), n_rows, others).sort_index()
 
     def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
-        """So many rows of lowest rank as a frame, in the order of their ranks; whole groups."""
+        """Frame of the `n_rows` rows of lowest rank, ordered by rank. Groups are kept whole."""
         columns = list(dict.fromkeys([*self.columns, *others]))
         frame = self.over_rows(columns, draw, joined, "drawing a sample")
         if frame is None or not len(frame):
@@ -445,21 +447,21 @@ class PartitionedLabels:
         return frame.iloc[order]
 
     def sample(self, n_rows: int | None = None, random_state: Any = None) -> SelectiveLabels:
-        """About so many rows in memory (default: `fit_rows`, or 200,000), by hash, groups together.
+        """Sample about `n_rows` rows into memory by hash (default: `fit_rows`, or 200,000).
 
-        Coded by what occurs in them, as a table of their own.
+        Groups stay together. Codes are those of the sample, as for a table of its own.
         """
         rows = (self.fit_rows or SAMPLE_ROWS) if n_rows is None else n_rows
         return self.in_memory(self.sample_frame(rows, as_seed(random_state) or 0))
 
     def checked_sample(self, random_state: Any = None) -> SelectiveLabels:
-        """The same; refused if a class of the table is not among its rows."""
+        """Sample rows, and raise :class:`InputError` if the sample misses a class of the table."""
         data = self.sample(None, random_state)
         self.require_all_classes(data)
         return data
 
     def require_all_classes(self, sample: SelectiveLabels) -> None:
-        """Refuse to fit where a sample has missed a class of the table."""
+        """Raise :class:`InputError` if a sample has no row of some class of the table."""
         missed = set(self.classes.tolist()) - set(sample.classes.tolist())
         if missed:
             raise InputError(
@@ -469,7 +471,7 @@ class PartitionedLabels:
             )
 
     def in_memory(self, frame: pd.DataFrame) -> SelectiveLabels:
-        """Rows of a frame as a table of their own."""
+        """Convert the rows of a frame to a table of their own in memory."""
         names = self.roles.named
         if "decision_maker" not in names:
             raise InputError("decision_maker is missing: name the column of who decided.", "decision_maker")

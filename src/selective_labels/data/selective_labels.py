@@ -1,4 +1,4 @@
-"""A selectively labeled table: its roles named and checked once."""
+"""The central data class: a selectively labeled table whose column roles are named and checked once."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
-    """Forget decision-makers, classes, strata, groups and categories that have no row."""
+    """Drop decision-makers, classes, strata, groups and categories without rows."""
     seen = data.decision == 1
     if not seen.any():
         raise InputError.about(
@@ -77,7 +77,7 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
 
 
 def _among(assignment: np.ndarray | None, makers: np.ndarray) -> np.ndarray | None:
-    """Probabilities of some decision-makers, given that it was one of them."""
+    """Assignment probabilities, conditional on the assignment being to one of these decision-makers."""
     return assignment if assignment is None else _kept(assignment, makers)
 
 
@@ -97,7 +97,7 @@ def _function_among(
     return lambda X: _kept(np.asarray(function(X), dtype=float), makers)
 
 
-# More classes than this are counted, not listed.
+# With more classes, only their number is shown.
 MOST_CLASSES = 8
 SHARED = "within groups: seen on one row, seen on all; decision-makers are the panels that saw a case"
 SUGGESTED = (
@@ -108,13 +108,13 @@ LEFT = "style='text-align:left'"
 
 
 def as_text(data: "SelectiveLabels") -> str:
-    """Say it in a few lines."""
+    """Summarize the data in a few lines of text."""
     lines = [f"{what}: {words}" for what, words in _facts(data)]
     return "\n  ".join([f"SelectiveLabels({_size(data)})", *lines])
 
 
 def as_html(data: "SelectiveLabels") -> str:
-    """Say it in a table."""
+    """Summarize the data in an HTML table."""
     rows = "".join(
         f"<tr><th {LEFT}>{escape(what)}</th><td {LEFT}>{escape(words)}</td></tr>"
         for what, words in _facts(data)
@@ -186,7 +186,7 @@ def _features(data: "SelectiveLabels") -> str:
 
 
 class FromPartitions:
-    """Makes the lazy form of :class:`selective_labels.SelectiveLabels`."""
+    """Constructors of the lazy form of :class:`selective_labels.SelectiveLabels`."""
 
     @classmethod
     def from_parquet(
@@ -207,7 +207,7 @@ class FromPartitions:
         n_jobs: int | None = None,
         keep_scores: Any = None,
     ) -> "PartitionedLabels":
-        """Name the roles of the columns of Parquet files, which are read a part at a time.
+        """Name the roles of the columns of Parquet files, which are read in parts.
 
         Parameters
         ----------
@@ -216,25 +216,25 @@ class FromPartitions:
         label, decision_maker, decision, features, sample_weight, groups, strata
             As in :meth:`SelectiveLabels.from_frame`.
         share_labels : bool
-            Refused: rows of one case may lie in several parts.
+            Not supported, because the rows of one case may be in several parts.
         case_id : str, optional
-            Column whose hash says in which fold, sample or half a row falls. Default: groups, else the number
-            of the row.
+            Column whose hash determines the fold, sample or half of a row. Default: groups, or the row number
+            without groups.
         assignment : list of str, optional
-            Columns that hold known probabilities of decision-makers, in the order of the sorted ids.
+            Columns of known assignment probabilities, in the order of the sorted decision-maker ids.
         fit_rows : int, optional
-            Rows that models are fitted to, a sample by hash. Default: doubled while the held-out loss falls
-            by more than its error. Bounds and intervals use all rows.
+            Number of rows that models are fitted to, sampled by hash. Default: doubled while the held-out
+            loss falls by more than its standard error. Bounds and intervals use all rows.
         n_jobs : int, optional
-            Processes that read partitions, unless a Dask client is active. Default: the cores there are.
+            Number of processes that read partitions, if no Dask client is active. Default: all cores.
         keep_scores : str or Path, optional
-            Folder where `evaluate`, `compare` and `threshold_curve` keep the scores of all rows as Parquet,
-            and find them again: with the same settings, another metric, subgroup or cut-off fits no model.
+            Folder where `evaluate`, `compare` and `threshold_curve` cache the scores of all rows as Parquet.
+            With the same settings, another metric, subgroup or cut-off then needs no new fit.
 
         Returns
         -------
         PartitionedLabels
-            `evaluate`, `compare`, `threshold_curve`, `diagnose` and `fit` take it.
+            Accepted by `evaluate`, `compare`, `threshold_curve`, `diagnose` and `fit`.
 
         Examples
         --------
@@ -268,9 +268,8 @@ class FromPartitions:
     def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":
         """Name the roles of the columns of a Dask frame, whose partitions are computed one at a time.
 
-        A client that is active does the work; else the scheduler that Dask would use. Partitions must come
-        out the same whenever they are computed. Keywords as in :meth:`from_parquet`; `n_jobs` says nothing
-        here.
+        An active client does the work; otherwise Dask's default scheduler does. Partitions must be the same
+        each time they are computed. Keywords are those of :meth:`from_parquet`; `n_jobs` has no effect.
         """
         from selective_labels.data.partition_sources import DaskSource
 
@@ -279,53 +278,55 @@ class FromPartitions:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SelectiveLabels(FromPartitions):
-    """Features, labels with holes, decisions, decision-makers: what every entry of the package takes.
+    """Features, labels, decisions and decision-makers: the input of all functions of the package.
 
-    Make one with :meth:`from_frame` or :meth:`from_arrays`; one larger than memory with :meth:`from_parquet`.
+    Labels are missing where the case was declined. Create an object with :meth:`from_frame` or
+    :meth:`from_arrays`, or with :meth:`from_parquet` if the table is larger than memory.
 
     Attributes
     ----------
     X : frame, array or None
         Features, as given.
     features : (n_samples, n_features) float array
-        The same as numbers: categories are codes, dates are days, what is missing is NaN.
+        Numeric features: categories as codes, dates as days, missing values as NaN.
     y : (n_samples,) int array
-        Codes 0..K-1 into `classes`; -1 where no label was seen.
+        Codes 0..K-1 into `classes`; -1 where the label is unobserved.
     decision : (n_samples,) int array
-        1 where the label was seen.
+        1 where the label is observed.
     decision_maker : (n_samples,) array
         Ids as given.
     decision_maker_codes : (n_samples,) int array
         Codes into `decision_makers`.
     classes, decision_makers : arrays
-        Sorted.
+        Sorted values.
     sample_weight : (n_samples,) float array or None
-        Of mean one, whatever was given.
+        Weights, scaled to mean one.
     groups, strata : (n_samples,) int arrays or None
         Codes of repeated cases, and of the cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or None
-        Known probabilities of decision-makers.
+        Known assignment probabilities of decision-makers.
     assignment_function : callable or None
-        What gives them for other rows, from features as given.
+        Function that computes `assignment` for other rows, from the features as given.
     stratum_labels : array or None
         The strata as given, sorted.
     categorical : tuple of int
-        Columns of `features` that hold codes of categories; models encode them as they are fitted.
+        Columns of `features` that hold category codes. Models encode them during fitting.
     coding : TableCoding or None
-        What the columns of a table hold, and the codes; None if `X` is an array.
+        Kinds and codes of the columns; None if `X` is an array.
     names : mapping of str
-        What the user calls the columns of roles, by role ("label", "decision_maker", ...).
+        The user's column names by role ("label", "decision_maker", ...).
     ignored : (n_samples,) bool array
-        Labels that were given where the decision is 0, and not read.
+        Labels given where the decision is 0. They are not used.
     decision_given, decision_makers_given : bool
-        Whether decisions, and who took them, are known; else holes say what was seen, and nobody decided.
+        Whether decisions and decision-makers were given. Otherwise decisions follow from missing labels, and
+        there is no instrument.
     numeric : bool
-        Whether decision-makers are values of a number, among which models are smooth.
+        Whether decision-maker ids are values of a number, in which models are smooth.
     panels : Panels or None
-        Given with ``share_labels=True``: then `y` and `decision` are those of the case (the group), and
-        `decision_makers` the panels that saw cases, of which this has the members.
+        Panels of decision-makers, given ``share_labels=True``. `y` and `decision` are then those of the case
+        (the group), and `decision_makers` are the panels that saw cases.
     own_decision, own_decision_maker_codes : (n_samples,) int arrays or None
-        With panels: the row's own decision, and who took it.
+        With panels: the row's own decision and decision-maker.
     """
 
     X: Any
@@ -352,9 +353,9 @@ class SelectiveLabels(FromPartitions):
     panels: Panels | None = None
     own_decision: np.ndarray | None = None
     own_decision_maker_codes: np.ndarray | None = None
-    # Weights as given: those of a part of the rows are normalised anew, to the last bit as if given alone.
+    # Original weights: a subset of the rows is renormalized exactly as if it had been given alone.
     given_weight: np.ndarray | None = None
-    # False for rows of another table, whose codes may have gaps: see `compact`.
+    # False for a subset of another table's rows, whose codes may have gaps; see `compact`.
     complete: bool = True
 
     def __len__(self) -> int:
@@ -368,33 +369,33 @@ class SelectiveLabels(FromPartitions):
 
     @property
     def n_decision_makers(self) -> int:
-        """Number of different decision-makers."""
+        """Number of distinct decision-makers."""
         return len(self.decision_makers)
 
     @property
     def n_ignored_labels(self) -> int:
-        """Labels that were given where the decision is 0, and not read."""
+        """Number of labels given where the decision is 0. They are not used."""
         return int(self.ignored.sum())
 
     @property
     def roles_given(self) -> tuple[str, ...]:
-        """Roles that the user gave, besides features and label."""
+        """Roles that the user gave, other than features and label."""
         implied = {"decision": self.decision_given, "decision_maker": self.decision_makers_given}
         return tuple(role for role in ROLES if implied.get(role, getattr(self, role) is not None))
 
     @property
     def row_decision(self) -> np.ndarray:
-        """Decision of each row, also where labels are shared within cases."""
+        """Decision of each row, even if labels are shared within cases."""
         return self.decision if self.own_decision is None else self.own_decision
 
     @property
     def weights(self) -> np.ndarray:
-        """Sample weights, ones if none were given."""
+        """Sample weights, or ones if none were given."""
         return np.ones(len(self)) if self.sample_weight is None else self.sample_weight
 
     @property
     def cells(self) -> np.ndarray:
-        """Stratum of each row, zeros without strata."""
+        """Stratum of each row, or zeros without strata."""
         return np.zeros(len(self), dtype=int) if self.strata is None else self.strata
 
     @property
@@ -405,9 +406,9 @@ class SelectiveLabels(FromPartitions):
         return tuple("category" if n in self.categorical else NUMBER for n in range(self.features.shape[1]))
 
     def coded_like(self, classes: np.ndarray, decision_makers: np.ndarray) -> "SelectiveLabels":
-        """Code the same rows by the classes and decision-makers of another table.
+        """Recode the rows with the classes and decision-makers of another table.
 
-        A decision-maker who is not in that table gets the code -1; a class that is not is an error.
+        Decision-makers that are not in that table get the code -1. Classes that are not in it raise an error.
 
         Examples
         --------
@@ -428,7 +429,7 @@ class SelectiveLabels(FromPartitions):
         )
 
     def with_classes(self, classes: np.ndarray) -> "SelectiveLabels":
-        """Code the labels by sorted classes, of which those seen are a part."""
+        """Recode the labels with sorted classes, a superset of the current ones."""
         place = np.searchsorted(classes, self.classes)
         return replace(self, classes=classes, y=np.where(self.y == HOLE, HOLE, place[self.y]))
 
@@ -445,10 +446,10 @@ class SelectiveLabels(FromPartitions):
         return replace(self, X=X, complete=False, **{name: a[rows] for name, a in self._columns.items()})
 
     def compact(self) -> "SelectiveLabels":
-        """Code by what occurs in these rows, as if they alone had been given.
+        """Recode with the values that occur in these rows, as if they alone had been given.
 
-        Decision-makers, classes, strata, groups and categories without a row are forgotten. Known
-        probabilities of the decision-makers that are left are divided by their sum.
+        Decision-makers, classes, strata, groups and categories without rows are dropped. Known assignment
+        probabilities of the remaining decision-makers are divided by their sum.
 
         Examples
         --------
@@ -461,18 +462,18 @@ class SelectiveLabels(FromPartitions):
     def split(
         self, test_size: float | int = 0.5, random_state: Any = None
     ) -> tuple["SelectiveLabels", "SelectiveLabels"]:
-        """Two parts at random, groups of repeated cases kept together.
+        """Split the rows at random into two parts. Groups of repeated cases stay together.
 
         Parameters
         ----------
         test_size : float or int
-            Share or number of the rows (with groups: of the groups) in the second part.
+            Share or number of the rows (or groups, if given) in the second part.
         random_state : int, RandomState or None
 
         Returns
         -------
         train, test : SelectiveLabels
-            Each as if its rows alone had been given.
+            Each part is coded as if its rows alone had been given.
 
         Examples
         --------
@@ -491,7 +492,7 @@ class SelectiveLabels(FromPartitions):
         return self.take(np.sort(train)).compact(), self.take(np.sort(test)).compact()
 
     def bare(self) -> "SelectiveLabels":
-        """Return the same rows as arrays alone: what models need, small to send and to remember."""
+        """Keep only the arrays that models need, so that the object is small to send and to store."""
         return replace(self, X=None, assignment_function=None, coding=None, names={}, given_weight=None)
 
     @classmethod
@@ -517,14 +518,14 @@ class SelectiveLabels(FromPartitions):
         label, decision_maker : str
             Column names.
         decision : str, optional
-            Column of 0 and 1; without it, the holes of the label say what was seen.
+            Column of 0 and 1. Without it, missing labels mark the cases that were declined.
         features : list of str, optional
             Default: all columns without another role.
         sample_weight, groups, strata : str, optional
             Column names.
         assignment : list of str, array or callable, optional
-            Known probabilities of decision-makers, in the order of the sorted ids: columns that hold them,
-            an array of shape (rows, decision-makers), or a callable of the features.
+            Known assignment probabilities, in the order of the sorted decision-maker ids: columns, an array
+            of shape (n_samples, n_decision_makers), or a callable of the features.
         share_labels : bool
             See :meth:`from_arrays`.
 
@@ -573,29 +574,29 @@ class SelectiveLabels(FromPartitions):
         kinds: Sequence[str] | None = None,
         share_labels: bool = False,
     ) -> "SelectiveLabels":
-        """Take the roles from arrays of equal length.
+        """Build the data from arrays of equal length.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or frame, or None
-            None if nothing is known of the cases.
-        y : (n_samples,) labels of any type, with holes (-1, NaN, None, NA)
+            None if there are no features.
+        y : (n_samples,) labels of any type, missing as -1, NaN, None or NA
             With `decision`, -1 may be a class.
         decision_maker : (n_samples,) ids of any type, or None
-            None if it is not known who decided: then there is no instrument.
+            None if decision-makers are unknown. Then there is no instrument.
         decision : (n_samples,) of 0 and 1, optional
         sample_weight : (n_samples,) non-negative numbers, optional
-            A weight of two is a row that occurs twice; only ratios count.
+            A weight of two means that a row occurs twice. Only ratios matter.
         groups, strata : (n_samples,) of any type, optional
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
-            Known probabilities, decision-makers in sorted order.
+            Known assignment probabilities, with decision-makers in sorted order.
         categorical : tuple of int
-            Columns of a numeric `X` that hold codes of categories.
+            Columns of a numeric `X` that hold category codes.
         kinds : sequence of "number", "category" or "date", optional
-            What the columns of a table hold, if that is known already.
+            Kinds of the columns of a table, if already known.
         share_labels : bool
-            A statement that the label belongs to the case, of which `groups` are the rows: one that any row
-            shows counts for all of them, and the panel (all who saw the case) is the instrument.
+            Whether the label belongs to the case, whose rows share a value of `groups`. A label observed in
+            one row then counts for all rows of the case. The panel (everyone who saw it) is the instrument.
 
         Returns
         -------
@@ -650,7 +651,7 @@ class SelectiveLabels(FromPartitions):
 
     @property
     def _columns(self) -> dict[str, np.ndarray]:
-        """Fields with one entry for each row, but X."""
+        """Fields with one entry for each row, except X."""
         whole = ("classes", "decision_makers", "stratum_labels")
         arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in whole}
         return {

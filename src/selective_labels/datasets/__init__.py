@@ -1,4 +1,4 @@
-"""Generators that return their oracle, and loaders that take a path."""
+"""Generators of selectively labeled data with a known truth, and loaders of data files."""
 
 from selective_labels.datasets.decision_makers import make_decision_makers
 from selective_labels.datasets.fico import SemiSyntheticOracle, load_heloc, make_fico, make_selective

@@ -1,4 +1,4 @@
-"""Many nominal decision-makers whose leniency differs a lot: the design to measure methods on."""
+"""Nominal decision-makers with large differences in leniency: the main design for evaluating methods."""
 
 from dataclasses import dataclass
 
@@ -23,15 +23,15 @@ from selective_labels.datasets.oracle import (
 
 N_FEATURES = 4
 _HIDDEN_IN_OUTCOME = 1.2
-# As functions of u: class logits span 2.4 u, so the softmax has no pole within pi / 2.4 of the real line;
-# the decisions' poles, at pi / 2 and pi / 1.5, are farther away.
+# As functions of u, class logits span 2.4 u, so the softmax has no pole within pi / 2.4 of the real line.
+# The poles of the decisions, at pi / 2 and pi / 1.5, are farther away.
 _POLE_DISTANCE = np.pi / (2 * _HIDDEN_IN_OUTCOME)
 _LOG2_POPULATION = 16
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionMakerDesign:
-    """Laws of outcome and decision given one hidden standard normal u."""
+    """Distributions of outcome and decision given one hidden standard normal u."""
 
     n_classes: int
     leniency: np.ndarray
@@ -40,7 +40,7 @@ class DecisionMakerDesign:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Feature coefficients of the class logits, shape (4, K); the last feature is noise."""
+        """Feature coefficients of the class logits, shape (4, K). The last feature is noise."""
         if self.n_classes == 3:
             return np.array([[1, 0, -1], [0, 1, -1], [0.5, -0.5, 0], [0, 0, 0]], dtype=float)
         angle = 2 * np.pi * np.arange(self.n_classes) / self.n_classes
@@ -48,7 +48,7 @@ class DecisionMakerDesign:
 
     @property
     def hidden_coefficients(self) -> np.ndarray:
-        """Coefficients of u in the class logits, even from -1.2 to 1.2, shape (K,)."""
+        """Coefficients of u in the class logits, evenly spaced from -1.2 to 1.2, shape (K,)."""
         return np.linspace(-_HIDDEN_IN_OUTCOME, _HIDDEN_IN_OUTCOME, self.n_classes)
 
     def outcome(self, X: np.ndarray, hidden: np.ndarray) -> np.ndarray:
@@ -69,11 +69,12 @@ class DecisionMakerOracle(Oracle):
 
         eta_k(x) = E_u[P(Y*=k | x, u)],   p_kz(x) = E_u[P(Y*=k | x, u) P(D=1 | x, u, z)],
 
-    by the trapezoid rule over u (error below 1e-10). With `slack_class` = j the joint law of what is seen
-    is the same, but eta(x) = lower(x) + (1 - sum_k lower_k(x)) e_j: all unseen mass is of class j.
+    by the trapezoid rule over u (error below 1e-10). With `slack_class` = j, the joint distribution of the
+    observed data is the same, but eta(x) = lower(x) + (1 - sum_k lower_k(x)) e_j: all unobserved mass is in
+    class j.
 
-    The limits are means over 65,536 Sobol points of the three features that matter. Random shifts of the
-    points move them by at most 2e-4 (standard deviations of 1e-5 to 9e-5).
+    The limits are means over 65,536 Sobol points of the three relevant features. Random shifts of the points
+    change them by at most 2e-4 (standard deviations of 1e-5 to 9e-5).
     """
 
     n_features = N_FEATURES
@@ -99,7 +100,7 @@ class DecisionMakerOracle(Oracle):
     def _outcome_at_nodes(self, X: np.ndarray) -> np.ndarray:
         """Weighted P(Y*=k | x, u) at the nodes of u, shape (n, n_nodes, K).
 
-        exp(x B + u c) = exp(x B) exp(u c), so rows and nodes meet in products only.
+        exp(x B + u c) = exp(x B) exp(u c), so rows and nodes only need to be multiplied.
         """
         logits = X @ self.design.coefficients
         by_features = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -112,16 +113,16 @@ class DecisionMakerOracle(Oracle):
 
 
 def probabilities_on_edge(joint: np.ndarray, slack_class: int) -> np.ndarray:
-    """Class probabilities lower + slack e_j that put all unseen mass into class j, shape (n, K)."""
+    """Class probabilities lower + slack e_j, with all unobserved mass in class j, shape (n, K)."""
     eta = joint[:, :, 1:].max(axis=1)
     eta[:, slack_class] += 1.0 - eta.sum(axis=1)
     return eta
 
 
 def population() -> np.ndarray:
-    """Evenly spread standard normal features; the last one matters to nothing and stays zero."""
+    """Evenly spread standard normal features. The last one is irrelevant and stays zero."""
     points = qmc.Sobol(N_FEATURES - 1, scramble=False).random_base2(_LOG2_POPULATION)
-    points += 0.5 ** (_LOG2_POPULATION + 1)  # to the middle of the cells, away from zero
+    points += 0.5 ** (_LOG2_POPULATION + 1)  # move to the centre of the cells, away from zero
     return np.column_stack([ndtri(points), np.zeros(len(points))])
 
 
@@ -145,32 +146,33 @@ def make_decision_makers(
                          = expit(a_z + .8 x_1 + 1.5 u)                               (not additive),
         P(Y*=k | x, u)   = softmax_k(x B + u c).
 
-    For three classes B = [[1, 0, -1], [0, 1, -1], [.5, -.5, 0], [0, 0, 0]] and c = (-1.2, 0, 1.2); otherwise
-    the rows of B are cos(2 pi k/K), sin(2 pi k/K), .5 cos(4 pi k/K), 0, and c is even from -1.2 to 1.2.
+    For three classes B = [[1, 0, -1], [0, 1, -1], [.5, -.5, 0], [0, 0, 0]] and c = (-1.2, 0, 1.2). Otherwise
+    the rows of B are cos(2 pi k/K), sin(2 pi k/K), .5 cos(4 pi k/K), 0, and c is evenly spaced from -1.2 to
+    1.2.
 
     The additive decision has no unmeasured common effect modifier (NUCEM): p_kz is linear in leniency with
-    slope P(Y*=k | x), for any numbering of the decision-makers. The other one has.
+    slope P(Y*=k | x), for any numbering of the decision-makers. The other decision has one.
 
     Parameters
     ----------
     n_samples, n_classes, n_decision_makers : int
     additive : bool
     mirrored : bool
-        Turn the sign of u in the decision: selection then favours the first classes, not the last.
+        Reverse the sign of u in the decision. Selection then favours the first classes, not the last.
     slack_class : int, optional
-        Put the truth on the edge of what is identified: the law of what is seen stays as it is, but every
-        unseen label is of this class as far as the data allow. Then u plays no role: given Y*=j the
-        decision is 1 with probability p_jz / eta_j, eta = lower bounds + slack in this class.
+        Move the truth to the boundary of the identified set: the distribution of the observed data is
+        unchanged, but unobserved labels are of this class as far as the data allow. Then u plays no role:
+        given Y*=j, the decision is 1 with probability p_jz / eta_j, eta = lower bounds + slack in this class.
     random_state : int, SeedSequence, Generator, RandomState or None
     leniency_spread : float
-        s, not negative: how strong the instrument is. 1 is the usual design, in which leniency has a standard
-        deviation of .17 over decision-makers at x_1 = 0 (additive, eight of them); at .1 it has .03, a weak
-        instrument for a few thousand rows; 0: all decision-makers are alike, so there is no instrument.
+        s, non-negative: the strength of the instrument. 1 is the usual design, in which leniency has a
+        standard deviation of .17 over decision-makers at x_1 = 0 (additive, eight of them). At .1 it is .03,
+        a weak instrument for a few thousand rows. At 0 all decision-makers are alike: there is no instrument.
 
     Returns
     -------
     SelectiveSample
-        Decision-makers are 0..J-1, in an order that has nothing to do with leniency. The oracle is a
+        Decision-makers are 0..J-1, in an order unrelated to leniency. The oracle is a
         `DecisionMakerOracle`.
 
     Examples
@@ -194,7 +196,7 @@ def make_decision_makers(
         )
 
     streams = spawn_streams(random_state)
-    # A lone decision-maker stands in the middle of the grid.
+    # A single decision-maker is in the middle of the grid.
     grid = np.linspace(-2.0, 2.0, n_decision_makers) if n_decision_makers > 1 else np.zeros(1)
     leniency = leniency_spread * streams.design.permutation(grid)
     design = DecisionMakerDesign(n_classes, leniency, additive, mirrored)

@@ -1,4 +1,7 @@
-"""The paper's semi-synthetic experiment on home loans (FICO's HELOC data, which you must bring)."""
+"""Semi-synthetic data: simulated decisions on a fully labeled table, and the paper's FICO experiment.
+
+The FICO experiment needs the HELOC file, which users must provide.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -30,12 +33,12 @@ SELECTIONS = ("nucem", "uc")
 
 
 class SemiSyntheticOracle:
-    """What is known about a semi-synthetic sample: the decisions' probabilities, and no more.
+    """What is known about a semi-synthetic sample: only the probabilities of decisions.
 
     Attributes
     ----------
     decision_probabilities : array of shape (n_samples, n_decision_makers)
-        P(D=1 | x, u, z) of the generated rows, decision-makers in the order of the sorted ids.
+        P(D=1 | x, u, z) of the generated rows, with decision-makers in the order of the sorted ids.
 
     Examples
     --------
@@ -72,38 +75,38 @@ def make_selective(
 ) -> SelectiveSample:
     """Hide labels of a fully labeled table, as simulated decision-makers would.
 
-    With z uniform on 1..J, a score s(x) that every decision-maker sees, and a hidden u that goes with the
-    label beyond what the features tell,
+    With z uniform on 1..J, a score s(x) that every decision-maker sees, and a hidden u that is related to the
+    label given the features,
 
         P(D=1 | x, u, z) = strength expit(u) + (1 - strength) expit((1 + z) s)      ("nucem"),
                          = expit(strength u + (1 - strength) (1 + z) s)             ("uc"),
 
-    the paper's equation for its FICO experiment. Features and labels stay as they are.
+    the paper's equation for its FICO experiment. Features and labels are not changed.
 
     Parameters
     ----------
     X : frame or array of shape (n_samples, n_features)
     y : array of shape (n_samples,)
-        Labels of everybody, of any type. Codes 0..K-1 follow the sorted classes.
+        Labels of all cases, of any type. Codes 0..K-1 follow the sorted classes.
     selection : {"nucem", "uc"}
     strength : float in [0, 1]
-        Share of the hidden variable in the decision.
+        Weight of the hidden variable in the decision.
     score : array of shape (n_samples,) or column of X, optional
-        What decision-makers follow; standardised here. None: an out-of-fold prediction of the class code
-        (gradient boosting, five folds).
+        Score that decision-makers follow, which is standardised here. None: an out-of-fold prediction of the
+        class code (gradient boosting, five folds).
     hidden : array of shape (n_samples,), optional
-        u, used as it is. None: class code minus its out-of-fold prediction, standardised. It favours the
-        last of the sorted classes; give your own where their order means nothing.
+        u, used as given. None: class code minus its out-of-fold prediction, standardised. It favours the
+        last of the sorted classes. Give your own values if the order of classes has no meaning.
     n_decision_makers : int
     mirrored : bool
-        Replace u by -u: selection then favours the first classes. Everything but the decisions stays the
-        same under the same seed.
+        Replace u by -u. Selection then favours the first classes. With the same seed, everything except the
+        decisions stays the same.
     random_state : int, SeedSequence, Generator, RandomState or None
 
     Returns
     -------
     SelectiveSample
-        Decision-makers are 1..J, the numbers of the formula. The oracle is a `SemiSyntheticOracle`.
+        Decision-makers are 1..J, the numbers in the formula. The oracle is a `SemiSyntheticOracle`.
 
     Examples
     --------
@@ -140,7 +143,7 @@ def make_selective(
 
 
 def standardise(values: np.ndarray) -> np.ndarray:
-    """Mean zero and standard deviation one; a constant becomes zero."""
+    """Scale to mean zero and standard deviation one. A constant becomes zero."""
     values = np.asarray(values, dtype=float)
     centred = values - values.mean()
     spread = centred.std()
@@ -193,11 +196,11 @@ HIDDEN = ("boosting", "forest")
 def load_heloc(path: str | Path, *, special_as_missing: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
     """Read FICO's HELOC table (10,459 home loans, 23 features) from a CSV or CSV.gz file.
 
-    The features carry three special values: -9 (no bureau record, or no investigation; 588 rows have
+    The features have three special values: -9 (no bureau record, or no investigation; 588 rows have
     nothing else), -8 (no usable trade or inquiry) and -7 (condition not met: no such inquiry or
     delinquency). They are kept, as in the paper's code, unless `special_as_missing`.
 
-    The file is not part of this package: FICO's terms forbid passing it on.
+    The file is not part of this package, because FICO's terms forbid redistribution.
 
     Parameters
     ----------
@@ -251,23 +254,23 @@ def make_fico(
     mirrored: bool = False,
     random_state: RandomState = None,
 ) -> SelectiveSample:
-    """Draw the paper's FICO experiment: real loans, simulated decision-makers.
+    """Draw the paper's FICO experiment: real loans with simulated decision-makers.
 
         P(D=1 | x, u, z) = alpha expit(u) + (1 - alpha) expit((1 + z) ExternalRisk)      ("nucem"),
                          = expit(alpha u + (1 - alpha) (1 + z) ExternalRisk)             ("uc"),
 
-    z uniform on 1..J. ExternalRisk is standardised, special values included, as in the released code: on
-    its own scale of 33 to 94 the expit would be one for nearly every loan and every decision-maker.
+    z uniform on 1..J. ExternalRisk is standardised, including special values, as in the released code: on its
+    original scale of 33 to 94, the expit would be one for nearly every loan and every decision-maker.
 
-    The paper's text and the released code disagree about u (E17):
+    The paper's text and the released code use different u (E17):
 
-    * "forest", the text: u = y - m(x), m a random forest regression fitted to the same rows. Its
-      residuals are small (an overfitted forest), so selection on u is mild.
+    * "forest", the text: u = y - m(x), m a random forest regression fitted to the same rows. Its residuals
+      are small (an overfitted forest), so selection on u is mild.
     * "boosting", the released code: u = 5 (y - p(x)), p a gradient boosting classifier of 200 iterations
       fitted to the same rows. The code also has five decision-makers, not ten: set `n_decision_makers=5`.
 
-    Selection favours y=1 (repaid). A method whose gain turns into a loss when `mirrored` has learned a
-    shift, not the truth: report the worse of the two.
+    Selection favours y=1 (repaid). If the gain of a method turns into a loss when `mirrored`, the method has
+    learned a shift and not the truth. Report the worse of the two.
 
     Parameters
     ----------
@@ -275,11 +278,11 @@ def make_fico(
         See `load_heloc`.
     selection : {"nucem", "uc"}
     alpha : float in [0, 1]
-        Share of the hidden variable in the decision.
+        Weight of the hidden variable in the decision.
     n_decision_makers : int
     hidden : {"forest", "boosting"}
     mirrored : bool
-        Replace u by -u: selection then favours y=0.
+        Replace u by -u. Selection then favours y=0.
     random_state : int, SeedSequence, Generator, RandomState or None
 
     Returns

@@ -1,4 +1,4 @@
-"""Made-up short-term loans where what the table does not hold matters, and the truth is known."""
+"""Simulated short-term loans with unobserved confounding and a known truth."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from selective_labels.datasets.oracle import RandomState, draw_decisions, spawn_
 FEATURES = ("income", "debt_ratio", "years_employed", "open_accounts")
 CENTRES = np.array([52.0, 38.0, 12.0, 8.0])
 SCALES = np.array([11.0, 9.0, 3.0, 2.0])
-# Twelve officers who ask questions, and three who approve nine in ten.
+# Twelve strict officers, and three who approve nine in ten applications.
 STRICT, LENIENT = np.linspace(-0.5, 1.5, 12), np.full(3, 7.3)
 N_OFFICERS = len(STRICT) + len(LENIENT)
-# Trouble that the table does not hold multiplies the odds of a default by exp(5.5), of approval by exp(-5).
+# Unobserved trouble multiplies the odds of default by exp(5.5) and the odds of approval by exp(-5).
 BASE, TROUBLE, SUSPICION = -3.0, 5.5, 5.0
 RISK = np.array([-0.5, 0.5, 0.0, 0.25])
 OFTEN, WITH_YEARS = -0.4, -1.3
@@ -22,12 +22,12 @@ OFTEN, WITH_YEARS = -0.4, -1.3
 
 @dataclass(frozen=True, eq=False)
 class Loans:
-    """A made-up lender's table, and what no lender has.
+    """A simulated lender's table, with the outcomes of all applications.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        Features, region, officer, approved, defaulted ("yes", "no", or a hole where nobody approved).
+        Features, region, officer, approved, defaulted ("yes" or "no", missing where the loan was declined).
     defaulted : (n_samples,) bool array
         The outcome of every application, approved or not.
     chance : (n_samples,) array
@@ -46,17 +46,18 @@ class Loans:
 
 
 def make_loans(n_samples: int = 10_000, random_state: RandomState = 0) -> Loans:
-    """Draw applications for a short-term loan that one of fifteen officers decides.
+    """Draw applications for short-term loans, each decided by one of fifteen officers.
 
     P(Y*=1 | x, u) = σ(x b - 3 + 5.5 u),  P(D=1 | x, u, z) = σ(λ_z - x b - 5 u),  P(u=1 | x) = σ(-.4 - 1.3 x3)
 
-    Officers are dealt out by lot. An officer who calls the employer learns of trouble (u) that the table does
-    not hold, and refuses; trouble is common among those who have worked for few years (x3). The design is
-    meant to show what goes wrong, for reasons and not by luck: approved applicants with few years look safe
-    because those in trouble were refused, so the labeled cases say too few defaults, and a rule learned from
-    them approves too many of just these. Three officers in fifteen approve nine in ten; what is seen of
-    their cases bounds what is not seen of the others', and leaves some questions open. Refused applicants
-    are worse risks than like approved ones, for every officer: who knows that knows more than the table.
+    Officers are assigned at random. An officer who calls the employer learns about trouble (u), which is not
+    in the table, and declines. Trouble is common among applicants with few years of employment (x3). The
+    design produces known failures by construction. Approved applicants with few years look safe because those
+    in trouble were declined, so the labeled cases understate defaults, and a rule learned from them approves
+    too many such applicants. Three of the fifteen officers approve nine in ten applications. The outcomes of
+    their cases bound the unobserved outcomes of the other officers' cases, and leave some questions open. For
+    every officer, declined applicants are worse risks than similar approved ones, which is information that
+    the table does not contain.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def make_loans(n_samples: int = 10_000, random_state: RandomState = 0) -> Loans:
     table["region"] = np.where(X[:, 3] > 0, "north", "south")
     table["officer"] = [f"officer {code + 1:02d}" for code in officer]
     table["approved"] = approved
-    # The last word serves the code -1: no label was seen.
+    # The code -1 of an unobserved label selects the last entry.
     seen = np.where(approved == 1, defaulted.astype(int), -1)
     table["defaulted"] = np.array(["no", "yes", None], dtype=object)[seen]
     chance = (1.0 - often) * expit(BASE + risk) + often * expit(BASE + risk + TROUBLE)

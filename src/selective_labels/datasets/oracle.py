@@ -1,4 +1,4 @@
-"""What a generator returns: a selectively labeled sample, and the truth behind it."""
+"""Building blocks of generators: samples, oracles, random streams, argument checks, and quadrature."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
@@ -17,7 +17,7 @@ _ROWS_PER_CHUNK = 4096
 
 
 class Limits(NamedTuple):
-    """True accuracies in the population of three rules that know the law of the data."""
+    """True population accuracies of three rules that know the distribution of the data."""
 
     bayes: float
     minimax: float
@@ -25,16 +25,16 @@ class Limits(NamedTuple):
 
 
 class Oracle(ABC):
-    """The law behind a synthetic sample.
+    """The true distribution behind a synthetic sample.
 
     With p_kz(x) = P(Y=k, D=1 | x, z), l_k(x) = max_z p_kz(x) and eta_k(x) = P(Y*=k | x):
 
     * `bayes_accuracy`    = E[max_k eta_k(X)],
     * `minimax_accuracy`  = E[eta_t(X)], t(x) = argmax_k l_k(x), the minimax-regret rule,
-    * `selected_accuracy` = E[eta_t(X)], t(x) = argmax_k P(Y=k | x, D=1), what training on the labeled
-      cases converges to.
+    * `selected_accuracy` = E[eta_t(X)], t(x) = argmax_k P(Y=k | x, D=1), the limit of training on the labeled
+      cases.
 
-    All three are computed by deterministic quadrature at first use and then kept.
+    All three are computed by deterministic quadrature at first use, and cached.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Oracle(ABC):
     def joint(self, X: Any) -> np.ndarray:
         """P(D=0 | x, z), then P(Y=k, D=1 | x, z), shape (n_samples, n_decision_makers, n_classes + 1).
 
-        Decision-makers stand in the order of their sorted ids.
+        Decision-makers are in the order of their sorted ids.
         """
         return self._in_chunks(self._joint, X)
 
@@ -73,12 +73,12 @@ class Oracle(ABC):
 
     @property
     def minimax_accuracy(self) -> float:
-        """Accuracy of argmax_k of the true lower bounds."""
+        """Accuracy of the rule argmax_k of the true lower bounds."""
         return self._limits.minimax
 
     @property
     def selected_accuracy(self) -> float:
-        """Accuracy of the Bayes rule of the labeled cases."""
+        """Accuracy of the Bayes rule for the labeled cases."""
         return self._limits.selected
 
     @cached_property
@@ -98,11 +98,11 @@ class Oracle(ABC):
         return self._joint(X)[:, :, 1:].max(axis=1)
 
     def _in_chunks(self, function: Callable[[np.ndarray], np.ndarray], X: Any) -> np.ndarray:
-        """Apply `function` to blocks of rows, so that quadrature nodes never meet all rows at once."""
+        """Apply `function` to blocks of rows, which limits the memory of quadrature."""
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise InputError.about("X", f"must have shape (n_samples, {self.n_features}), got {X.shape}.")
-        # One empty block gives the right shape when there is no row at all.
+        # Without rows, one empty block gives the result its shape.
         starts = range(0, max(len(X), 1), _ROWS_PER_CHUNK)
         return np.concatenate([function(X[start : start + _ROWS_PER_CHUNK]) for start in starts])
 
@@ -119,20 +119,20 @@ def limits_of_rules(oracle: Oracle, X: np.ndarray) -> Limits:
 
 @dataclass(frozen=True, eq=False)
 class SelectiveSample:
-    """A sample with selective labels, and what is behind it.
+    """A sample with selective labels, and the truth behind it.
 
     Attributes
     ----------
     X : array or frame of shape (n_samples, n_features)
     y : int array of shape (n_samples,)
-        Class codes 0..K-1 where the decision is 1, and -1 where no label was seen.
+        Class codes 0..K-1 where the decision is 1, and -1 where the label is unobserved.
     decision : int array of shape (n_samples,)
-        1: the label is seen; 0: it is not.
+        1 if the label is observed, else 0.
     decision_maker : int array of shape (n_samples,)
     y_true : int array of shape (n_samples,)
-        Class codes of everybody. For measuring, never for training.
+        Class codes of all cases. Use them for evaluation, never for training.
     oracle : Oracle or SemiSyntheticOracle
-        The law that the sample was drawn from, as far as it is known.
+        True distribution of the sample, as far as it is known.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class SelectiveSample:
 
 
 def hide_labels(y_true: np.ndarray, decision: np.ndarray) -> np.ndarray:
-    """Labels as they are seen: y_true where the decision is 1, else -1."""
+    """Observed labels: y_true where the decision is 1, else -1."""
     return np.where(decision == 1, y_true, UNSEEN)
 
 
@@ -160,10 +160,10 @@ RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | np
 
 
 class Streams(NamedTuple):
-    """Independent generators, one for each ingredient of a design; none is used for anything else.
+    """Independent random generators, one for each component of a design.
 
-    Separate streams make designs comparable: turning the selection round leaves features, hidden
-    variables, assignment and outcomes as they were, draw by draw.
+    Separate streams make designs comparable: mirroring the selection keeps every draw of features, hidden
+    variables, assignment and outcomes.
     """
 
     design: np.random.Generator
@@ -175,12 +175,12 @@ class Streams(NamedTuple):
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Turn any usual `random_state` into a seed sequence.
+    """Convert any usual `random_state` to a seed sequence.
 
     * `None`: fresh entropy;
-    * an integer: that entropy, so the same data every time;
-    * a `SeedSequence`: itself; whoever spawns from it twice gets different children;
-    * a `Generator` or a `RandomState`: 128 bits drawn from it, so that two calls differ.
+    * an integer: used as entropy, so the data are the same every time;
+    * a `SeedSequence`: returned as is; spawning from it twice gives different children;
+    * a `Generator` or a `RandomState`: 128 bits are drawn from it, so that two calls differ.
     """
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
@@ -192,7 +192,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
 
 def spawn_streams(random_state: RandomState) -> Streams:
-    """Spawn one generator for each ingredient.
+    """Spawn one generator for each component.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def spawn_streams(random_state: RandomState) -> Streams:
 def draw_classes(probabilities: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Draw one class code 0..K-1 for each row of `probabilities` (n_samples, n_classes)."""
     uniform = generator.random(len(probabilities))
-    # The last cumulative sum is one up to rounding; leaving it out keeps every code below K.
+    # The last cumulative sum is one up to rounding. Omitting it keeps every code below K.
     return (uniform[:, None] > np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=1)
 
 
@@ -220,19 +220,19 @@ def draw_decisions(probability: np.ndarray, generator: np.random.Generator) -> n
 
 
 def check_count(name: str, value: int, minimum: int) -> None:
-    """Raise unless `value` is an integer of at least `minimum`."""
+    """Raise :class:`InputError` unless `value` is an integer of at least `minimum`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
         raise InputError.about(name, f"must be an integer of at least {minimum}, got {value!r}.")
 
 
 def check_choice(name: str, value: str, choices: Collection[str]) -> None:
-    """Raise unless `value` is one of `choices`."""
+    """Raise :class:`InputError` unless `value` is one of `choices`."""
     if value not in choices:
         raise InputError.about(name, f"must be one of {', '.join(sorted(choices))}; got {value!r}.")
 
 
 def check_share(name: str, value: float) -> None:
-    """Raise unless 0 <= value <= 1."""
+    """Raise :class:`InputError` unless 0 <= value <= 1."""
     if not 0 <= value <= 1:
         raise InputError.about(name, f"must lie between 0 and 1, got {value!r}.")
 
@@ -245,8 +245,9 @@ _SPLINE_ORDER = 5
 def normal_rule(pole_distance: float) -> tuple[np.ndarray, np.ndarray]:
     """Trapezoid nodes and weights for E[f(N)], N standard normal.
 
-    For f analytic in the strip |Im| < d the error is of the order exp(-2 pi d / step), exponentially small in
-    the number of nodes. Where f has poles that beats Gauss-Hermite, whose nodes reach ever farther out.
+    For f analytic in the strip |Im| < d, the error is of the order exp(-2 pi d / step), exponentially small
+    in the number of nodes. If f has poles, this is better than Gauss-Hermite, whose nodes spread ever
+    farther.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def normal_rule(pole_distance: float) -> tuple[np.ndarray, np.ndarray]:
     >>> round(float(weights @ nodes**4), 9)
     3.0
     """
-    # The density itself limits the step: its transform is exp(-t^2 / 2), so d beyond 3 buys nothing.
+    # The density itself limits the step: its transform is exp(-t^2 / 2), so d beyond 3 does not help.
     step = 2 * np.pi * min(pole_distance, 3.0) / _LOG_TOLERANCE
     half = int(np.ceil(TAIL / step))
     nodes = step * np.arange(-half, half + 1)
@@ -276,15 +277,15 @@ def normal_rule(pole_distance: float) -> tuple[np.ndarray, np.ndarray]:
 def integrate_choice(gains: np.ndarray, values: np.ndarray, step: float) -> np.ndarray:
     """Integral of values[argmax gains] over the last-but-one axis, an even grid.
 
-    The chosen value jumps where the argmax switches, and a plain trapezoid rule would be off by up to half
-    a cell there. Within a cell gains and values are taken as linear, which puts the switch at a
-    fraction theta of the cell and leaves an error of the order step^2 only.
+    The chosen value jumps where the argmax switches, so a plain trapezoid rule would have an error of up to
+    half a cell there. Within a cell, gains and values are interpolated linearly. The switch is then at a
+    fraction theta of the cell, and the error is of the order step^2.
 
     Parameters
     ----------
     gains, values : arrays of shape (..., n_nodes, n_classes)
     step : float
-        Distance of neighbouring nodes.
+        Distance between neighbouring nodes.
 
     Returns
     -------
@@ -292,7 +293,7 @@ def integrate_choice(gains: np.ndarray, values: np.ndarray, step: float) -> np.n
 
     Examples
     --------
-    The integral of |x| over [-1, 1], as the larger of x and -x; zero is not a node.
+    The integral of |x| over [-1, 1], as the larger of x and -x. Zero is not a node.
 
     >>> import numpy as np
     >>> from selective_labels.datasets.oracle import integrate_choice
@@ -310,7 +311,7 @@ def integrate_choice(gains: np.ndarray, values: np.ndarray, step: float) -> np.n
     gap_left = pick(gains[..., left, :], before) - pick(gains[..., left, :], after)
     gap_right = pick(gains[..., right, :], after) - pick(gains[..., right, :], before)
     total = gap_left + gap_right
-    # No switch (or a tie at both ends): the class chosen on the left keeps the whole cell.
+    # Without a switch (or with a tie at both ends), the class chosen on the left keeps the whole cell.
     theta = np.divide(gap_left, total, out=np.ones_like(total), where=total > 0)
 
     def between(classes: np.ndarray, start: np.ndarray | float, end: np.ndarray | float) -> np.ndarray:
@@ -338,18 +339,18 @@ class Axis:
         return np.linspace(-self.end, self.end, self.size)
 
     def position(self, points: np.ndarray) -> np.ndarray:
-        """Where points lie on the grid, in steps; beyond the ends counts as the end."""
+        """Positions of points on the grid, in steps. Points beyond the ends are clipped."""
         return (np.clip(points, -self.end, self.end) + self.end) * ((self.size - 1) / (2 * self.end))
 
 
 class Table:
-    """A smooth function on a grid, between the nodes by a quintic spline, constant beyond the ends.
+    """Interpolation of a smooth function on a grid by quintic splines, constant beyond the ends.
 
     Parameters
     ----------
     axes : sequence of Axis
     values : array of shape (axes[0].size, axes[1].size, ..., n_functions)
-        Several functions on the same grid. They must be flat at the ends of the grid.
+        Several functions on the same grid. They must be flat at its ends.
     """
 
     def __init__(self, axes: tuple[Axis, ...], values: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""The paper's synthetic experiment."""
+"""The synthetic experiment of Chen, Li and Mao (ICML 2025), with its exact oracle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from selective_labels.datasets.oracle import (
 )
 
 SCALE = 2.0  # standard deviation of every feature and every hidden variable
-FEATURE_FACTOR = 2.0  # in the decision, before the features
+FEATURE_FACTOR = 2.0  # factor of the features in the decision
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Where the paper and the released code differ (E18)."""
+    """Constants on which the paper and the released code differ (E18)."""
 
     n_features: int
     n_hidden: int
@@ -50,17 +50,17 @@ CONSTANTS = {
 
 @dataclass(frozen=True)
 class PaperDesign:
-    """Laws of outcome and decision, written in the four sums that they depend on.
+    """Distributions of outcome and decision, in terms of the four sums that they depend on.
 
-    Class logits are linear in k, so the outcome depends on features and hidden variables through their
-    plain sums s and b only; the decision depends on the weighted sums r and c:
+    Class logits are linear in k, so the outcome depends on features and hidden variables only through their
+    plain sums s and b. The decision depends on the weighted sums r and c:
 
         P(Y*=k | x, u) = softmax_k(k ((1 - alpha_y) s + alpha_y factor_y b)),      s = sum x_i, b = sum u_i,
         P(D=1 | x, u, z) = (1 - alpha_d) expit(2 z r) + alpha_d expit(factor_d c)     (nucem),
                          = expit((1 - alpha_d) 2 z r + alpha_d factor_d c)            (uc),
         r = sum (2 - i) x_i,  c = sum (1 + i) u_i.
 
-    `mirrored` turns the sign of c.
+    `mirrored` reverses the sign of c.
     """
 
     selection: str
@@ -87,7 +87,7 @@ class PaperDesign:
 
     @property
     def decision_makers(self) -> np.ndarray:
-        """Ids 1..J; these numbers enter the decision."""
+        """Ids 1..J. These numbers enter the decision."""
         return np.arange(1, self.n_decision_makers + 1)
 
     @property
@@ -115,8 +115,8 @@ class PaperDesign:
 
 _SATURATED = 30.0  # expit(30) = 1 - 1e-13
 _NODES_PER_WIDTH = 6.0
-_INNER_STEP = 0.04  # the rules switch along the inner integral
-_OUTER_STEP = 0.1  # the outer one is smooth
+_INNER_STEP = 0.04  # small, because the rules switch along the inner integral
+_OUTER_STEP = 0.1  # larger, because the outer integrand is smooth
 _LIMIT_TAIL = 6.0  # standard deviations; beyond it lies 2e-9 of the population
 
 
@@ -124,7 +124,7 @@ class PaperOracle(Oracle):
     """Exact conditional probabilities of `make_paper_synthetic`.
 
     Write b = sum u_i = sd_b e and c = slope b + sd e' with independent standard normal e, e'. Then both
-    designs are made of one function of two numbers,
+    designs can be expressed by one function of two numbers,
 
         G_k(v, w) = E[softmax_k(k (v + spread_y e)) L(w + spread_d e)],   L(w) = E[expit(w + gain sd e')],
 
@@ -134,8 +134,8 @@ class PaperOracle(Oracle):
         p_kz(x)   = (1 - alpha_d) expit(2 z r) eta_k(x) + alpha_d G_k(v, 0)       (nucem),
                   = G_k(v, (1 - alpha_d) 2 z r)                                   (uc).
 
-    G is computed on a grid by the trapezoid rule and looked up by splines; the error is below 1e-7. The
-    limits integrate over (s, r), bivariate normal; their error is below 5e-5.
+    G is computed on a grid by the trapezoid rule and interpolated by splines, with an error below 1e-7. The
+    limits integrate over (s, r), which is bivariate normal, with an error below 5e-5.
     """
 
     def __init__(self, design: PaperDesign) -> None:
@@ -148,14 +148,14 @@ class PaperOracle(Oracle):
         sd_b = SCALE * np.sqrt(design.n_hidden)
         self._spread_y = design.alpha_y * design.outcome_factor * sd_b
         self._spread_d = design.hidden_gain * hidden.mean() * sd_b
-        # c given b: the coefficients' mean goes with b, their deviations are independent of it.
+        # c depends on b through the mean of the coefficients. Their deviations are independent of b.
         self._sd_l = abs(design.hidden_gain) * SCALE * np.sqrt(design.n_hidden) * hidden.std()
 
     def _probabilities(self, X: np.ndarray) -> np.ndarray:
         return self._eta(X.sum(axis=1))
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
-        # Splines may leave [0, 1] by their error.
+        # Spline interpolation may leave [0, 1] by its error.
         labeled = np.clip(self._labeled(X.sum(axis=1), X @ self.design.feature_coefficients), 0.0, 1.0)
         unlabeled = np.clip(1.0 - labeled.sum(axis=2, keepdims=True), 0.0, 1.0)
         return np.concatenate([unlabeled, labeled], axis=2)
@@ -186,7 +186,7 @@ class PaperOracle(Oracle):
 
     @cached_property
     def _outcome_axis(self) -> Axis:
-        # As a function of v, G is as smooth as the softmax smoothed by e over the width of L.
+        # As a function of v, G is as smooth as the softmax after smoothing by e over the width of L.
         width_l = np.hypot(1.0, self._sd_l) / max(abs(self._spread_d), 1e-3)
         width = np.hypot(2.0 / (self.n_classes - 1), self._spread_y * min(width_l, 1.0))
         return Axis.of_step(_SATURATED + TAIL * self._spread_y, width / _NODES_PER_WIDTH)
@@ -222,7 +222,7 @@ class PaperOracle(Oracle):
     # Limits -----------------------------------------------------------------------------------------
 
     def _compute_limits(self) -> Limits:
-        """Integrate over (s, r), bivariate normal: r outside, s given r inside."""
+        """Integrate over (s, r), bivariate normal: r in the outer integral, s given r in the inner one."""
         coefficients = self.design.feature_coefficients
         n_features = self.n_features
         sd_r = SCALE * np.sqrt((coefficients**2).sum())
@@ -245,9 +245,9 @@ class PaperOracle(Oracle):
         return Limits(accuracy(eta), accuracy(labeled.max(axis=2)), accuracy(labeled.mean(axis=2)))
 
     def _outer_rule(self, sd_r: float) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and weights for r ~ N(0, sd_r^2), dense about zero.
+        """Nodes and weights for r ~ N(0, sd_r^2), dense around zero.
 
-        expit(2 z r) turns within 1 / (2 J) of zero while r spreads over sd_r; r = narrow sinh(t) resolves
+        expit(2 z r) changes within 1 / (2 J) of zero, while r spreads over sd_r. r = narrow sinh(t) resolves
         both.
         """
         narrow = min(1.0 / (FEATURE_FACTOR * self.n_decision_makers), sd_r)
@@ -259,7 +259,7 @@ class PaperOracle(Oracle):
 
 
 def smoothed_expit(scale: float) -> Callable[[np.ndarray], np.ndarray]:
-    """L(w) = E[expit(w + scale N)], N standard normal, as a function of w (looked up in a table)."""
+    """L(w) = E[expit(w + scale N)], N standard normal, as a function of w (interpolated from a table)."""
     axis = Axis.of_step(_SATURATED + TAIL * scale, np.hypot(1.0, scale) / 12)
     nodes, weights = normal_rule(np.pi / max(scale, 1e-3))
     table = Table((axis,), (expit(axis.nodes[:, None] + scale * nodes) @ weights)[:, None])
@@ -288,8 +288,8 @@ def make_paper_synthetic(
                          = expit((1 - alpha_d) 2 z r + alpha_d factor_d c)            ("uc"),
         r = sum_i (2 - i) x_i,  c = sum_i (1 + i) u_i.
 
-    Under "nucem" the decision is additive in (x, z) and u, so the class probabilities are identified;
-    under "uc" they are not. The paper's text and the released code disagree about the constants (E18):
+    Under "nucem" the decision is additive in (x, z) and u, so the class probabilities are identified. Under
+    "uc" they are not. The paper's text and the released code use different constants (E18):
 
     ===================  ========  =======  ==========  =========  ======================
     constants            features  hidden   i starts    factor_y   factor_d (nucem, uc)
@@ -299,28 +299,28 @@ def make_paper_synthetic(
     "released_scripts"   6         4        at 0        2          1, 3
     ===================  ========  =======  ==========  =========  ======================
 
-    Decision-makers differ in how steeply they follow r, hardly in how lenient they are: for most x the
-    instrument is weak. Do not measure a method on this design alone; see `make_decision_makers`.
+    Decision-makers differ in how steeply they follow r, but hardly in leniency: for most x the instrument is
+    weak. Do not evaluate a method on this design alone; see `make_decision_makers`.
 
     Parameters
     ----------
     n_samples : int
     selection : {"nucem", "uc"}
     alpha_y, alpha_d : float in [0, 1]
-        Share of the hidden variables in the outcome and in the decision.
+        Weight of the hidden variables in the outcome and in the decision.
     constants : {"paper", "released_notebook", "released_scripts"}
     n_features, n_hidden : int, optional
-        None: what the constants say. At least two features, one hidden variable.
+        None: the values of `constants`. At least two features and one hidden variable.
     n_decision_makers, n_classes : int
     mirrored : bool
-        Turn the sign of u in the decision, so that selection favours the other classes. Everything but
-        the decisions stays the same under the same seed.
+        Reverse the sign of u in the decision, so that selection favours the other classes. With the same
+        seed, everything except the decisions stays the same.
     random_state : int, SeedSequence, Generator, RandomState or None
 
     Returns
     -------
     SelectiveSample
-        Decision-makers are 1..J, the numbers of the formula. The oracle is a `PaperOracle`.
+        Decision-makers are 1..J, the numbers in the formula. The oracle is a `PaperOracle`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Decisions that tilt the odds of every class by a fixed factor: where the tilt is the truth."""
+"""A design in which the tilt assumption holds: decisions tilt the odds of every class by a fixed factor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from selective_labels.datasets.oracle import (
 
 @dataclass(frozen=True, eq=False)
 class TiltedDesign:
-    """Laws of outcome and decision; nothing is hidden but the outcome itself."""
+    """Distributions of outcome and decision. Only the outcome itself is unobserved."""
 
     coefficients: np.ndarray
     leniency: np.ndarray
@@ -74,25 +74,25 @@ def make_tilted(
     *,
     leniency_spread: float = 1.0,
 ) -> SelectiveSample:
-    """Draw cases whose refusal tilts the odds of every class by one factor for all, with the oracle.
+    """Draw cases whose refusal tilts the odds of every class by one common factor, with the oracle.
 
     Four standard normal features x, z uniform, a_z a random permutation of an even grid from -2 s to 2 s,
     s = `leniency_spread`:
 
         logit P(D=1 | x, z, Y*=k) = a_z + .8 x_1 + γ_k,   P(Y*=k | x) = softmax_k(x B),
 
-    B as in `make_decision_makers`. So among cases of the same features and decision-maker the odds of class
-    k against class j among the refused are e^{γ_j - γ_k} times those among the accepted: the tilt is
+    B as in `make_decision_makers`. Among cases with the same features and decision-maker, the odds of class k
+    against class j among the refused are thus e^{γ_j - γ_k} times those among the accepted: the tilt is
     constant, and an instrument identifies it.
 
     Parameters
     ----------
     n_samples, n_classes, n_decision_makers : int
     tilt : sequence of n_classes numbers, optional
-        γ; default: even from -.6 to .6.
+        γ. Default: evenly spaced from -.6 to .6.
     random_state : int, SeedSequence, Generator, RandomState or None
     leniency_spread : float
-        s, not negative: how strong the instrument is.
+        s, non-negative: the strength of the instrument.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Coded checks of whether a sample can answer the question."""
+"""Checks of whether a sample supports the assumptions, each with a stable code."""

@@ -1,4 +1,4 @@
-"""Who decides, predicted from features: fitted on half of the cases, read on the other half."""
+"""Models that predict the decision-maker from features, evaluated on rows they were not fitted on."""
 
 import warnings
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ from selective_labels.nuisance.bands import leniency_bands
 from selective_labels.nuisance.models.encoders import standardised
 
 SMALLEST_LEAF = 5
-# Trees look at so many columns for every cut: a product shows no trace in either of its factors alone, so
-# that a few columns drawn at random would miss it.
+# Trees consider up to this many columns at every split. An interaction has no effect along either variable
+# alone, so a few columns drawn at random would miss it.
 MOST_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class RandomAssignment:
-    """Cases and where they went.
+    """Cases and the decision-makers they were assigned to.
 
     Attributes
     ----------
     X : (n, n_columns) array
-        Numbers without holes.
+        Numeric, without missing values.
     arm : (n,) int array
-        Decision-maker, or band of decision-makers.
+        Decision-maker, or leniency band of decision-makers.
     n_arms : int
     cell : (n,) int array
-        Stratum, within which assignment is to be tested.
+        Stratum within which assignment is tested.
     unit : (n,) int array
-        Rows of one unit are not independent; different units are.
+        Rows of one unit may be dependent; units are independent.
     weight : (n,) array
     """
 
@@ -48,22 +48,22 @@ class RandomAssignment:
     weight: np.ndarray
 
     def take(self, rows: np.ndarray) -> "RandomAssignment":
-        """Some of the rows."""
+        """Select rows."""
         parts = (self.arm[rows], self.n_arms, self.cell[rows], self.unit[rows], self.weight[rows])
         return RandomAssignment(self.X[rows], *parts)
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a model of assignment is worth on rows that it has not seen.
+    """Score of an assignment model on rows that it has not seen.
 
     Attributes
     ----------
     statistic : float
-        Standard normal if assignment has nothing to do with features within cells; large if it has.
+        Standard normal if assignment is independent of features within cells; large if it is not.
     p_value : float
     gain : float
-        Probability that the model gives to the arm that a case went to, less that arm's share.
+        Mean predicted probability of the arm that a case was assigned to, minus that arm's share.
     """
 
     statistic: float
@@ -86,25 +86,26 @@ def within_cells(values: np.ndarray, cell: np.ndarray, weight: np.ndarray) -> np
 
 
 def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, float]:
-    """Held-out score of a model of assignment, as a standard normal statistic, and its mean.
+    """Held-out score of an assignment model, as a standard normal statistic, and its mean.
 
     T = Σ_u s_u / sqrt(Σ_u f_u s_u²),   s_u = Σ_{i in u} w_i d_i(z_i),
 
-    d_i(a) the prediction for arm a at row i, centred twice within the cell: over arms by their shares there,
-    and over rows. So its mean is zero for every model if arms are dealt out at random within cells, whatever
-    their shares; f = m / (m - 1), m the units of the cell, makes up for the means that were taken off.
+    where d_i(a) is the prediction for arm a at row i, centred twice within the cell: over arms, weighted by
+    their shares, and over rows. Its mean is zero for every model if assignment is random within cells,
+    whatever the shares of the arms. f = m / (m - 1), with m units in the cell, corrects for the estimated
+    means.
 
     Parameters
     ----------
     predicted : (n, n_arms) array
-        By a model that has not seen these rows.
+        Predictions by a model that has not seen these rows.
     dealt : RandomAssignment
 
     Examples
     --------
     >>> zeros, ones = np.zeros(8, dtype=int), np.ones(8)
     >>> arm = np.array([0, 0, 1, 1, 0, 0, 1, 1])
-    >>> dealt = Dealt(np.zeros((8, 1)), arm, 2, zeros, np.arange(8), ones)
+    >>> dealt = RandomAssignment(np.zeros((8, 1)), arm, 2, zeros, np.arange(8), ones)
     >>> right = (arm[:, None] == np.arange(2)).astype(float)
     >>> block_score(right, dealt)[0] > 2.0, block_score(np.ones((8, 2)), dealt)
     (True, (0.0, 0.0))
@@ -117,7 +118,7 @@ def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, 
     own = weight * residual[np.arange(len(cell)), dealt.arm]
     _, first, of_row = np.unique(dealt.unit, return_index=True, return_inverse=True)
     score = np.bincount(of_row, own)
-    # Of a unit that lies in several cells, the first one counts: the factor differs from one in the smallest.
+    # A unit in several cells uses the factor of its first cell; only in small cells is it far from one.
     units_here = np.bincount(cell[first], minlength=int(cell.max()) + 1)[cell[first]]
     factor = units_here / np.maximum(units_here - 1, 1)
     error = float(np.sqrt(np.sum(factor * score**2)))
@@ -127,7 +128,7 @@ def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, 
 
 
 def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -> np.ndarray:
-    """Units dealt at random to blocks 0 to n_blocks of about equal size, (n,).
+    """Block of each row, (n,): units are assigned at random to blocks 0 to n_blocks of about equal size.
 
     Examples
     --------
@@ -141,18 +142,18 @@ def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -
 def held_out_score(
     dealt: RandomAssignment, block: np.ndarray, *, n_trees: int = 50, seed: int = 0
 ) -> HeldOut:
-    """Test that arms are dealt out at random within cells, by extremely randomised trees.
+    """Test by extremely randomised trees that assignment is random within cells.
 
-    Trees of all blocks before predict who decides in the next: the target is the indicator of each arm less
-    its share in the cell. Given the past, each block's score is standard normal if assignment is random, so
-    scores of all blocks are independent and add up; those of cross-fitted models would not, for two of them
-    share their noise with each other's test rows.
+    Trees fitted on all earlier blocks predict who decides in the next block. The target is the indicator of
+    each arm minus its share in the cell. Given the earlier blocks, a block's score is standard normal if
+    assignment is random, so the scores of all blocks are independent and can be added. Scores of cross-fitted
+    models are not independent, because each model shares noise with the other's test rows.
 
     Parameters
     ----------
     dealt : RandomAssignment
     block : (n,) int array
-        Of :func:`blocks_of`; block 0 is only learned from.
+        From :func:`blocks_of`; block 0 is used for training only.
     n_trees, seed : int
 
     Examples
@@ -160,7 +161,7 @@ def held_out_score(
     >>> generator = np.random.default_rng(0)
     >>> X, unit = generator.standard_normal((600, 2)), np.arange(600)
     >>> arm = (X[:, 0] * X[:, 1] > 0).astype(int)
-    >>> dealt = Dealt(X, arm, 2, np.zeros(600, dtype=int), unit, np.ones(600))
+    >>> dealt = RandomAssignment(X, arm, 2, np.zeros(600, dtype=int), unit, np.ones(600))
     >>> held_out_score(dealt, blocks_of(unit, 2, generator)).p_value < 1e-6
     True
     """
@@ -184,7 +185,7 @@ def _trees(past: RandomAssignment, n_trees: int, seed: int) -> ExtraTreesRegress
     return model.fit(past.X, target, sample_weight=past.weight)
 
 
-# More decision-makers than this are told apart by their group of leniency only.
+# With more decision-makers than this, models distinguish only their leniency bands.
 MOST_CLASSES = 50
 FEWEST_ROWS = 40
 MAX_ITERATIONS = 200
@@ -192,7 +193,7 @@ MAX_ITERATIONS = 200
 
 @dataclass(frozen=True, eq=False)
 class AssignmentModel:
-    """Probabilities of decision-makers (or bands of them) given features, on rows that were held out.
+    """Probabilities of decision-makers (or leniency bands) given features, on held-out rows.
 
     Attributes
     ----------
@@ -201,8 +202,9 @@ class AssignmentModel:
         Stratum.
     log_probabilities : (n_test, n_arms) array
     share : (n_arms,) array
-        Share of the training rows.
+        Share of each arm in the training rows.
     banded : bool
+        Whether arms are leniency bands.
     """
 
     arm: np.ndarray
@@ -213,26 +215,26 @@ class AssignmentModel:
 
     @property
     def own_log_probability(self) -> np.ndarray:
-        """Of the decision-maker who did decide, (n_test,)."""
+        """Log-probability of the arm that decided, (n_test,)."""
         return self.log_probabilities[np.arange(len(self.arm)), self.arm]
 
 
 def assignment_model(
     data: SelectiveLabels, rows: np.ndarray, cell: np.ndarray, generator: np.random.Generator
 ) -> AssignmentModel:
-    """Fit a multinomial logit of decision-makers on half of the rows, and predict the other half.
+    """Fit a multinomial logit of the decision-maker on half of the rows, and predict the other half.
 
-    One split, not cross-fitting: models of two halves share their noise with each other's test rows, and a
-    test that ignores it rejects too often. Features are centred within strata.
+    The rows are split once rather than cross-fitted. Each of two cross-fitted models shares noise with the
+    other's test rows, and a test that ignores this rejects too often. Features are centred within strata.
 
     Parameters
     ----------
     data : SelectiveLabels
         With numeric features.
     rows : (n_rows,) int array
-        The rows to use.
+        Rows to use.
     cell : (n_samples,) int array
-        Stratum of all rows of `data`.
+        Stratum of every row of `data`.
     generator : Generator
     """
     need(data.features.shape[1], "there is no feature that varies.")
@@ -246,7 +248,7 @@ def assignment_model(
     need(len(present) > 1, "the training half has one decision-maker only.")
     model = LogisticRegression(max_iter=MAX_ITERATIONS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # its held-out predictions are what is judged
+        warnings.simplefilter("ignore", ConvergenceWarning)  # only held-out predictions matter
         model.fit(X[train], codes)
     test = np.flatnonzero(~in_training & np.isin(arm, present))
     need(len(test) > 1, "the two halves of the cases have no decision-maker in common.")
@@ -260,7 +262,7 @@ def assignment_model(
 
 
 def arms_of(data: SelectiveLabels, train: np.ndarray, seed: int) -> tuple[np.ndarray, bool]:
-    """Which class of the classifier each decision-maker is, (n_decision_makers,), and whether in bands."""
+    """Arm of each decision-maker, (n_decision_makers,), and whether arms are leniency bands."""
     if data.n_decision_makers <= MOST_CLASSES:
         return np.arange(data.n_decision_makers), False
     groups = leniency_bands(

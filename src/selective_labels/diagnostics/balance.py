@@ -1,4 +1,4 @@
-"""SL201: whether decision-makers get cases that look alike, by what features predict."""
+"""SL201 to SL204: tests of random assignment within strata, by balance of cases and by prediction."""
 
 from dataclasses import dataclass
 
@@ -36,17 +36,17 @@ from selective_labels.nuisance.settings import FittingSettings
 
 
 def between(sums: np.ndarray) -> np.ndarray:
-    """Sum over predictions of the between-decision-maker sum of squares, Σ_c Σ_z (Σ_{i in z} g_ic)² / n_z.
+    """Between-decision-maker sum of squares over all predictions, Σ_c Σ_z (Σ_{i in z} g_ic)² / n_z.
 
     Parameters
     ----------
     sums : (n_decision_makers, n_predictions + 1) array
-        Sums of the centred, scaled predictions, and the number of rows.
+        Sums of the centred, scaled predictions, then the number of rows.
 
     Returns
     -------
     (n_predictions + 1,) array
-        The total first, then each prediction's part.
+        The total, then the part of each prediction.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _find_balance(context: Context) -> Finding:
 
 
 def _detects(drawn: np.ndarray, n_rows: int, level: float, name: str) -> str:
-    """The spread of the first prediction over decision-makers that would have been seen."""
+    """Spread of the first prediction over decision-makers that the test detects with 80% power."""
     spread = np.sqrt(detectable_between(drawn, level / ASSIGNMENT_LOOKS) / n_rows)
     if not np.isfinite(spread):
         return ""
@@ -99,7 +99,7 @@ def _detects(drawn: np.ndarray, n_rows: int, level: float, name: str) -> str:
 
 
 def balance_by_decision_maker(context: Context) -> tuple[np.ndarray, np.ndarray]:
-    """Mean predicted decision of each decision-maker's cases, in standard deviations, and its error."""
+    """Mean predicted decision of each decision-maker's cases, in standard deviations, and standard error."""
     values = case_indices(context).values[:, :1]
     codes = context.decision_maker[context.compared]
     total = sums_by(codes, np.column_stack([values, np.ones(len(values))]), context.n_decision_makers)
@@ -143,7 +143,7 @@ CLASSIFIER_CHECK = Check("SL202", "classifier of decision-makers", "assignment",
 
 
 def leave_out_means(units_total: np.ndarray, size: np.ndarray, codes: np.ndarray, n_codes: int) -> np.ndarray:
-    """Mean of each unit's code over all other units, (n_units,); NaN where there is no other.
+    """Mean over all other units with the same code, (n_units,); NaN if there is no other unit.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def leave_out_means(units_total: np.ndarray, size: np.ndarray, codes: np.ndarray
 
 
 def joint_f(y: np.ndarray, X: np.ndarray, lost: int) -> tuple[float, float]:
-    """F statistic and p-value of all columns of X in a regression of y; `lost` further parameters.
+    """F statistic and p-value of all columns of X in a regression of y that has `lost` further parameters.
 
     Examples
     --------
@@ -178,7 +178,8 @@ def joint_f(y: np.ndarray, X: np.ndarray, lost: int) -> tuple[float, float]:
 def _find_leniency_regression(context: Context) -> Finding:
     need(context.has_features, "there is no feature that varies.")
     rows, units = context.compared, context.units
-    # Decisions net of what features predict: else a case's own decision speaks of its own features.
+    # Subtract what features predict: a leave-one-out mean falls with the case's own decision, and would
+    # therefore correlate with the features of that case.
     surplus = centred(context.data.decision[rows] - context.case_model.decision, context.cell[rows])
     leniency = leave_out_means(
         units.total(surplus[:, None])[:, 0], units.size, units.decision_maker, context.n_decision_makers
@@ -217,14 +218,14 @@ LENIENCY_REGRESSION_CHECK = Check(
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent on the model.
+    """Size of the flexible model.
 
     Attributes
     ----------
     n_rows : int
-        At most; more are a random part of all.
+        Maximum number of rows; a random sample is drawn from larger data.
     n_blocks, n_trees : int
-        Of :func:`held_out_score`.
+        See :func:`held_out_score`.
     """
 
     n_rows: int
@@ -238,19 +239,19 @@ QUICK = Effort(4_000, 1, 15)
 
 
 def assignment_score(context: Context, effort: Effort = THOROUGH) -> tuple[HeldOut, bool]:
-    """Score of the flexible model, and whether decision-makers were told apart by band only."""
+    """Score of the flexible model, and whether it predicts leniency bands instead of decision-makers."""
     need(context.has_features, "there is no feature that varies.")
     generator = context.generator(204)
     rows = context.compared
     if len(rows) > effort.n_rows:
         rows = np.sort(generator.choice(rows, effort.n_rows, replace=False))
     data = context.data
-    # Groups are independent of each other however they were divided; without groups, rows are.
+    # Groups are independent even if several decision-makers share one; without groups, rows are independent.
     groups = np.arange(len(rows)) if data.groups is None else data.groups[rows]
     unit = np.unique(groups, return_inverse=True)[1]
     need(unit.max() >= FEWEST_UNITS, f"fewer than {FEWEST_UNITS} cases can be compared.")
     block = blocks_of(unit, effort.n_blocks, generator)
-    # Bands follow decisions, and decisions features: those of the rows to be tested must not make them.
+    # Bands depend on decisions, and decisions on features, so the tested rows must not define the bands.
     lookup, banded = arms_of(data, rows[block == 0], int(generator.integers(2**31)))
     present, arm = np.unique(lookup[data.decision_maker_codes[rows]], return_inverse=True)
     need(len(present) > 1, "there is one band of decision-makers only.")
@@ -284,7 +285,7 @@ def _finding(context: Context, effort: Effort, n_looks: int) -> Finding:
 
 
 def quick_assignment(data: SelectiveLabels, seed: int | None = None, *, level: float = 0.01) -> CheckResult:
-    """SL204 on 4,000 rows at most, with few trees: its message is the one line that a result needs.
+    """Run SL204 on at most 4,000 rows with few trees; its message is one line, fit for other results.
 
     Parameters
     ----------
@@ -292,14 +293,14 @@ def quick_assignment(data: SelectiveLabels, seed: int | None = None, *, level: f
         With decision-makers.
     seed : int, optional
     level : float
-        Smaller than that of `diagnose`: whoever evaluates did not ask, and is alarmed for nothing once in a
-        hundred times.
+        Lower than in `diagnose`: the check runs unasked within an evaluation, so it should raise a false
+        alarm only once in a hundred times.
 
     Returns
     -------
     CheckResult
-        Of SL204; "not applicable" with the reason where nothing can be compared. It stands alone, so
-        "violated" is a p-value that is not above the level.
+        Result of SL204; "not applicable" with the reason if nothing can be compared. The level is not
+        corrected for other checks: "violated" means that the p-value does not exceed it.
 
     Examples
     --------

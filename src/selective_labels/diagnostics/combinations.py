@@ -20,24 +20,24 @@ from selective_labels.identification.prevalence import Share
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
 from selective_labels.nuisance.scores import cross_fit_scores
 
-# Of leniencies, by models without the row: closer ones have no order to speak of.
+# Off-fold leniencies that differ by less than this have no reliable order.
 LEAST_GAP = 0.1
-# Less room than this is missing by rounding alone, as where a floor and a ceiling are the same number.
+# Smaller shortfalls are rounding errors, for example where a lower and an upper bound coincide.
 ROUNDING = 1e-9
-# Share of rows that need a larger ratio than the one stated, by the models, above which it is worth a word.
+# Warn if more than this share of rows needs a larger ratio than the one stated, by the models.
 SOME = 0.05
 
 
 def algebra_results(
     context: Context, data: SelectiveLabels, assumptions: Sequence[str | Assumption]
 ) -> list[CheckResult]:
-    """Check combinations; others have their own checks.
+    """Check combinations of assumptions; single assumptions have their own checks.
 
     Parameters
     ----------
     context : Context
     data : SelectiveLabels
-        With the features as the user gave them, of which a prevalence may name a column.
+        With the features as the user gave them, because a prevalence may name a column.
     assumptions : sequence of names and objects
     """
     found = []
@@ -72,7 +72,7 @@ def _scores(context: Context, assumption: Combination) -> Scores:
 def _above_zero(
     context: Context, values: np.ndarray, rows: np.ndarray | None = None, error: float = 0.0
 ) -> tuple[float, float]:
-    """Statistic and p-value of "the mean is not above zero", by weights and by groups of repeated cases."""
+    """Statistic and p-value of the null "the weighted mean is at most zero", clustered by group."""
     data = context.model_data
     kept = np.ones(len(data), dtype=bool) if rows is None else rows
     units = None if data.groups is None else data.groups[kept]
@@ -87,9 +87,10 @@ def _event_slack(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """How much room a row lacks in each way, as scores and by the model, (n_samples, n_ways).
+    """Violations of each restriction, as scores and by the model, (n_samples, n_restrictions).
 
-    Floors that sum to more than one; ceilings that sum to less; a floor above its ceiling.
+    Lower bounds that sum to more than one, upper bounds that sum to less than one, and lower bounds above
+    their upper bounds.
     """
     values, plug_in = _event_slack(scores)
     columns = [
@@ -110,7 +111,7 @@ def _shortfalls(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _room(context: Context, assumption: Combination) -> Finding:
-    """Rows where the model leaves no room, and the score of how much is missing there."""
+    """Test the shortfall of the rows whose identified set is empty by the model."""
     found, model = _shortfalls(_scores(context, assumption))
     worst = model.argmax(axis=1)[:, None]
     empty = np.take_along_axis(model, worst, axis=1)[:, 0] > ROUNDING
@@ -139,7 +140,7 @@ def _room(context: Context, assumption: Combination) -> Finding:
 
 
 def _share(context: Context, assumption: Combination, share: Share) -> Finding:
-    """E[L_A] <= high and E[U_A] >= low: the better of two one-sided tests, each at half the level."""
+    """Test E[L_A] <= high and E[U_A] >= low, each one-sided at half the level."""
     scores = _scores(context, assumption)
     events = () if scores.laminar_scores is None else scores.laminar_scores.events
     values, _ = _event_slack(scores)
@@ -170,11 +171,11 @@ def _share(context: Context, assumption: Combination, share: Share) -> Finding:
 
 @dataclass(frozen=True)
 class _Against:
-    """Scores of what speaks against an order of leniency, row by row and class by class.
+    """Scores of violations of monotonicity, by row and class.
 
-    Without `event`: p_kz - p_kz' for z stricter than z'. With it: m_Az - m_Az', the share of the event among
-    those accepted, which rising risks do not allow either. z and z' are those with the largest difference by
-    a model without the row; rows with none count as zero.
+    Without `event`: p_kz - p_kz' for z stricter than z'. With `event`: m_Az - m_Az', the difference in the
+    share of the event among accepted cases, which is not positive under rising risk. z and z' are the pair
+    with the largest difference by an off-fold model. Rows without such a pair count as zero.
     """
 
     event: tuple[int, ...] | None = None
@@ -182,7 +183,7 @@ class _Against:
     needs_halves = False
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """Largest difference that speaks against it."""
+        """Largest difference that contradicts the order."""
         n_classes = rows.joint.shape[2] - 1
         leniency, decided = 1.0 - rows.joint[:, :, 0], (rows.y >= 0)[:, None]
         chance, seen = rows.joint[:, :, 1:], seen_labels(rows.y, n_classes)
@@ -216,7 +217,7 @@ def _order(context: Context, adverse: object) -> Finding:
     columns = scores.values.T if event is None else scores.values.T[:1]
     tests = [_above_zero(context, column) for column in columns]
     statistic, p_value = min(tests, key=lambda each: each[1])
-    p_value = min(p_value * len(tests), 1.0)  # each class is a look
+    p_value = min(p_value * len(tests), 1.0)  # Bonferroni over classes
     status = status_of_test(p_value, context.level)
     what = (
         "a stricter decision-maker shows a class more often than a more lenient one"
@@ -232,7 +233,7 @@ def _order(context: Context, adverse: object) -> Finding:
 
 @dataclass(frozen=True)
 class _LeastRatio:
-    """γ_min(x) = max_z (M_A / m_Az - λ_z) / (1 - λ_z), M_A the model's floor under the event."""
+    """γ_min(x) = max_z (M_A / m_Az - λ_z) / (1 - λ_z), with M_A the model's lower bound on the event."""
 
     event: tuple[int, ...]
     assumption: Combination
@@ -240,7 +241,7 @@ class _LeastRatio:
     needs_halves = False
 
     def score(self, rows: Rows, overlap: float) -> Scores:
-        """The model's ratio, in every column."""
+        """The ratio by the model, repeated in every column."""
         known = self.assumption.score(rows, overlap)
         floor = known.plug_in[:, list(self.event)].sum(axis=1)
         if known.laminar_scores is not None:

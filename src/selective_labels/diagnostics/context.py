@@ -1,4 +1,4 @@
-"""What the checks share: the sample, one cross-fit, its predictions; each computed when first asked for."""
+"""Shared inputs of the checks, computed on first use: the sample, cross-fitted models, their predictions."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from selective_labels.nuisance.settings import FittingSettings
 
 @dataclass(frozen=True, eq=False)
 class CaseModel:
-    """Predictions from the features alone, by models that have not seen the row.
+    """Predictions from features alone, by models that have not seen the row.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class CaseModel:
 
 
 def case_model(fit: CrossFit, X: np.ndarray, model_rows: np.ndarray, rows: np.ndarray) -> CaseModel:
-    """Predict decision and label of some rows, decision-makers averaged with equal weights for every row.
+    """Predict decision and label, averaged over decision-makers with the same weights for every row.
 
-    Rows among `model_rows` are predicted by the fold that held them out, others by the first fold's model.
+    The fold that held out a row of `model_rows` predicts it. The first fold predicts all other rows.
     """
     fold_of_row = np.zeros(len(X), dtype=int)
     fold_of_row[model_rows] = fit.held_out
@@ -62,7 +62,7 @@ def case_model(fit: CrossFit, X: np.ndarray, model_rows: np.ndarray, rows: np.nd
             if labeled is None:
                 labeled = np.empty((len(rows), part.shape[1]))
             labeled[position[here]] = part
-    if labeled is None:  # a mistake of the caller, who knows how many rows there are
+    if labeled is None:  # an error of the caller, not of the data
         raise ValueError("there is no row to predict.")
     decision = labeled.sum(axis=1)
     return CaseModel(decision, labeled / np.maximum(decision, np.finfo(float).tiny)[:, None])
@@ -70,25 +70,25 @@ def case_model(fit: CrossFit, X: np.ndarray, model_rows: np.ndarray, rows: np.nd
 
 @dataclass(frozen=True, eq=False)
 class RowModel:
-    """What models say of rows under every arm (decision-maker, or group of them), held out.
+    """Held-out predictions of rows under every arm (decision-maker, or group of them).
 
     Attributes
     ----------
     arm : (n_samples,) int array
     propensity : (n_samples, n_arms) array
     strength : (n_samples,) array
-        Variance of leniency over arms, V(x) = Σ_z e_z d_z^A d_z^B with models of two halves: free of noise
-        on average, and negative at times.
+        Variance of leniency over arms, V(x) = Σ_z e_z d_z^A d_z^B with models of two halves. The noise
+        averages to zero, so values may be negative.
     leniency_range : (n_samples,) array
-        Leniency of the most minus the least lenient arm: found by one half, measured by the other.
+        Leniency of the most minus the least lenient arm, which one half selects and the other measures.
     labeled : (n_samples, n_classes) array
         Σ_z e_z P(D=1, Y=k | x, z).
     posterior : (n_samples, n_classes) array
-        Slope of seen labels on leniency: the class probabilities under NUCEM.
+        Slope of observed labels on leniency: the class probabilities under NUCEM.
     deviation : (n_samples,) array
         Leniency of the row's own arm minus the average.
     parabola : (n_samples,) array
-        The square of that deviation minus its average over arms.
+        Square of the deviation minus its average over arms.
     """
 
     arm: np.ndarray
@@ -102,7 +102,7 @@ class RowModel:
 
 
 def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
-    """Predict all rows under all arms, chunk by chunk, and keep what checks need."""
+    """Predict all rows under all arms in chunks, and keep what the checks need."""
     n_samples, n_classes = len(data), len(data.classes)
     result = RowModel(
         np.empty(n_samples, dtype=int),
@@ -140,7 +140,7 @@ def row_model(fit: CrossFit, data: SelectiveLabels) -> RowModel:
 
 
 def _honest_range(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Range over arms that a row can go to, extremes found in one half and measured in the other."""
+    """Range over the arms that a row can reach; one half selects the extremes, the other measures them."""
     absent = share.T == 0.0
 
     def measured(finder: np.ndarray, measure: np.ndarray) -> np.ndarray:
@@ -153,10 +153,10 @@ def _honest_range(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> n
 
 
 def panel_cases(data: SelectiveLabels, seed: int | None) -> SelectiveLabels:
-    """The cases of rows that share labels, before the panels, or bands of panels, that saw them.
+    """One row for each case with a shared label, with its panel, or band of panels, as the decision-maker.
 
-    A case was dealt to its panel once, however many rows it has; so every case counts once, by its first row
-    (and by the sum of its weights, if there are any).
+    A case was assigned to its panel once, however many rows it has. It therefore counts once, by its first
+    row, with the sum of its weights if there are any.
     """
     n_bands = selector_bands(data)
     arms = arms_off_fold(data, np.arange(len(data)), n_bands, seed)
@@ -167,7 +167,7 @@ def panel_cases(data: SelectiveLabels, seed: int | None) -> SelectiveLabels:
 
 
 def panel_cases_of_fit(data: SelectiveLabels, fit: CrossFit) -> tuple[SelectiveLabels, CrossFit]:
-    """The same with models fitted already: arms are those of the model that has not seen the case."""
+    """Same as :func:`panel_cases` for fitted models; arms are those of the model that held out the case."""
     lookups = np.stack([fold.lookup for fold in fit.folds])
     arms = lookups[fit.held_out, data.decision_maker_codes]
     names = np.arange(fit.n_arms)
@@ -181,7 +181,7 @@ def panel_cases_of_fit(data: SelectiveLabels, fit: CrossFit) -> tuple[SelectiveL
 
 
 def describe_panels(data: SelectiveLabels) -> str:
-    """What the checks compare, in words."""
+    """Describe what the checks compare if labels are shared within groups."""
     assert data.panels is not None
     n_bands = selector_bands(data)
     bands = "" if n_bands is None else f", in {n_bands} bands by leniency"
@@ -218,29 +218,31 @@ def _cases(data: SelectiveLabels, arms: np.ndarray, names: np.ndarray) -> Select
     )
 
 
-# Models are fitted on this many rows at most; counts and permutations use all.
+# Models are fitted on at most this many rows; counts and permutations use all rows.
 MODEL_ROWS = 50_000
-# Up to this many strata, models know each stratum by an indicator.
+# With up to this many strata, models get an indicator of each stratum.
 FEW_STRATA = 20
 FAST_MODEL = FittingSettings("logistic")
 
 
 class Context:
-    """A sample under examination.
+    """The sample, and what the checks compute from it.
 
     Parameters
     ----------
     data : SelectiveLabels
         With a float array of features, which may have no column.
     fitting : FittingSettings
-        Its seed is that of permutations too.
+        Its seed is also used for permutations.
     level : float
-        Of every test.
+        Level of every test.
     n_permutations : int
     fit : CrossFit, optional
-        Models fitted in halves on all rows of `data`, to be used instead of new ones.
+        Models fitted in halves on all rows of `data`, used instead of new ones.
 
-    Every attribute that cannot be computed raises `NotApplicableError` with the reason.
+    Notes
+    -----
+    An attribute that cannot be computed raises `NotApplicableError` with the reason.
     """
 
     def __init__(
@@ -263,18 +265,18 @@ class Context:
         self.n_decision_makers = data.n_decision_makers
 
     def result_of(self, check: Check) -> CheckResult:
-        """Run a check once; later checks may ask for its result."""
+        """Run a check once and keep its result for later checks."""
         if check.code not in self._results:
             self._results[check.code] = check(self)
         return self._results[check.code]
 
     def generator(self, stream: int) -> Generator:
-        """Random numbers of a check's own."""
+        """Random generator with a separate stream for each check."""
         return default_rng(SeedSequence(int(self._seeds[0]), spawn_key=(stream,)))
 
     @property
     def decision_maker(self) -> np.ndarray:
-        """Codes of all rows."""
+        """Decision-maker codes of all rows."""
         return self.data.decision_maker_codes
 
     @property
@@ -284,7 +286,7 @@ class Context:
 
     @cached_property
     def cell(self) -> np.ndarray:
-        """Stratum of each row, zeros without strata."""
+        """Stratum of each row; zeros without strata."""
         return self.data.cells
 
     @property
@@ -294,7 +296,7 @@ class Context:
 
     @cached_property
     def compared(self) -> np.ndarray:
-        """Rows whose stratum has two decision-makers or more."""
+        """Rows whose stratum has at least two decision-makers."""
         need(self.n_decision_makers > 1, "there is only one decision-maker.")
         several = decision_makers_per_cell(self.cell, self.decision_maker) > 1
         rows = np.flatnonzero(several[self.cell])
@@ -302,12 +304,12 @@ class Context:
         return rows
 
     def need_rejected(self) -> None:
-        """Raise unless some case was decided against."""
+        """Raise `NotApplicableError` unless some case was refused."""
         need(not self.data.decision.all(), "no case was decided against: every label is seen.")
 
     @cached_property
     def units(self) -> Units:
-        """What was dealt to decision-makers, among the compared rows."""
+        """Units of assignment among the compared rows."""
         rows = self.compared
         groups = None if self.data.groups is None else self.data.groups[rows]
         return assignment_units(self.decision_maker[rows], self.cell[rows], groups)
@@ -319,13 +321,13 @@ class Context:
 
     @cached_property
     def adjusted_outcomes(self) -> np.ndarray:
-        """D and D Y_k of the compared rows, centred within strata with the overall mean added back."""
+        """D and D Y_k of the compared rows, centred within strata, plus the overall mean."""
         columns = np.column_stack([self.data.decision, self.seen_labels])[self.compared]
         return centred(columns, self.cell[self.compared]) + columns.mean(axis=0)
 
     @cached_property
     def model_features(self) -> np.ndarray:
-        """What models see of all rows: the features and, up to 20 strata, indicators of the stratum."""
+        """Features that models use: those of the data and, with up to 20 strata, stratum indicators."""
         X = self.data.features
         n_strata = int(self.cell.max()) + 1
         if self._given_fit is None and 1 < n_strata <= FEW_STRATA:
@@ -342,7 +344,7 @@ class Context:
 
     @cached_property
     def model_data(self) -> SelectiveLabels:
-        """The rows that models are fitted on, with the features that they see."""
+        """Rows that models are fitted on, with the features that models use."""
         whole = replace(self.data.bare(), features=self.model_features)
         return whole if len(self.model_rows) == len(whole) else whole.take(self.model_rows)
 
@@ -355,7 +357,7 @@ class Context:
             return self._given_fit
         self._fitting.warn_of_runtime(self.model_data)
         with warnings.catch_warnings():
-            # What a rare class costs shows in the checks; the user did not choose these folds.
+            # The user did not choose these folds, and the checks show the effect of a rare class.
             warnings.simplefilter("ignore", UserWarning)
             try:
                 return self._fitting.cross_fit(self.model_data, seed=int(self._seeds[1]), in_halves=True)
@@ -364,19 +366,19 @@ class Context:
 
     @cached_property
     def case_model(self) -> CaseModel:
-        """Predictions of decision and label of all compared rows from the features alone, held out."""
+        """Held-out predictions of decision and label from features alone, for all compared rows."""
         return case_model(self.fit, self.model_features, self.model_rows, self.compared)
 
     @cached_property
     def row_model(self) -> RowModel:
-        """What the models say of the model rows under every decision-maker, held out."""
+        """Held-out predictions of the model rows under every decision-maker."""
         return row_model(self.fit, self.model_data)
 
     @cached_property
     def assignment_model(self) -> AssignmentModel:
-        """Who decides, predicted from features on half of the rows."""
+        """Model of the decision-maker given features, fitted on half of the rows."""
         rows = self.compared
-        if self.units.of_row is not None:  # one row for each group that was assigned as a whole
+        if self.units.of_row is not None:  # use one row of each group that was assigned as a whole
             rows = rows[np.unique(self.units.of_row, return_index=True)[1]]
         generator = self.generator(1)
         most = len(self.model_rows)
@@ -385,17 +387,17 @@ class Context:
 
     @cached_property
     def scores(self) -> dict[str, Scores]:
-        """Scores of the model rows, by the names of the assumptions that checks compare."""
+        """Scores of the model rows under the instrument and NUCEM, by name of the assumption."""
         return cross_fit_scores(self.fit, self.model_data, [Instrument(), Nucem()])
 
     @cached_property
     def bounds(self) -> tuple[Bounds, np.ndarray]:
-        """Bounds of the model rows, and which of them crossed."""
+        """Bounds of the model rows, and a mask of the rows whose bounds cross."""
         return identified_bounds(self.fit, self.model_data.features, self.n_classes, held_out=True)
 
 
 def _varying(data: SelectiveLabels) -> SelectiveLabels:
-    """Keep the columns that tell cases apart: more than one value, holes counted as one."""
+    """Keep the columns with more than one value; missing counts as a value."""
     kept = [number for number, column in enumerate(data.features.T) if _varies(column)]
     if len(kept) == data.features.shape[1]:
         return data
@@ -412,29 +414,29 @@ def _varies(column: np.ndarray) -> bool:
 
 
 def excess(context: Context) -> np.ndarray:
-    """Score of Σ_k max_z P(Y=k, D=1 | x, z) - 1 of the model rows, (n_model_rows,).
+    """Score of Σ_k max_z P(Y=k, D=1 | x, z) - 1 for the model rows, (n_model_rows,).
 
-    Its mean is at most the true excess whichever decision-makers the selector finds, so a positive mean
-    contradicts an instrument that is as good as random and does not change the label.
+    Its mean does not exceed the true excess, whichever decision-makers the selector picks. A positive mean
+    therefore contradicts random assignment or exclusion.
     """
     need(context.n_classes > 1, "one class only was seen, so the inequality always holds.")
     return -context.scores["instrument"].slack
 
 
-# A prediction that varies less than this tells cases not apart.
+# A prediction that varies less than this does not distinguish cases.
 SMALLEST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class CaseIndices:
-    """What features predict of the compared rows, centred within strata and of unit variance."""
+    """Predictions from features for the compared rows, centred within strata, with unit variance."""
 
     values: np.ndarray
     names: list[str]
 
 
 def case_indices(context: Context) -> CaseIndices:
-    """Predicted decision, and predicted label of each class (all but the last, which follows)."""
+    """Predicted decision and predicted class probabilities, without the redundant last class."""
     need(context.has_features, "there is no feature that varies.")
     rows = context.compared
     model = context.case_model
@@ -451,7 +453,7 @@ def case_indices(context: Context) -> CaseIndices:
     )
 
 
-# Directions of the features along which decision-makers may differ, beside their average leniency.
+# Largest number of feature directions along which leniency may differ, in addition to its average.
 MOST_DIRECTIONS = 20
 
 
@@ -461,8 +463,8 @@ def directions(
     """A constant and at most 20 uncorrelated unit-variance combinations of the features, (n, q + 1).
 
     Columns of codes (`categorical`) enter as indicators. Every combination has mean zero, within each cell if
-    these are given, so that the average leniency counts once, with the constant: who works in one cell only
-    would else be counted along what tells the cells apart, too.
+    cells are given, so that average leniency counts once, with the constant. Otherwise the average leniency
+    of a decision-maker who works in one cell only would count again along the features that separate cells.
 
     Examples
     --------
@@ -475,7 +477,7 @@ def directions(
     if not X.shape[1]:
         return constant
     values = standardised(categorical).fit_transform(X)
-    # Indicators do not come centred: "all other categories" is nearly one for everybody.
+    # The encoder does not centre indicators: "all other categories" is one for nearly every row.
     values = centred(values, np.zeros(len(X), dtype=int) if cell is None else cell)
     variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(values, rowvar=False)))
     kept = np.flatnonzero(variances > 1e-8 * variances[-1])[-MOST_DIRECTIONS:]

@@ -1,4 +1,4 @@
-"""All checks in order: can this data answer the question."""
+"""Run all checks on a sample, or the few that estimators run before they report."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -69,41 +69,43 @@ def diagnose(
     random_state: Any = None,
     assumptions: Sequence[str | Assumption] = (),
 ) -> Diagnosis:
-    """Check whether decision-makers differ, get like cases, and fit what assumptions say.
+    """Check relevance, random assignment, overlap and the testable implications of the assumptions.
 
-    Models are fitted once, on 50,000 random rows at most; counts and permutations use all rows. Of a table in
-    partitions, `fit_rows` of its rows are checked, drawn by hash, and the text says so.
+    Models are fitted once, on at most 50,000 random rows; counts and permutations use all rows. For a
+    partitioned table, the checks use `fit_rows` of its rows, drawn by hash, and the printed text says so.
 
     Parameters
     ----------
     X : SelectiveLabels, array of numbers, table of numbers, text, categories and dates, or None
-        What was known of the case before the decision; holes are allowed. A SelectiveLabels has labels and
-        roles in it: then no other role is given.
-    y : (n_samples,) labels with holes (-1, NaN, None, NA)
-    decision_maker : (n_samples,) ids
-    decision : (n_samples,) of 0 and 1, optional
-        Says which labels count; -1 may then be a class.
+        Features known before the decision; missing values are allowed. A SelectiveLabels holds the labels
+        and roles, so pass no other role with it.
+    y : (n_samples,) array
+        Labels; -1, NaN, None or NA where the label is missing.
+    decision_maker : (n_samples,) array
+        Ids.
+    decision : (n_samples,) array of 0 and 1, optional
+        Which labels count; -1 may then be a class.
     sample_weight : (n_samples,) array, optional
-        Used by the models and by SL204. Other tests compare the rows at hand, each counted once.
+        Used by the models and by SL204. All other tests count each row once.
     groups : (n_samples,) array, optional
-        Repeated cases, kept together in folds. All rows of a group that one decision-maker handled are
-        permuted as one; the parts of a divided group are permuted apart. Where a SelectiveLabels shares
-        labels within groups, each case counts once, and checks compare panels (above twenty: bands of
-        panels by off-fold leniency).
+        Repeated cases, kept together in folds. The rows of a group that one decision-maker handled are
+        permuted together. The parts of a group that several decision-makers handled are permuted separately.
+        If a SelectiveLabels shares labels within groups, each case counts once and the checks compare panels
+        (with more than twenty, bands of panels by off-fold leniency).
     strata : (n_samples,) array, optional
         Cells within which assignment is random.
     assignment : (n_samples, n_decision_makers) array or callable of X, optional
-        Known probabilities of decision-makers.
+        Known assignment probabilities.
     instrument : "leniency" or "numeric"
-        "numeric": `decision_maker` is a number that means something, not an id; checks compare the rows at
-        twenty of its quantiles, each row at the nearest, and models are smooth in it.
+        "numeric" treats `decision_maker` as a measurement, not an id. The checks compare rows at twenty of
+        its quantiles, each row at the nearest, and models are smooth in it.
     nuisance, cv, n_jobs, random_state
         As for :class:`selective_labels.UCLClassifier`; the default model is the fast one.
     level : float
-        Of every test: a check is "violated" if its p-value is not above it.
+        Level of every test: a check is "violated" if its p-value does not exceed it.
     n_permutations : int
     assumptions : list of assumption objects
-        Combinations to be checked besides (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
+        Combinations to check as well (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
 
     Returns
     -------
@@ -129,7 +131,7 @@ def diagnose(
         data = data.checked_sample(random_state)
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: the checks are about who decided.", "decision_maker")
-    if instrument != LENIENCY:  # of ids that look like measurements SL304 tells
+    if instrument != LENIENCY:  # SL304 reports ids that look like measurements
         data = with_instrument(data, instrument, nuisance=nuisance)
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     if data.panels is not None:
@@ -142,7 +144,7 @@ def diagnose(
 
 
 def _figures(context: Context) -> Figures:
-    """Keep what the plots need, as far as it can be computed."""
+    """Compute the numbers behind the plots, as far as possible."""
     codes, n_makers = context.decision_maker, context.n_decision_makers
     counts = np.stack([np.bincount(codes, column, n_makers) for column in context.seen_labels.T], axis=1)
     labels = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
@@ -169,7 +171,7 @@ def _if_possible(compute: Callable[[], Any]) -> Any:
         return None
 
 
-# Enough to tell a p-value from one in twenty.
+# Enough to compare a p-value with 0.05.
 FEW_PERMUTATIONS = 99
 
 
@@ -181,21 +183,21 @@ def warn_if_not_allowed(
     random_state: int | None = None,
     stacklevel: int = 2,
 ) -> bool:
-    """Warn, with the code, if a point estimate under NUCEM is not to be trusted here.
+    """Warn, with the check code, if a point estimate under NUCEM is not reliable.
 
-    Runs SL101 (do decision-makers differ enough?) and SL601 (is one slope enough for all?) on models that
-    are fitted already: one prediction of every row under every decision-maker, 99 permutations, no fit.
+    Runs SL101 (relevance) and SL601 (over-identification) on fitted models. This takes one prediction of
+    every row under every decision-maker and 99 permutations; no model is fitted.
 
     Parameters
     ----------
     data : SelectiveLabels
-        The rows that `fit` was made from, with numeric features.
+        The rows that `fit` was fitted on, with numeric features.
     fit : CrossFit
-        Made with ``in_halves=True``.
+        Fitted with ``in_halves=True``.
     level : float
     random_state : int, optional
     stacklevel : int
-        Of the warning, counted from the caller.
+        Stack level of the warning, counted from the caller.
 
     Returns
     -------
@@ -212,9 +214,9 @@ def warn_if_not_allowed(
 def instrument_refuted(
     data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05
 ) -> DiagnosticWarning | None:
-    """What SL401 says of an instrument on models that are fitted already, if it refutes it; else None.
+    """Warning if SL401 refutes the instrument, from fitted models; else None.
 
-    One prediction of every row under every decision-maker, no fit.
+    This takes one prediction of every row under every decision-maker; no model is fitted.
     """
     scores = cross_fit_scores(fit, data, [Instrument()])["instrument"]
     total, (_, p_value) = 1.0 - float(scores.slack.mean()), one_sided(-scores.slack)
@@ -230,7 +232,7 @@ def instrument_refuted(
 def nucem_warning(
     data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05, random_state: int | None = None
 ) -> DiagnosticWarning | None:
-    """What :func:`warn_if_not_allowed` warns of, or None; for results that say so themselves."""
+    """Warning of :func:`warn_if_not_allowed`, or None, for results that report it themselves."""
     if data.panels is not None:
         data, fit = panel_cases_of_fit(data, fit)
     fitting = FittingSettings(seed=random_state)

@@ -1,4 +1,4 @@
-"""SL501: monotonicity with exclusion: a lenient decision-maker accepts whatever a strict one does."""
+"""SL401, SL402, SL501, SL701: the instrumental inequality, monotonicity with exclusion, crossing bounds."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -45,7 +45,7 @@ INEQUALITY_CHECK = Check("SL401", "instrumental inequality", "inequality", _find
 
 MOST_LEAVES = 8
 SMALLEST_LEAF = 200
-# A score counts mostly the rows of one arm: with fewer of them in a leaf its mean is far from normal.
+# A score depends mostly on the rows of one arm; with fewer of them in a leaf, its mean is far from normal.
 SMALLEST_LEAF_PER_ARM = 40
 
 
@@ -59,7 +59,7 @@ def _find_inequality_leaves(context: Context) -> Finding:
         f"fewer than {2 * smallest:,} cases cannot be cut into kinds with {SMALLEST_LEAF_PER_ARM} cases per "
         "decision-maker (or group of them).",
     )
-    # Leaves follow what the models expect, not the scores: a kind of case is not chosen for its luck.
+    # The tree is fitted to predictions, not to scores: leaves selected on the scores would bias the test.
     expected = context.scores["instrument"].plug_in.sum(axis=1)
     tree = DecisionTreeRegressor(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=smallest, random_state=0)
     features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.features)
@@ -96,9 +96,9 @@ INEQUALITY_LEAVES_CHECK = Check(
 
 FEWEST_ROWS = 20
 FEWEST_DECISION_MAKERS = 5
-# Shares of fewer labels of a class, expected, are too skewed for χ².
+# With fewer expected labels of a class, shares are too skewed for the χ² approximation.
 FEWEST_EXPECTED = 3
-# Those with most cases, if there are more: their noise is a matrix of so many squared.
+# If there are more, those with most cases are used: the covariance matrix grows with the square.
 MOST_DECISION_MAKERS = 1500
 
 
@@ -144,11 +144,11 @@ def _find_monotonicity(context: Context) -> Finding:
 
 
 def _curve(context: Context, label: int, generator: np.random.Generator) -> MarginalCurve | None:
-    """The curve of a class; None where too few decision-makers can be compared."""
+    """Marginal curve of a class; None if too few decision-makers can be compared."""
     codes, cells, rows = context.decision_maker, context.cell, context.compared
     counts = np.bincount(codes[rows], minlength=context.n_decision_makers)
     large = counts >= max(FEWEST_ROWS, np.sort(counts)[-MOST_DECISION_MAKERS:][0])
-    # By what is to be expected of their labels, not by what was seen: nobody is chosen for her luck.
+    # Select decision-makers by expected labels: selecting on observed labels would bias the test.
     seen, decided = context.seen_labels[rows, label], context.data.decision[rows]
     rate = np.bincount(cells[rows], seen) / np.maximum(np.bincount(cells[rows], decided), 1.0)
     rarer = np.minimum(rate, 1.0 - rate)[cells[rows]]
@@ -171,7 +171,7 @@ def _curve(context: Context, label: int, generator: np.random.Generator) -> Marg
 MONOTONICITY_CHECK = Check("SL501", "monotonicity with exclusion", "monotonicity", _find_monotonicity)
 
 
-# Noise alone crosses some bounds; shares of rows above which it is worth a word, and serious.
+# Sampling error alone makes some bounds cross. Above these shares of rows: a warning, a possible violation.
 SOME, MANY = 0.01, 0.05
 
 

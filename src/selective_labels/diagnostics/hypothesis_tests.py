@@ -1,4 +1,4 @@
-"""Decision-makers dealt out anew within strata: the reference of what chance alone does."""
+"""Statistical tools of the checks: permutation tests, one-sided tests, power, and regression within cells."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def centred(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def decision_makers_per_cell(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """How many different codes each cell holds, shape (n_cells,).
+    """Number of distinct codes in each cell, shape (n_cells,).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def decision_makers_per_cell(cells: np.ndarray, codes: np.ndarray) -> np.ndarray
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """P-values adjusted for the number of tests by Holm's method.
+    """P-values adjusted for multiple testing by Holm's method.
 
     Examples
     --------
@@ -70,25 +70,25 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return result
 
 
-# Directions within a cell that are weaker than this are rounding.
+# Weaker directions within a cell are rounding errors.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class CellPairs:
-    """Pairs of a decision-maker and a cell that share cases. Pure mathematics.
+    """Pairs of a decision-maker and a cell that have cases in common.
 
-    Within each cell, means of pairs are regressed on some columns with the numbers of cases as weights; what
-    is left is averaged over the cells of each decision-maker. With a column of ones cells are centred; with
-    leniency besides, each cell has a line of its own.
+    Within each cell, the means of pairs are regressed on the columns `along`, weighted by the number of
+    cases. The residuals are averaged over the cells of each decision-maker. A column of ones centres the
+    cells; leniency as a second column fits a separate line in each cell.
 
     Attributes
     ----------
     maker, cell : (n_pairs,) int arrays
     rows : (n_pairs,) array
-        Cases of each pair.
+        Number of cases of each pair.
     along : (n_pairs, n_columns) array
-        What is taken off within cells.
+        Regressors within cells.
     """
 
     maker: np.ndarray
@@ -98,18 +98,18 @@ class CellPairs:
 
     @cached_property
     def rows_of_maker(self) -> np.ndarray:
-        """Cases of each decision-maker."""
+        """Number of cases of each decision-maker."""
         return np.bincount(self.maker, self.rows)
 
     @cached_property
     def _loading(self) -> np.ndarray:
-        """The row n φ' (Σ n φ φ')⁻ of each pair, (n_pairs, n_columns)."""
+        """Row n φ' (Σ n φ φ')⁻ of each pair, (n_pairs, n_columns)."""
         gram = self._products(self.rows)
         inverse = np.linalg.pinv(gram, rcond=ROUNDING, hermitian=True)
         return np.einsum("pa,pab->pb", self.rows[:, None] * self.along, inverse[self.cell])
 
     def _products(self, weight: np.ndarray) -> np.ndarray:
-        """Σ w φ φ' of each cell, (n_cells, n_columns, n_columns)."""
+        """Σ w φ φ' for each cell, (n_cells, n_columns, n_columns)."""
         n_columns = self.along.shape[1]
         products = (weight[:, None, None] * self.along[:, :, None] * self.along[:, None, :]).reshape(
             len(weight), -1
@@ -117,7 +117,7 @@ class CellPairs:
         return sums_by(self.cell, products, int(self.cell.max()) + 1).reshape(-1, n_columns, n_columns)
 
     def left(self, values: np.ndarray) -> np.ndarray:
-        """What is left of values of pairs, averaged over the cases of each decision-maker.
+        """Residuals of values of pairs, averaged over the cases of each decision-maker.
 
         Parameters
         ----------
@@ -142,16 +142,16 @@ class CellPairs:
         return sums_by(self.maker, self.rows[:, None] * rest, n_makers) / self.rows_of_maker[:, None]
 
     def covariance(self, variance: np.ndarray) -> np.ndarray:
-        """Covariance of what is left of means of independent rows, (n_decision_makers, n_decision_makers).
+        """Covariance of averaged residuals of independent rows, (n_decision_makers, n_decision_makers).
 
         diag(Σ_c n σ²) - X W' - W X' + X T X'   over n_z n_z',
 
-        W = n σ² φ and X = n φ' (Σ n φ φ')⁻ of each pair, T = Σ n σ² φ φ' of each cell.
+        with W = n σ² φ and X = n φ' (Σ n φ φ')⁻ for each pair, and T = Σ n σ² φ φ' for each cell.
 
         Parameters
         ----------
         variance : (n_pairs,) array
-            Of one row of each pair.
+            Variance of one row of each pair.
         """
         noise = self.rows * variance
         noisy = noise[:, None] * self.along
@@ -161,7 +161,7 @@ class CellPairs:
         return total / np.outer(self.rows_of_maker, self.rows_of_maker)
 
     def _matrix(self, values: np.ndarray) -> csr_array:
-        """Values of pairs as a matrix of decision-makers by columns of cells."""
+        """Sparse matrix of the values of pairs, decision-makers by columns of cells."""
         n_columns = values.shape[1]
         column = self.cell[:, None] * n_columns + np.arange(n_columns)
         row = np.broadcast_to(self.maker[:, None], column.shape)
@@ -171,44 +171,45 @@ class CellPairs:
 
 POWER = 0.8
 LARGEST = 1e6
-# Degrees of freedom above which the series of a noncentral χ² are slow, and not needed.
+# With more degrees of freedom, the noncentral χ² series is slow and the normal approximation is accurate.
 MANY = 1e4
-# A variance below this part of the squared mean is rounding.
+# A variance below this fraction of the squared mean is a rounding error.
 SHARE_ROUNDING = 1e-12
 
 
 def detectable_noncentrality(level: float, freedom: float) -> float:
-    """The noncentrality at which a χ² test has power .8: P(χ²_ν(δ) > q) = .8, q the critical value.
+    """Noncentrality at which a χ² test has 80% power: P(χ²_ν(δ) > q) = .8, with q the critical value.
 
     Parameters
     ----------
     level : float
     freedom : float
-        Degrees of freedom, not necessarily a whole number.
+        Degrees of freedom; need not be an integer.
 
     Examples
     --------
-    For one degree of freedom it is about (1.96 + 0.84)².
+    With one degree of freedom, the noncentrality is about (1.96 + 0.84)².
 
     >>> round(detectable_noncentrality(0.05, 1), 2)
     7.85
     """
-    if freedom > MANY:  # nearly normal
+    if freedom > MANY:  # normal approximation
         return float((ndtri(1.0 - level) + ndtri(POWER)) * np.sqrt(2.0 * freedom))
     critical = chi2.isf(level, freedom)
     return float(brentq(lambda ncp: ncx2.sf(critical, freedom, ncp) - POWER, 1e-9, LARGEST))
 
 
 def detectable_between(drawn: np.ndarray, level: float) -> float:
-    """How far a sum of squares must rise above its chance level to be seen with power .8.
+    """Increase of a sum of squares above its null mean that a test detects with 80% power.
 
-    Chance is taken as a χ²_ν with mean and variance of the draws, so that repeated cases and unequal
-    decision-makers count for what they are: a = var / (2 mean), ν = 2 mean² / var. The rise is a δ.
+    The null distribution is approximated by a χ²_ν with the mean and variance of the permutation draws, which
+    accounts for repeated cases and unequal numbers of cases: a = var / (2 mean), ν = 2 mean² / var. The
+    detectable increase is a δ.
 
     Parameters
     ----------
     drawn : (n_permutations,) array
-        The statistic when decision-makers are dealt out anew.
+        The statistic under permutations of the decision-makers.
     level : float
 
     Examples
@@ -226,7 +227,7 @@ def detectable_between(drawn: np.ndarray, level: float) -> float:
 def mean_above_zero(
     values: np.ndarray, weights: np.ndarray, units: np.ndarray | None = None, error: float = 0.0
 ) -> tuple[float, float]:
-    """T statistic of a weighted mean, and the p-value of "not above zero".
+    """T statistic of a weighted mean, and the p-value of the null "the mean is at most zero".
 
     s² = G / (G - 1) · Σ_g (Σ_{i in g} w_i (v_i - mean))² / (Σ w)² + error²,   t with G - 1 degrees of freedom
 
@@ -234,11 +235,11 @@ def mean_above_zero(
     ----------
     values : (n_samples,) array
     weights : (n_samples,) array
-        Not negative, not all zero.
+        Non-negative, not all zero.
     units : (n_samples,) int array, optional
-        Rows of one unit depend on each other; None: every row is one.
+        Clusters of dependent rows; None if all rows are independent.
     error : float
-        Standard error of what was subtracted from all values, from other cases.
+        Standard error of an estimate from other cases that was subtracted from all values.
 
     Examples
     --------
@@ -263,16 +264,16 @@ def mean_above_zero(
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is assigned to decision-makers as a whole: rows, or groups of rows.
+    """Units of assignment to decision-makers: rows, or groups of rows.
 
     Attributes
     ----------
     of_row : (n_rows,) int array or None
-        The unit of each row; None: every row is a unit.
+        Unit of each row; None if every row is a unit.
     decision_maker : (n_units,) int array
     cell : (n_units,) int array
     size : (n_units,) float array
-        Rows in each unit.
+        Number of rows in each unit.
     """
 
     of_row: np.ndarray | None
@@ -286,12 +287,12 @@ class Units:
 
 
 def assignment_units(decision_maker: np.ndarray, cell: np.ndarray, groups: np.ndarray | None) -> Units:
-    """Find what was dealt to decision-makers: all rows of a group that one of them handled; else rows.
+    """Units of assignment: all rows of a group that one decision-maker handled, or rows without groups.
 
-    Whoever returns to the same decision-maker was dealt out once, when first seen: such rows move together,
-    within the cell of the first of them. The parts of a group that was divided move apart. They were dealt
-    to different decision-makers, and may meet again when dealt anew; that makes chance a little wilder than
-    it was, and the test a little careful.
+    Repeated cases of one decision-maker were assigned once, at the first of them. They are permuted together,
+    within the cell of that row. The parts of a group that several decision-makers handled are permuted
+    separately. A permutation may give two parts to the same decision-maker, which makes the null distribution
+    slightly wider and the test slightly conservative.
 
     Examples
     --------
@@ -311,7 +312,7 @@ def assignment_units(decision_maker: np.ndarray, cell: np.ndarray, groups: np.nd
 def shuffles(
     codes: np.ndarray, cell: np.ndarray, n_permutations: int, generator: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Deal the codes out anew within cells, again and again.
+    """Yield random permutations of the codes within cells.
 
     Examples
     --------
@@ -331,7 +332,7 @@ def shuffles(
         yield shuffled
 
 
-# From the sums over the units of each decision-maker, (n_decision_makers, n_columns), to a statistic.
+# Maps sums over the units of each decision-maker, (n_decision_makers, n_columns), to statistics.
 Statistic = Callable[[np.ndarray], np.ndarray]
 
 
@@ -342,7 +343,7 @@ def permutation_draws(
     n_permutations: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Statistics of the sample, and of its permutations, from sums by decision-maker.
+    """Statistics of the sample and of its permutations, from sums by decision-maker.
 
     Parameters
     ----------
@@ -356,7 +357,7 @@ def permutation_draws(
     Returns
     -------
     (n_statistics,) array, (n_permutations, n_statistics) array
-        Nothing is fitted again: columns stay with their units, only decision-makers move.
+        No model is refitted: columns stay with their units, and only decision-makers are permuted.
     """
     n_codes = int(units.decision_maker.max()) + 1
     observed = statistic(sums_by(units.decision_maker, columns, n_codes))
@@ -368,7 +369,7 @@ def permutation_draws(
 
 
 def permutation_p_value(observed: float, drawn: np.ndarray) -> float:
-    """Share of permutations, the sample among them, that are at least as extreme.
+    """Permutation p-value: the share of permutations, including the sample, that are at least as extreme.
 
     Examples
     --------
@@ -379,7 +380,7 @@ def permutation_p_value(observed: float, drawn: np.ndarray) -> float:
 
 
 def one_sided(values: np.ndarray) -> tuple[float, float]:
-    """T statistic of the mean, and the p-value of "not above zero".
+    """T statistic of the mean, and the normal p-value of the null "the mean is at most zero".
 
     Examples
     --------

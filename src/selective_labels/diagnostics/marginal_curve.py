@@ -1,4 +1,4 @@
-"""What decision-makers see of a class as a smooth curve of their leniency. Pure mathematics."""
+"""Observed shares of a class as a function of leniency: tests of one smooth curve and of one line."""
 
 from dataclasses import dataclass
 
@@ -20,17 +20,17 @@ FEW_LABELS = 10.0
 
 @dataclass(frozen=True, eq=False)
 class MarginalCurve:
-    """A fitted curve, and the p-values of its two tests.
+    """Fitted curve, and the p-values of its two tests.
 
     Attributes
     ----------
     fit_p_value : float
-        Do all decision-makers lie on one curve?
+        Null: all decision-makers lie on one curve.
     slope_p_value : float
-        Are slopes within [0, 1]?
+        Null: all slopes lie in [0, 1].
     fit_statistic : float
     knots, slopes : arrays
-        Where the slope was read (it is linear in between), and its values.
+        Slopes of the curve at the knots; the slope is linear between knots.
     """
 
     fit_p_value: float
@@ -41,12 +41,12 @@ class MarginalCurve:
 
     @property
     def p_value(self) -> float:
-        """Smaller of the two, doubled."""
+        """Smaller of the two p-values, doubled."""
         return min(1.0, 2.0 * min(self.fit_p_value, self.slope_p_value))
 
 
 def n_parameters(n_decision_makers: int) -> int:
-    """Parameters of a quadratic spline with an interior knot for every six decision-makers, three at most.
+    """Parameters of a quadratic spline with J // 6 - 1 interior knots for J decision-makers, from 0 to 3.
 
     Examples
     --------
@@ -59,16 +59,16 @@ def n_parameters(n_decision_makers: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What decision-makers decide and see in each cell.
+    """Acceptance rates and observed shares of a class, by decision-maker and cell.
 
     Attributes
     ----------
     maker, cell : (n_pairs,) int arrays
-        Pairs that have cases; decision-makers and cells are numbered from zero without a gap.
+        Pairs that have cases; decision-makers and cells are numbered from zero without gaps.
     rows : (n_pairs,) array
-        Numbers of cases.
+        Number of cases.
     seen, leniency : (n_pairs,) arrays
-        Shares D Y_k and D.
+        Means of D Y_k and D.
     """
 
     maker: np.ndarray
@@ -79,7 +79,7 @@ class Shares:
 
     @classmethod
     def of(cls, seen: np.ndarray, decision: np.ndarray, maker: np.ndarray, cell: np.ndarray) -> "Shares":
-        """From rows: D Y_k and D, who decided, and the cell.
+        """Aggregate rows: D Y_k and D, decision-maker, and cell.
 
         Examples
         --------
@@ -93,27 +93,27 @@ class Shares:
         return cls(code // n_cells, code % n_cells, rows.astype(float), means[:, 0], means[:, 1])
 
     def pairs(self, *columns: np.ndarray) -> CellPairs:
-        """Cells compared with themselves: a constant, and further columns, are taken off within each."""
+        """Pairs from which a constant and further columns are projected out within each cell."""
         along = np.column_stack([np.ones(len(self.rows)), *columns])
         return CellPairs(self.maker, self.cell, self.rows, along)
 
     def row_variance(self, bent: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Variance of D (Y_k - s') of a row of each pair, as curve and cell imply it, (n_pairs,).
+        """Variance of D (Y_k - s') for a row of each pair, as implied by curve and cell, (n_pairs,).
 
         p (1 - p) - 2 s' p (1 - λ) + s'² λ (1 - λ),   p = m_c λ + b,   s' = m_c - m̄ + s,
 
-        λ the pair's own share, m_c the share of the class among all labels of the cell.
+        with λ the acceptance rate of the pair and m_c the share of the class among all labels of the cell.
 
         Parameters
         ----------
         bent : (n_decision_makers,) array
-            How far the curve lies above the line m̄ λ, b.
+            Difference b between the curve and the line m̄ λ.
         slope : (n_decision_makers,) array
-            Of the curve, s.
+            Slope s of the curve.
         """
         labels = np.bincount(self.cell, self.rows * self.leniency)
         rate = np.sum(self.rows * self.seen) / max(np.sum(self.rows * self.leniency), np.finfo(float).tiny)
-        # A cell with few labels has about the rate of all.
+        # Shrink the rate of a cell with few labels to the overall rate.
         of_cell = (np.bincount(self.cell, self.rows * self.seen) + FEW_LABELS * rate) / (labels + FEW_LABELS)
         own = of_cell[self.cell]
         level = np.clip(own * self.leniency + bent[self.maker], 0.0, self.leniency)
@@ -125,22 +125,25 @@ class Shares:
 def marginal_curve(shares: Shares, generator: np.random.Generator) -> MarginalCurve:
     """Fit p(λ) and test that all decision-makers lie on it, with slopes in [0, 1].
 
-    If a stricter decision-maker decides for a case only when a more lenient one does (monotonicity) and who
-    decides does not change the label (exclusion), then p_kz = P(D=1, Y=k | z) depends on z through λ_z
-    only, and dp_k/dλ = P(Y*=k | at the margin) lies in [0, 1]. Frandsen, Lefgren and Leslie test both; here
-    the label is seen only when D is one, which makes the range of slopes [0, 1].
+    If a stricter decision-maker accepts a case only when a more lenient one does (monotonicity), and who
+    decides does not change the label (exclusion), then p_kz = P(D=1, Y=k | z) depends on z only through
+    λ_z, and dp_k/dλ = P(Y*=k | at the margin) lies in [0, 1]. Frandsen, Lefgren and Leslie test both. Here
+    the label is observed only when D is one, which makes the range of slopes [0, 1].
 
-    Leniency λ_z is centred within cells and never clipped: labels would not be clipped with it. Slopes: the
-    curve is p_kzc = α_c + s(λ_z); the largest studentised excess over the knots, against its simulated
-    distribution with every slope on its limit. Fit: each cell has a line of its own, for kinds of cases may
-    differ in risk, and p_kzc = α_c + β_c λ_zc + s(λ_z); r' V⁻ r, r the residuals and V their covariance,
-    which counts the noise of λ̂ and what the cells' lines take off and make residuals share; χ² with the
-    rank of V minus that of the spline.
+    Leniency λ_z is centred within cells. It is not clipped, because the labels would not be clipped with it.
+
+    Test of the slopes: the curve is p_kzc = α_c + s(λ_z). The statistic is the largest studentised excess
+    over the knots; its null distribution is simulated with every slope at its limit.
+
+    Test of the fit: p_kzc = α_c + β_c λ_zc + s(λ_z), with a separate line in each cell, because kinds of
+    cases may differ in risk. The statistic is r' V⁻ r, with r the residuals and V their covariance. V
+    includes the noise of λ̂ and the dependence between residuals that the lines of the cells induce. The
+    statistic is χ² with the rank of V minus that of the spline as degrees of freedom.
 
     Parameters
     ----------
     shares : Shares
-        Of more decision-makers than `n_parameters`.
+        With more decision-makers than `n_parameters`.
     generator : Generator
 
     Examples
@@ -160,7 +163,8 @@ def marginal_curve(shares: Shares, generator: np.random.Generator) -> MarginalCu
     functions = _evaluate(spline_knots, leniency)
     slope_functions = _evaluate(spline_knots, leniency, derivative=True)
     basis = centred.left(functions[shares.maker])
-    # Cells that differ in risk bend the common curve; the noise in each follows its own rate then.
+    # Cells that differ in risk bend the common curve, so with several cells the variance ignores the bend
+    # and uses the rate of each cell.
     one_cell = not shares.cell.any()
     variance = np.full(len(shares.rows), 0.25)
     for _ in range(ITERATIONS):
@@ -172,7 +176,7 @@ def marginal_curve(shares: Shares, generator: np.random.Generator) -> MarginalCu
     curve = _least_squares(centred.covariance(variance), basis, seen)
     at_knots = _evaluate(spline_knots, knots, derivative=True)
     slopes = at_knots @ curve.coefficients
-    # For the same reason decision-makers scatter about the common curve by more than noise.
+    # For the same reason, decision-makers deviate from the common curve by more than sampling error.
     scatter = 1.0 if one_cell else max(1.0, curve.distance / max(curve.freedom, 1))
     error = scatter * at_knots @ curve.covariance @ at_knots.T
     fit = _least_squares(
@@ -193,7 +197,7 @@ class _Fit:
 
 
 def _least_squares(noise: np.ndarray, design: np.ndarray, values: np.ndarray) -> _Fit:
-    """Generalised least squares with noise of any rank: what has no noise was taken off, and says nothing."""
+    """Generalised least squares with a singular covariance; directions without noise were projected out."""
     variances, vectors = np.linalg.eigh(noise)
     kept = variances > ROUNDING * max(variances[-1], np.finfo(float).tiny)
     white = (vectors[:, kept] / np.sqrt(variances[kept])).T
@@ -207,7 +211,9 @@ def _least_squares(noise: np.ndarray, design: np.ndarray, values: np.ndarray) ->
 
 
 def slope_p_value(slopes: np.ndarray, covariance: np.ndarray, generator: np.random.Generator) -> float:
-    """P-value of "all slopes lie in [0, 1]", by the largest studentised excess in the least favourable case.
+    """P-value of the null "all slopes lie in [0, 1]", from the largest studentised excess.
+
+    The null distribution is that of the least favourable case, with every slope at its limit.
 
     Examples
     --------
@@ -245,7 +251,7 @@ def _evaluate(knots: np.ndarray, points: np.ndarray, derivative: bool = False) -
 
 
 LINEARITY_ITERATIONS = 25
-# Model-implied probabilities are held above this, so that variances stay positive.
+# Model-implied probabilities are at least this large, so that variances are positive.
 SMALLEST_PROBABILITY = 1e-4
 
 
@@ -258,10 +264,10 @@ class LinearityTest:
     total, total_freedom
         Any departure.
     curvature, curvature_freedom
-        Departure along a parabola in leniency only: what decision-makers that follow one hidden variable
-        show first, and far more powerful against it.
+        Departure along a parabola in leniency. It is the main departure if decision-makers follow one
+        unmeasured variable, and this statistic has far more power against it.
     bend_error : float
-        Standard error of the parabola's coefficient, the largest over classes; infinite if it was not found.
+        Standard error of the parabola's coefficient, the largest over classes; infinite if not computed.
     """
 
     total: float
@@ -282,7 +288,7 @@ class LinearityTest:
 
     @property
     def p_value(self) -> float:
-        """Smaller of the two p-values, doubled; the single one if both are the same statistic.
+        """Smaller of the two p-values, doubled; not doubled if both statistics are the same.
 
         Examples
         --------
@@ -301,14 +307,14 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
     T = Σ_z n_z g_z' Σ_z⁻¹ g_z,   g_z = p̂_z - λ̂_z η̂ - κ̂ over all classes but the last,
     Σ_z = diag(p_z) - p_z η' - η p_z' + λ_z η η' - κ κ',   p_z = κ + λ_z η,
 
-    χ² with (K - 1)(J - 2) degrees of freedom under NUCEM for every pair of decision-makers (Proposition A.1,
-    E4b). The variance is the one that the fitted line implies: decision-makers' own sample variances are
-    nearly singular when they have few cases, and the test then rejects far too often.
+    T is χ² with (K - 1)(J - 2) degrees of freedom under NUCEM for every pair of decision-makers
+    (Proposition A.1, E4b). Variances are those that the fitted line implies. Sample variances of
+    decision-makers with few cases are nearly singular and make the test reject far too often.
 
     Parameters
     ----------
     counts : (n_decision_makers, n_classes + 1) array
-        Cases by outcome, the unlabeled first; three decision-makers or more, each with a case.
+        Cases by outcome, unlabeled first; at least three decision-makers, each with a case.
 
     Returns
     -------
@@ -331,7 +337,7 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
         coefficients = _weighted_fit(line, seen, weight)
     weight = rows[:, None, None] * _inverse(implied_variance(leniency, *coefficients))
     total = _distance(line, seen, weight)
-    # A centred parabola spans the same as a plain one, and is better conditioned.
+    # A centred parabola spans the same space and is better conditioned.
     parabola = np.column_stack([line, (leniency - np.average(leniency, weights=rows)) ** 2])
     curvature = total - _distance(parabola, seen, weight)
     n_free, n_others = seen.shape[1], len(rows) - 2
@@ -341,7 +347,7 @@ def cell_linearity(counts: np.ndarray) -> LinearityTest:
 
 
 def implied_variance(leniency: np.ndarray, slope: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """Covariance of D (Y_k - η_k) at each leniency if the line is right, (J, K - 1, K - 1)."""
+    """Covariance of D (Y_k - η_k) at each leniency if the line is correct, (J, K - 1, K - 1)."""
     expected = np.maximum(intercept + leniency[:, None] * slope, SMALLEST_PROBABILITY)
     mean = expected - leniency[:, None] * slope
     cross = expected[:, :, None] * slope
@@ -351,21 +357,24 @@ def implied_variance(leniency: np.ndarray, slope: np.ndarray, intercept: np.ndar
 
 
 def _inverse(matrices: np.ndarray) -> np.ndarray:
-    """Inverses of symmetric matrices, eigenvalues held away from zero."""
+    """Inverses of symmetric matrices, with eigenvalues bounded away from zero."""
     values, vectors = np.linalg.eigh(matrices)
     floor = np.maximum(1e-3 * values[:, -1:], SMALLEST_PROBABILITY**2)
     return np.einsum("zik,zk,zjk->zij", vectors, 1.0 / np.maximum(values, floor), vectors)
 
 
 def _weighted_fit(design: np.ndarray, seen: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Generalised least squares of all classes at once, coefficients (n_columns, K - 1)."""
+    """Generalised least squares for all classes jointly; coefficients (n_columns, K - 1)."""
     right = np.einsum("za,zkl,zl->ak", design, weight, seen).ravel()
     coefficients = np.linalg.lstsq(_normal_matrix(design, weight), right, rcond=None)[0]
     return coefficients.reshape(design.shape[1], seen.shape[1])
 
 
 def _normal_matrix(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Of that fit, (n_columns (K - 1), n_columns (K - 1)); its inverse is the covariance of the fit."""
+    """Normal matrix of `_weighted_fit`; its inverse is the covariance of the coefficients.
+
+    Shape (n_columns (K - 1), n_columns (K - 1)).
+    """
     size = design.shape[1] * weight.shape[1]
     return np.einsum("za,zkl,zb->akbl", design, weight, design).reshape(size, size)
 
@@ -384,23 +393,23 @@ def covariate_linearity(
     arm: np.ndarray,
     propensity: np.ndarray,
 ) -> LinearityTest:
-    """Test p_kz(x) = κ_k(x) + η_k(x) λ_z(x) for all decision-makers z, features given.
+    """Test p_kz(x) = κ_k(x) + η_k(x) λ_z(x) for all decision-makers z, given features.
 
     E[(D Y_k - m_k(X) - η_k(X) (D - m_D(X))) (c_Z - E[c_Z | X])] = 0
 
     for every contrast c of decision-makers that is orthogonal to their leniency, and for the parabola
-    c = (λ_Z(X) - λ̄(X))², in which decision-makers may differ case by case. η = posterior + φ β, with
-    φ = (1, m_D, posterior), is fitted by the moments of f φ, f the leniency of the row's decision-maker
-    minus the average; the contrasts are made orthogonal to these, so that errors of m and of β do not
-    matter to first order. Variances of the residuals are taken as linear in leniency. χ² with
-    (K - 1)(J - 2) degrees of freedom for the contrasts, K - 1 for the parabola.
+    c = (λ_Z(X) - λ̄(X))², where leniency may differ by case. η = posterior + φ β, with
+    φ = (1, m_D, posterior), is fitted by the moments of f φ, where f is the leniency of the row's
+    decision-maker minus the average. The contrasts are made orthogonal to these moments, so that errors in m
+    and β do not matter to first order. Variances of the residuals are modelled as linear in leniency. The
+    statistics are χ² with (K - 1)(J - 2) degrees of freedom for the contrasts and K - 1 for the parabola.
 
     Parameters
     ----------
     seen : (n_samples, n_classes) array
         1{D=1, Y=k}.
     labeled, posterior, deviation, parabola, arm, propensity
-        Of :class:`selective_labels.diagnostics.context.RowModel`; each arm with some rows.
+        As in :class:`selective_labels.diagnostics.context.RowModel`; every arm has rows.
     """
     n_samples, n_free = len(arm), seen.shape[1] - 1
     surplus = seen.sum(axis=1) - labeled.sum(axis=1)
@@ -431,7 +440,7 @@ def covariate_linearity(
 
 
 def _contrasts(leniency: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Contrasts of decision-makers orthogonal to one and to leniency, (J, J - 2)."""
+    """Contrasts of decision-makers orthogonal to the constant and to leniency, (J, J - 2)."""
     root = np.sqrt(share)[:, None]
     columns = np.column_stack([np.ones(len(share)), leniency - share @ leniency, np.eye(len(share))])
     return np.linalg.qr(columns * root)[0][:, 2 : len(share)] / root

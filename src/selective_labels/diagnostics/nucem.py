@@ -1,4 +1,4 @@
-"""SL601: the over-identification test of NUCEM: one slope for all decision-makers."""
+"""SL601, SL602, SL801, SL901: tests of NUCEM, of leniency apart from skill, and of unconfoundedness."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from selective_labels.diagnostics.relevance import CONDITIONAL_STRENGTH_CHECK as
 from selective_labels.diagnostics.relevance import USABLE, effective_f, need_strength
 from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need, status_of_test
 
-# Decision-makers with fewer cases, or fewer of either decision, are left out: shares of so few are not nearly
+# Decision-makers with fewer cases, or fewer of either decision, are left out: their shares are not close to
 # normal.
 FEWEST_ROWS_PER_ARM = 20
 FEWEST_OF_EACH = 5
@@ -27,7 +27,7 @@ def _large(rows: np.ndarray, accepted: np.ndarray) -> np.ndarray:
 
 
 def _by_cell(context: Context) -> LinearityTest:
-    """Test every stratum with three decision-makers or more, and add up."""
+    """Test every stratum with at least three decision-makers, and add up the tests."""
     n_makers = context.n_decision_makers
     n_outcomes = context.n_classes + 1
     code = (context.cell * n_makers + context.decision_maker) * n_outcomes + context.data.y + 1
@@ -67,7 +67,7 @@ def _given_features(context: Context) -> LinearityTest:
 
 
 def first_stage(context: Context) -> float:
-    """Power proxy: a weak first stage cannot show a curve."""
+    """Effective F as a proxy for power: a test with a weak first stage cannot detect a curve."""
     try:
         return effective_f(context)
     except NotApplicableError:
@@ -95,7 +95,7 @@ def _find_overidentification(context: Context) -> Finding:
             "Use bounds (assumption='instrument'), not point estimates.",
             detects,
         )
-    # Without features, conditional and average leniency are the same.
+    # Without features, conditional and average leniency are the same, so SL101 adds nothing.
     if proxy < USABLE or (context.has_features and context.result_of(STRENGTH).status != OK):
         return Finding(
             WARNING,
@@ -116,7 +116,7 @@ def _find_overidentification(context: Context) -> Finding:
 
 
 def _detects(test: LinearityTest, level: float) -> str:
-    """The parabola that would have been seen; half of the level is its own."""
+    """Curvature that the test detects with 80% power, at half of the level."""
     bend = np.sqrt(detectable_noncentrality(level / 2.0, test.curvature_freedom)) * test.bend_error
     if not np.isfinite(bend):
         return ""
@@ -127,7 +127,7 @@ OVERIDENTIFICATION_CHECK = Check("SL601", "NUCEM over-identification", "nucem", 
 
 
 def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """T statistic and p-value of E[lower_k] > E[point_k] for each class, (n_classes, 2)."""
+    """T statistic and p-value of the test for E[lower_k] > E[point_k], by class, (n_classes, 2)."""
     return np.array([one_sided(column) for column in (lower - point).T])
 
 
@@ -135,7 +135,7 @@ def _find_point_in_bounds(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     need_strength(context, "for a point estimate")
     slopes = context.scores["nucem"]
-    # Rows with bounds in place of a slope have nothing to compare.
+    # Rows with bounds instead of a slope have no point estimate to compare.
     rows = ~slopes.by_bounds
     need(rows.sum() > 1, "decision-makers differ too little for a point estimate in any row.")
     lower, point = context.scores["instrument"].values[rows], slopes.values[rows]
@@ -173,16 +173,17 @@ SMALLEST_RATE = 0.02
 
 
 def biserial(codes: np.ndarray, decision: np.ndarray, index: np.ndarray, n_codes: int) -> np.ndarray:
-    """Correlation of an index with the normal variable that a decision cuts at a threshold, by code.
+    """Biserial correlation of an index with the latent normal variable behind a threshold decision, by code.
 
     (E[g | D=1] - E[g | D=0]) λ (1 - λ) / (φ(Φ⁻¹(λ)) sd(g))
 
-    Unlike a plain correlation it does not depend on the threshold: decision-makers who sort cases equally
+    Unlike a Pearson correlation, it does not depend on the threshold: decision-makers who sort cases equally
     well have the same value at any leniency λ.
 
     Returns
     -------
-    (n_codes,) array, NaN where decisions or the index do not vary
+    (n_codes,) array
+        NaN where decisions or the index do not vary.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def biserial(codes: np.ndarray, decision: np.ndarray, index: np.ndarray, n_codes
 
 
 def slope_test(y: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """Slope of y on x by weighted least squares, and its p-value with robust errors and J - 2 freedom.
+    """Slope of y on x by weighted least squares, and its robust p-value with J - 2 degrees of freedom.
 
     Examples
     --------
@@ -279,12 +280,12 @@ SKILL_CHECK = Check("SL801", "leniency apart from skill", "skill", _find_skill)
 
 @dataclass(frozen=True)
 class AddedVariable:
-    """A variable added to regressions of several residuals.
+    """Test of a variable added to regressions of several residuals.
 
     Attributes
     ----------
     statistic, p_value : float
-        Of the robust χ² test that it adds nothing.
+        Robust χ² test of the null that the variable adds nothing.
     error : float
         Standard error of its coefficient, the largest over residuals; infinite if it does not vary.
     """
@@ -301,7 +302,7 @@ def added_variable_test(
 
     T = s' (Σ_u s_u s_u')⁻¹ s,   s_u = Σ_{i in u} v_i r_i,   s = Σ_u s_u,
 
-    v and r the variable and the residuals, net of the basis.
+    with v and r the variable and the residuals, net of the basis.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ def added_variable_test(
     variable : (n,) array
     basis : (n, b) array
     unit : (n,) int array, optional
-        Rows of one unit are not independent of each other.
+        Clusters of dependent rows.
 
     Examples
     --------
@@ -335,7 +336,7 @@ def added_variable_test(
 
 def _find_unconfounded(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
-    # Where decision-makers hardly differ the test keeps its level, and its power says how little it saw.
+    # If decision-makers hardly differ, the test keeps its level and the stated power is low.
     model, data = context.row_model, context.model_data
     labeled = np.flatnonzero(data.decision)
     n_free = context.n_classes - 1

@@ -1,4 +1,4 @@
-"""SL302: whether every case could have gone to several decision-makers."""
+"""SL301 to SL304: cases per decision-maker, overlap of assignment and of decisions, and numeric ids."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from selective_labels.diagnostics.hypothesis_tests import decision_makers_per_ce
 from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need
 from selective_labels.nuisance.score_formulas import OVERLAP
 
-# Decision-makers with fewer cases than this say little on their own.
+# Decision-makers with fewer cases carry little information on their own.
 FEW_ROWS = 30
-# Share of cases with such decision-makers above which it matters.
+# Warn if more than this share of cases went to such decision-makers.
 MANY_WITH_FEW_CASES = 0.05
 SHOWN = 5
 
@@ -43,16 +43,16 @@ def _find_sizes(context: Context) -> Finding:
 SIZES_CHECK = Check("SL301", "sizes", "overlap", _find_sizes)
 
 
-# Below this effective share of the sample, averages rest on few cases.
+# Below this effective share of the sample, averages depend on few cases.
 SMALL_EFFECTIVE_SHARE = 0.5
 FEW_DECISION_MAKERS = 3
 MANY_WITHOUT_OVERLAP = 0.1
-# A decision-maker is possible for a case if the model gives this part of the usual share or more.
+# A case can reach a decision-maker if the propensity is at least this fraction of the decision-maker's share.
 POSSIBLE = 0.05
 
 
 def effective_share(weights: np.ndarray) -> float:
-    """Effective sample size over sample size, (Σ w)² / (n Σ w²).
+    """Effective sample size (Kish) over sample size, (Σ w)² / (n Σ w²).
 
     Examples
     --------
@@ -63,7 +63,7 @@ def effective_share(weights: np.ndarray) -> float:
 
 
 def _weights(context: Context) -> np.ndarray:
-    """Share of the row's decision-maker over its probability at the row: one if assignment is by lot."""
+    """Share of the row's decision-maker over the propensity at the row; one under random assignment."""
     codes = context.decision_maker
     share = np.bincount(codes, minlength=context.n_decision_makers) / len(codes)
     if context.data.assignment is not None:
@@ -78,7 +78,7 @@ def _weights(context: Context) -> np.ndarray:
 
 
 def _available(context: Context) -> np.ndarray:
-    """How many decision-makers each case could have gone to: known, by strata, or by a model of features."""
+    """Number of decision-makers each case can reach, by known probabilities, strata or a model."""
     if context.data.assignment is not None:
         return np.sum(context.data.assignment >= OVERLAP, axis=1)
     if context.data.strata is None:
@@ -86,7 +86,7 @@ def _available(context: Context) -> np.ndarray:
             model = context.assignment_model
             return np.sum(np.exp(model.log_probabilities) >= POSSIBLE * model.share, axis=1)
         except NotApplicableError:
-            pass  # without features every case could have gone to anybody in its cell
+            pass  # without features, a case can reach every decision-maker of its cell
     return decision_makers_per_cell(context.cell, context.decision_maker)[context.cell]
 
 
@@ -121,9 +121,9 @@ def _find_overlap(context: Context) -> Finding:
 OVERLAP_CHECK = Check("SL302", "overlap", "overlap", _find_overlap)
 
 
-# A label of such a case stands for twenty cases or more.
+# Below this acceptance probability, one observed label represents more than twenty cases.
 RARELY = 0.05
-# Share of cases above which it matters.
+# Warn if more than this share of cases is accepted so rarely.
 MANY_ONE_SIDED = 0.05
 
 

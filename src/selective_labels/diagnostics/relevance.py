@@ -1,4 +1,4 @@
-"""SL101: whether decision-makers treat like cases differently; the check that decides relevance."""
+"""SL101 to SL104: relevance, that is how much leniency differs between decision-makers; SL101 decides."""
 
 from dataclasses import dataclass
 
@@ -16,23 +16,23 @@ from selective_labels.diagnostics.hypothesis_tests import (
 from selective_labels.diagnostics.results import UNTESTED, Check, Finding, need
 from selective_labels.identification.costs import decided as decided_rows
 
-# A standard deviation of four points: the most and the least lenient of eight then differ by about ten.
+# A standard deviation of four points: the most and least lenient of eight then differ by about ten points.
 SMALL_STRENGTH = 0.04**2
 
 
 def leave_out_strength(sums: np.ndarray) -> np.ndarray:
-    """Average variance of leniency over decision-makers, free of sampling noise.
+    """Average variance of leniency over decision-makers, corrected for sampling error.
 
     E[V(X)] = Σ_z e_z |b_z|²,   b_z = E[(D - m(X)) φ(X) | z],   φ orthonormal,
 
-    estimated by products of different units only, so that chance differences average to zero:
+    estimated from products of different units only, so that sampling error averages to zero:
 
     (1/n) Σ_z n_z (|Σ_u c_u|² - Σ_u |c_u|²) / (n_z² - Σ_u n_u²),   c_u = Σ_{i in u} (D_i - m(x_i)) φ(x_i).
 
     Parameters
     ----------
     sums : (n_decision_makers, n_directions + 3) array
-        Sums over the units u of each decision-maker: of c_u, then |c_u|², rows n_u, and n_u².
+        Sums over the units u of each decision-maker: c_u, then |c_u|², the number of rows n_u, and n_u².
 
     Returns
     -------
@@ -40,7 +40,7 @@ def leave_out_strength(sums: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    Two decision-makers of two rows each, D - m being -.5 for all rows of one and .5 for the other's:
+    Two decision-makers have two rows each; D - m is -.5 for the rows of one and .5 for those of the other:
 
     >>> leave_out_strength(np.array([[-1.0, 0.5, 2.0, 2.0], [1.0, 0.5, 2.0, 2.0]]))
     array([0.25])
@@ -79,7 +79,7 @@ def _find_conditional_strength(context: Context) -> Finding:
             p_value,
             "Bounds will be as wide as without an instrument; do not use point estimates (NUCEM).",
         )
-    # Models may find differences that no linear combination of features shows.
+    # Models may find differences that are not linear in the features.
     strength = max(strength, float(context.row_model.strength.mean()))
     if strength < SMALL_STRENGTH:
         return Finding(
@@ -112,9 +112,9 @@ class Leniency:
     Attributes
     ----------
     rows : (n_decision_makers,) array
-        Cases, among those with somebody to compare with.
+        Number of compared cases.
     mean, variance : (n_decision_makers,) arrays
-        Of the adjusted decision; NaN where there is no case, or a single one.
+        Moments of the adjusted decision. The mean is NaN without cases, the variance with fewer than two.
     """
 
     rows: np.ndarray
@@ -128,7 +128,7 @@ class Leniency:
 
 
 def adjusted_leniency(context: Context) -> Leniency:
-    """Acceptance rates of all decision-makers, centred within strata with the overall rate added back."""
+    """Acceptance rates of all decision-makers, centred within strata, plus the overall rate."""
     values = context.adjusted_outcomes[:, 0]
     codes = context.decision_maker[context.compared]
     columns = np.column_stack([np.ones(len(values)), values, values**2])
@@ -142,11 +142,11 @@ def adjusted_leniency(context: Context) -> Leniency:
 
 
 def explained_and_noise(leniency: Leniency) -> tuple[float, float]:
-    """Between-decision-maker sum of squares, and what sampling noise alone makes of it.
+    """Between-decision-maker sum of squares, and its expectation from sampling error alone.
 
     N = Σ_z n_z (λ_z - λ̄)²,   E[N | equal] = Σ_z (1 - n_z / n) σ_z²
 
-    Decision-makers with a single case have no variance of their own and are left out.
+    Decision-makers with a single case have no variance estimate and are left out.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def explained_and_noise(leniency: Leniency) -> tuple[float, float]:
 
 
 def effective_f(context: Context) -> float:
-    """Effective F of Montiel Olea and Pflueger for indicators of decision-makers: N / E[N | equal]."""
+    """Effective F of Montiel Olea and Pflueger with decision-maker indicators: N / E[N | equal]."""
     context.need_rejected()
     leniency = adjusted_leniency(context)
     need(np.sum(leniency.rows > 1) > 1, "fewer than two decision-makers have more than one case.")
@@ -214,7 +214,7 @@ def _find_worth_of_bounds(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     wide = float(np.mean(context.row_model.leniency_range > WIDE_RANGE))
     bounds, _ = context.bounds
-    # The same estimate as SL401's, so that what the two say adds up to one.
+    # SL401 uses the same estimate, so the figures of the two checks add up to one.
     slack = max(-float(excess(context).mean()), 0.0)
     unseen = 1.0 - float(context.model_data.decision.mean())
     settled = float(decided_rows(bounds).mean())
@@ -232,14 +232,14 @@ WORTH_OF_BOUNDS_CHECK = Check("SL104", "worth of bounds", "relevance", _find_wor
 
 
 def leniency_spread(cases: ArrayLike, accepted: ArrayLike) -> tuple[float, float]:
-    """Mean acceptance rate of decision-makers, and its standard deviation without sampling noise.
+    """Mean acceptance rate of decision-makers, and its standard deviation net of sampling error.
 
     spread² = Var_z(rate_z) - mean_z rate_z (1 - rate_z) / (n_z - 1)
 
     Parameters
     ----------
     cases, accepted : (n_decision_makers,) arrays
-        How many cases each decided, and how many of them in favour.
+        Number of cases that each decided, and number that each accepted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a check finds: a status, a number, a sentence, and what to do."""
+"""Results of checks: findings, verdicts on assumptions, and the text, table and plots of a diagnosis."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 
 
 UNTESTED = "Not tested: "
-# SL201, SL202, SL203 and SL204 all ask whether cases are dealt out at random.
+# SL201, SL202, SL203 and SL204 all test random assignment.
 ASSIGNMENT_LOOKS = 4
 
 
 class NotApplicableError(Exception):
-    """A check has nothing to work with; the text says why."""
+    """The data do not allow a check; the message says why."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check says about a sample, before it is signed with code and name.
+    """Result of a check before its code and name are added.
 
     Attributes
     ----------
     status : "ok", "warning", "violated" or "not applicable"
     message : str
-        One or two sentences for a practitioner.
+        One or two sentences for practitioners.
     statistic, p_value : float or None
     advice : str
-        What to do; empty if nothing needs doing.
+        What to do; empty if no action is needed.
     detects : str
-        What the check would have found with power .8, as a noun; empty if that was not computed.
+        Violation that the check detects with 80% power, as a noun phrase; empty if not computed.
     """
 
     status: str
@@ -65,25 +65,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The finding of one coded check.
+    """Result of one coded check.
 
     Attributes
     ----------
     code : str
-        Stable; docs/diagnostics.md lists them all.
+        Stable code; docs/diagnostics.md lists all codes.
     name, family : str
     status : "ok", "warning", "violated" or "not applicable"
-        The last is not a pass: nothing was tested.
+        "not applicable" is not a pass: nothing was tested.
     statistic : float or None
     p_value : float or None
-        Of the check's null hypothesis, where it is a test.
+        P-value of the null hypothesis, if the check is a test.
     message : str
-        What was found, in words.
+        What the check found, in words.
     advice : str
-        What to do about it; empty if nothing needs doing.
+        What to do; empty if no action is needed.
     detects : str
-        What the check would have found in four of five such samples, by the design at hand (its size, its
-        decision-makers, its noise); empty if that was not computed.
+        Violation that the check detects with 80% power given the design (sample size, decision-makers and
+        noise); empty if not computed.
     """
 
     code: str
@@ -99,13 +99,13 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Check:
-    """A coded check: calling it never raises for want of data.
+    """Coded check; insufficient data give "not applicable" instead of an error.
 
     Attributes
     ----------
     code, name, family : str
     find : callable
-        From a :class:`Context` to a :class:`Finding`; raises :class:`NotApplicableError` with the reason.
+        Maps a :class:`Context` to a :class:`Finding`; may raise :class:`NotApplicableError` with the reason.
     """
 
     code: str
@@ -142,11 +142,12 @@ def need(condition: object, reason: str) -> None:
 
 
 def status_of_test(p_value: float, level: float, n_looks: int = 1) -> str:
-    """Status of a test of an assumption: violated if rejected at the level.
+    """Status of a test of an assumption: "violated" if the test rejects at the level.
 
-    At the level itself too: of 199 permutations and the sample, just one in twenty is among the first ten.
-    Where several checks look at the same assumption, one of them rejects by chance more often than the level
-    says; a rejection that does not survive the number of looks (Bonferroni) is a warning only.
+    A p-value equal to the level rejects: the sample is among the ten most extreme of 199 permutations and
+    itself with probability exactly 1/20 under the null. If several checks test the same assumption, the
+    chance that one of them rejects exceeds the level. A rejection that does not survive the Bonferroni
+    correction for `n_looks` is a warning only.
 
     Examples
     --------
@@ -165,7 +166,7 @@ COLOURS = {"ok": "#2e7d32", "warning": "#b26a00", "violated": "#b00020", "not ap
 
 
 def text(diagnosis: "Diagnosis") -> str:
-    """Verdict, table, what each check found."""
+    """Text of a diagnosis: verdicts, table, and the message of each check."""
     rows = [HEADINGS, *_rows(diagnosis)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     table = [
@@ -181,7 +182,7 @@ def text(diagnosis: "Diagnosis") -> str:
 
 
 def html(diagnosis: "Diagnosis") -> str:
-    """Return the same as an HTML table with everything escaped."""
+    """HTML of a diagnosis, with all text escaped."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in (*HEADINGS, "finding"))
     body = []
     for row, result in zip(_rows(diagnosis), diagnosis, strict=True):
@@ -197,14 +198,14 @@ def html(diagnosis: "Diagnosis") -> str:
 
 
 def verdict_lines(diagnosis: "Diagnosis") -> list[str]:
-    """One line for each assumption."""
+    """One line for each question about an assumption."""
     return [
         f"{words}: {diagnosis.allows(assumption, given=given)}" for assumption, given, words in questions()
     ]
 
 
 def questions() -> list[tuple[Assumption, str, str]]:
-    """All that is asked of a diagnosis: an assumption, what assignment is random within, and words for both.
+    """Questions of a diagnosis: the assumption, what assignment is random within, and the question in words.
 
     Examples
     --------
@@ -238,12 +239,12 @@ GIVEN = ("strata", "features")
 
 
 def permission(assumption: str | Assumption, given: str, results: Sequence[CheckResult]) -> CheckVerdict:
-    """Decide from the findings of all checks; a reason names the checks that it rests on.
+    """Decide from all check results whether an assumption may be used; the reason names the checks.
 
     Parameters
     ----------
     assumption : str or Assumption
-        One that checks can speak about: "instrument", "nucem" or "unconfounded".
+        One that checks can test: "instrument", "nucem", "unconfounded", or a combination.
     given : "strata" or "features"
         For "instrument": what assignment is as good as random within. The others always condition on
         features.
@@ -255,7 +256,7 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
     ...     return CheckResult(code, "name", family, status, None, None, "message")
     >>> skewed = [found("SL202", "assignment", "violated"), found("SL301", "overlap", "ok")]
     >>> permission("instrument", "strata", skewed)
-    Permission(allowed=False, reason='refuted: cases are not dealt ... at random within strata (SL202).')
+    CheckVerdict(allowed=False, reason='refuted: cases are not dealt ... at random within strata (SL202).')
     >>> bool(permission("instrument", "features", skewed))
     True
     """
@@ -269,12 +270,12 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
 
 
 NORMAL = 1.96
-# With more decision-makers than this their names would overlap.
+# With more decision-makers, their names would overlap.
 MOST_NAMES = 30
 
 
 def draw(figures: "Figures", kind: str, ax: Any = None) -> Any:
-    """Draw one kind of plot, and return the axes."""
+    """Draw one kind of plot and return the axes."""
     kinds = {"leniency": _leniency, "labels": _labels, "strength": _strength, "balance": _balance}
     require_choice("kind", kind, tuple(kinds))
     ax = new_axes() if ax is None else ax
@@ -351,7 +352,7 @@ class Figures:
     strength : (n_model_rows,) array
         Conditional variance of leniency, V(x).
     balance, balance_error : (n_decision_makers,) arrays
-        Mean predicted decision of the cases of each, in standard deviations.
+        Mean predicted decision of each decision-maker's cases, in standard deviations.
     """
 
     decision_makers: np.ndarray
@@ -367,18 +368,19 @@ class Figures:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
-    """Coded checks of a sample, and what may be assumed about it.
+    """Results of all checks on a sample, and verdicts on the assumptions.
 
-    Iterating gives the :class:`CheckResult` of every check; printing gives a table and the verdict.
+    Iterating gives the :class:`CheckResult` of every check; printing gives the verdicts and a table.
 
     Attributes
     ----------
     results : tuple of CheckResult
     n_samples, n_decision_makers, n_model_rows : int
-        Models were fitted on `n_model_rows` of the cases; everything else uses all.
+        Models were fitted on `n_model_rows` of the cases; everything else uses all cases.
     figures : Figures
     sharing : str
-        What the checks compare where labels are shared within cases; else empty.
+        Which cases the checks compare, if labels are shared within groups or the table is partitioned; else
+        empty.
 
     Examples
     --------
@@ -404,14 +406,14 @@ class Diagnosis:
         return len(self.results)
 
     def __getitem__(self, code: str) -> CheckResult:
-        """Return the result of a code, such as "SL101"."""
+        """Return the result of the check with this code, such as "SL101"."""
         for result in self.results:
             if result.code == code:
                 return result
         raise KeyError(f"{code!r} is not the code of a check.")
 
     def status(self, family: str) -> str:
-        """The worst status among the checks of a family that applied; "not applicable" if none did.
+        """Worst status among the checks of a family that applied; "not applicable" if none did.
 
         Parameters
         ----------
@@ -422,40 +424,40 @@ class Diagnosis:
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str | Assumption, *, given: str = "strata") -> CheckVerdict:
-        """Say whether an assumption may be used here, and why.
+        """Whether an assumption may be used with this sample, and why.
 
         Parameters
         ----------
-        assumption : "instrument", "nucem", "unconfounded", or an object, combinations among them
+        assumption : "instrument", "nucem", "unconfounded", or an assumption object, including combinations
         given : "strata" or "features"
             For "instrument": what assignment is taken as random within.
 
         Returns
         -------
-        Permission
-            True or false as a condition. The text, which is `reason`, begins with the verdict: "refuted",
-            "not refuted" (with what the checks could have seen) or "cannot be checked". "unconfounded" is
-            never true: a check that does not reject is not permission.
+        CheckVerdict
+            True as a condition if the assumption is allowed. The text, `reason`, starts with the verdict:
+            "refuted", "not refuted" (with what the checks could have detected) or "cannot be checked".
+            "unconfounded" is never allowed: a check that does not reject does not prove it.
         """
         return permission(assumption, given, self.results)
 
     @property
     def verdict(self) -> str:
-        """Which assumptions may be used, one line each."""
+        """Verdicts on the assumptions, one line each."""
         return "\n".join(verdict_lines(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each check."""
+        """Data frame with one row for each check."""
         return pd.DataFrame([vars(result) for result in self.results])
 
     def plot(self, kind: str = "leniency", ax: Any = None) -> Any:
-        """Draw one of four plots; returns the matplotlib axes.
+        """Draw one of four plots and return the matplotlib axes.
 
         Parameters
         ----------
         kind : "leniency", "labels", "strength" or "balance"
-            Leniency with intervals; leniency against the observed share of the last class; conditional
-            strength; balance of cases across decision-makers.
+            Leniency with confidence intervals; leniency against the observed share of the last class;
+            conditional strength; balance of cases across decision-makers.
         ax : matplotlib axes, optional
         """
         return draw(self.figures, kind, ax)

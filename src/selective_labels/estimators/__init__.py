@@ -1,1 +1,1 @@
-"""Classifiers: the base that reads tables and roles, our learners, and what people do today."""
+"""Classifiers for selectively labeled data: unified cost-sensitive learning, and common baselines."""

@@ -1,4 +1,4 @@
-"""What every classifier of the package does with its input, and asks of scikit-learn's routing."""
+"""Base class of all classifiers: input validation, metadata routing, and prediction by partition."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
@@ -31,15 +31,14 @@ from selective_labels.identification.bounds import Bounds
 from selective_labels.nuisance.learning_curve import rows_to_learn_from
 from selective_labels.nuisance.settings import FittingSettings
 
-# Requested at class level, so that users of meta-estimators need no set_fit_request or set_score_request.
+# Requested at class level, so that meta-estimators need neither set_fit_request nor set_score_request.
 METADATA = dict.fromkeys(ROLES, True)
 
 
 class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """A classifier of cases whose labels are seen only where someone decided in favour.
+    """Base of classifiers whose training labels are observed only for accepted cases.
 
-    Reads a table and its roles, for all classifiers of the package; each says in `_learn` what it does with
-    them.
+    It reads the table and its roles. Subclasses implement `_learn`.
     """
 
     __metadata_request__fit = METADATA
@@ -57,31 +56,32 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         strata: Any = None,
         assignment: Any = None,
     ) -> Self:
-        """Learn from the seen labels and from who decided.
+        """Fit the classifier to the observed labels and the decision-makers.
 
-        All that is given is checked; the class says what it does not use.
+        All arguments are validated. The class documents which ones it does not use.
 
         Parameters
         ----------
         X : SelectiveLabels, array of numbers, or table of numbers, text, categories and dates
-            A SelectiveLabels has labels and roles in it: nothing else is given beside it; of one in
-            partitions, `fit_rows` of its rows are learned from, by hash. Missing values are
-            allowed. Categories are encoded by each model, from the rows that it is fitted on; callables of X
-            (`nuisance`, `label_range`) get an array with their codes, in order of first appearance.
-        y : (n_samples,) labels of any type, with holes
-            -1, NaN, None or NA where no label was seen; with `decision`, the decision says what was seen.
+            A SelectiveLabels contains labels and roles, so no other argument is allowed with it. Of data in
+            partitions, a sample of `fit_rows` rows is used, drawn by hash. Missing values are allowed. Each
+            model encodes categories from the rows that it is fitted to. Callables of X (`nuisance`,
+            `label_range`) get an array with category codes, in order of first appearance.
+        y : (n_samples,) labels of any type
+            Missing (-1, NaN, None or NA) where the case was declined. With `decision`, the decision
+            determines which labels are observed.
         decision_maker : (n_samples,) ids
-            May be left out if every label is seen, or where the class does not need it.
+            May be omitted if every label is observed, or if the class does not need it.
         decision : (n_samples,) of 0 and 1, optional
-            Says which labels count; -1 may then be a class.
+            Determines which labels count. -1 may then be a class.
         sample_weight : (n_samples,) array, optional
         groups : (n_samples,) array, optional
-            Repeated cases, kept together in folds.
+            Repeated cases. They stay together in folds.
         strata : (n_samples,) array, optional
-            Cells within which assignment is random; leniency is measured within them.
+            Cells within which assignment is random. Leniency is measured within them.
         assignment : (n_samples, n_decision_makers) array or callable of X, optional
-            Known probabilities of decision-makers. Point mode asks a callable about new rows too; in place of
-            an array it has a model of who decides there.
+            Known assignment probabilities of decision-makers. In point mode, a callable is also applied to
+            new rows. With an array, new rows use a model of the assignment.
 
         Returns
         -------
@@ -111,11 +111,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         strata: Any = None,
         assignment: Any = None,
     ) -> float:
-        """Accuracy, if every label is seen.
+        """Accuracy, if every label is observed.
 
-        If not, accuracy on the labeled rows says little about everybody: an error, but for
-        :class:`~selective_labels.UCLClassifier`, which returns the estimated lower bound of the accuracy on
-        everybody.
+        If labels are missing, accuracy on the labeled rows does not estimate accuracy on all cases, and an
+        error is raised. :class:`~selective_labels.UCLClassifier` instead returns the estimated lower bound on
+        the accuracy on all cases.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         float
         """
-        predicted = self.predict(X)  # first of all, as it checks that this was fitted
+        predicted = self.predict(X)  # called first, because it checks that the classifier is fitted
         roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
         return self._score(read_data(X, y, roles), predicted)
 
@@ -144,34 +144,34 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _learn(self, data: SelectiveLabels) -> None:
-        """Set the fitted attributes; `classes_` and `n_ignored_labels_` are set already."""
+        """Set the fitted attributes. `classes_` and `n_ignored_labels_` are already set."""
 
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
-        """Say how good predictions are for rows of which they are made; see :meth:`score`."""
+        """Score the predictions for these rows; see :meth:`score`."""
         return full_label_accuracy(data, predicted)
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
-        """Why these data cannot be learned from without decision-makers; None if they can."""
+        """Reason why these data require decision-makers, or None."""
         return None
 
 
 def read_training_data(estimator: BaseEstimator, X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
-    """Check the input of ``fit``, set what scikit-learn wants on the estimator, and return the data.
+    """Validate the input of ``fit``, set scikit-learn's attributes on the estimator, and return the data.
 
-    The estimator remembers how categories are coded, and :func:`read_features` codes other tables alike.
-    Without decision-makers, all rows belong to one. Of a table in partitions a sample is learned from: its
-    rows are counted in `n_fitted_`, those of the table in `n_rows_`.
+    The estimator stores the category codes, with which :func:`read_features` codes other tables. Without
+    decision-makers, all rows belong to a single one. Data in partitions are sampled: `n_fitted_` is the
+    number of rows in the sample and `n_rows_` the number of rows in the table.
 
     Returns
     -------
     SelectiveLabels
-        With two or more classes.
+        Data with at least two classes.
     """
     if y is None and not isinstance(X, Table):
         name = type(estimator).__name__
         raise InputError(
             f"This {name} estimator requires y to be passed, but the target y is None.", "y"
-        )  # scikit-learn's own sentence
+        )  # wording of scikit-learn
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     data = read_table(X, y, roles)
@@ -181,7 +181,7 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, roles: GivenRol
         data = rows_to_learn_from(data, FittingSettings.read(getattr(estimator, "nuisance", None)))
         estimator.n_fitted_ = len(data)
     try:
-        validate_data(estimator, data.X, skip_check_array=True)  # remembers names and number of features
+        validate_data(estimator, data.X, skip_check_array=True)  # stores names and number of features
     except TypeError:
         raise InputError.about("X", "has columns whose names are not all text; rename them.") from None
     estimator._coding = data.coding
@@ -198,14 +198,14 @@ def read_training_data(estimator: BaseEstimator, X: Any, y: Any, roles: GivenRol
 
 
 def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
-    """Check features at prediction time against those of ``fit``, and code categories as there."""
+    """Validate features at prediction time against those of ``fit``, and apply the same category codes."""
     kinds = None
     if isinstance(X, SelectiveLabels):
         X, kinds = X.X, None if X.coding is None else X.coding.kinds
     refuse_repeated_names(X)
     coding = estimator._coding
     if coding is not None:
-        if as_table(X) is not None:  # first of all the names, which codes go by
+        if as_table(X) is not None:  # names are checked first, because codes are assigned by column
             validate_data(estimator, X, skip_check_array=True, reset=False)
         X = coding.code(X, kinds)
     elif named := not_numbers(X):
@@ -223,7 +223,7 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
 
 
 def check_cost(cost: Any, classes: np.ndarray) -> None:
-    """Refuse a cost matrix that does not fit the classes, before time is spent on fitting."""
+    """Raise :class:`InputError` before fitting if the cost matrix does not match the classes."""
     expected = (len(classes), len(classes))
     if cost is not None and np.shape(cost) != expected:
         raise InputError(
@@ -232,9 +232,9 @@ def check_cost(cost: Any, classes: np.ndarray) -> None:
 
 
 def full_label_accuracy(data: SelectiveLabels, predicted: np.ndarray) -> float:
-    """Share of right predictions, refused where a label is missing.
+    """Accuracy of the predictions. Raise :class:`InputError` if a label is missing.
 
-    Rows with labels are a chosen sample: their accuracy says little about everybody.
+    Labeled rows are a selected sample, so their accuracy does not estimate accuracy on all cases.
     """
     n_holes = int(np.sum(data.y == HOLE))
     if n_holes:
@@ -247,12 +247,12 @@ def full_label_accuracy(data: SelectiveLabels, predicted: np.ndarray) -> float:
 
 
 Predict = TypeVar("Predict", bound=Callable[..., Any])
-# Number of the first row, and what is predicted from there on.
+# Number of the first row, and the predictions from there on.
 Piece = tuple[int, Any]
 
 
 def takes_partitions(predict: Predict) -> Predict:
-    """Let a method of features take a :class:`PartitionedLabels`; what it returns must fit into memory."""
+    """Let a method accept :class:`PartitionedLabels`. Its result must fit into memory."""
 
     @wraps(predict)
     def predict_rows(estimator: Any, X: Any) -> Any:
@@ -268,7 +268,7 @@ def takes_partitions(predict: Predict) -> Predict:
 
 @dataclass(frozen=True)
 class _Task:
-    """Predictions of some rows; sent to other processes."""
+    """Predictions for some rows. Sent to worker processes."""
 
     estimator: Any
     method: str

@@ -1,4 +1,4 @@
-"""Regress debiased scores on the features: the learner of Rambachan, Coston and Kennedy."""
+"""Regression of debiased scores on the features: the DR-learner of Rambachan, Coston and Kennedy."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
 
-# Chances of a label below this are not inverted: a regression on scores follows a few huge ones.
+# Smaller propensities are clipped, because a few huge scores would dominate the regression.
 LEAST_CHANCE = 0.05
 
 
@@ -41,30 +41,28 @@ class DoublyRobustClassifier(SelectiveClassifier):
     φ_k = D Y_k + Γ^{±1} (AIPW_k - D Y_k),   AIPW_k = μ_k(X) + D / π(X) (1{Y=k} - μ_k(X)),
     μ_k(x) = P(Y=k | x, D=1),   π(x) = P(D=1 | x),   both cross-fitted
 
-    The DR-learner of Rambachan, Coston and Kennedy (2022). With Γ = 1 the regression of φ_k on x estimates
-    P(Y*=k | x) if there is no unobserved confounding (D independent of Y* given X), and is off only by the
-    product of the errors of π and μ. With Γ > 1 the two regressions estimate the ends of
+    The DR-learner of Rambachan, Coston and Kennedy (2022). With Γ = 1, the regression of φ_k on x estimates
+    P(Y*=k | x) if there is no unobserved confounding (D independent of Y* given X). Its error is the product
+    of the errors of π and μ. With Γ > 1, the two regressions estimate the ends of
 
         P(Y=k, D=1 | x) + P(D=0 | x) [μ_k(x) / Γ, Γ μ_k(x)],
 
-    which contain P(Y*=k | x) if classes are at most Γ times more, and less, frequent among unlabeled than
-    among labeled cases. Predictions minimise the (worst-case) expected regret. There is no instrument here:
-    Γ is an assumption that no decision-maker can confirm, and decision-makers, strata and assignment are not
-    used.
+    which contain P(Y*=k | x) if the frequency of each class among unlabeled cases is between 1/Γ and Γ times
+    that among labeled cases. Predictions minimise the (worst-case) expected regret. There is no instrument:
+    decision-makers cannot confirm Γ, and decision-makers, strata and assignment are not used.
 
     Parameters
     ----------
     estimator : scikit-learn regressor, "linear" or None
-        Must take ``sample_weight`` if weights are given. "linear": least squares on standardised features,
-        holes filled; None: gradient boosting
-        (:class:`~sklearn.ensemble.HistGradientBoostingRegressor`).
+        Must accept ``sample_weight`` if weights are given. "linear": least squares on standardised, imputed
+        features. None: gradient boosting (:class:`~sklearn.ensemble.HistGradientBoostingRegressor`).
     gamma : float
-        Γ, 1 or larger.
+        Γ, at least 1.
     nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label given the features, as in :class:`~selective_labels.UCLClassifier` with
-        one decision-maker: a callable returns (n, 1, n_classes + 1).
+        one decision-maker. A callable returns (n, 1, n_classes + 1).
     cost : (n_classes, n_classes) array or None
-        C[true, predicted] over the sorted classes; None is 0-1.
+        C[true, predicted] over the sorted classes. None means 0-1 costs.
     cv : int, splitter or iterable of folds
     n_jobs : int or None
     random_state : int, RandomState or None
@@ -73,12 +71,12 @@ class DoublyRobustClassifier(SelectiveClassifier):
     ----------
     classes_ : (n_classes,) array
     lower_models_, upper_models_ : lists of fitted regressors
-        One for each class; the same list if gamma is 1.
+        One for each class. Both are the same list if gamma is 1.
     clipped_share_ : float
-        Share of training rows whose chance of a label was held at its floor of five percent: no inverse
-        weight exceeds 20. More than a few mean that the answer there is the model's of labeled cases.
+        Share of training rows whose propensity was clipped at five percent, so that no inverse weight
+        exceeds 20. If it is more than a few percent, predictions there rely on the model of labeled cases.
     n_ignored_labels_ : int
-        Labels that were given where the decision is 0, and not read.
+        Number of labels given where the decision is 0. They are not used.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -119,7 +117,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
         self.upper_models_ = self.lower_models_ if self.gamma == 1.0 else _regressions(regressor, data, upper)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Classes of the smallest (worst-case) regret, (n_samples,)."""
+        """Classes with the smallest (worst-case) regret, (n_samples,)."""
         check_is_fitted(self)
         if self.gamma == 1.0:
             return self.classes_[point_costs(self.predict_proba(X), self.cost).argmin(axis=1)]
@@ -127,19 +125,19 @@ class DoublyRobustClassifier(SelectiveClassifier):
 
     @available_if(_is_unconfounded)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of P(Y*=k | x), projected on the simplex, (n_samples, n_classes). gamma = 1 only."""
+        """Estimates of P(Y*=k | x), projected onto the simplex, (n_samples, n_classes). gamma = 1 only."""
         check_is_fitted(self)
         return project_to_simplex(_predictions(self.lower_models_, read_features(self, X)))
 
     def predict_bounds(self, X: Any) -> Bounds:
-        """Bounds on the class probabilities under Γ; rows that cross are repaired."""
+        """Bounds on the class probabilities under Γ. Crossing bounds are repaired."""
         check_is_fitted(self)
         features = read_features(self, X)
         ends = (_predictions(models, features) for models in (self.lower_models_, self.upper_models_))
         return repair(Bounds(*(np.clip(end, 0.0, 1.0) for end in ends)))[0]
 
     def _scores(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Scores of both ends, (n_samples, n_classes) each, and the share of clipped rows."""
+        """Scores for both ends, (n_samples, n_classes) each, and the share of clipped rows."""
         if not self.gamma >= 1.0:
             raise InputError(f"gamma={self.gamma!r} must be 1 (no confounding) or larger.", "gamma")
         if (data.y != HOLE).all():

@@ -1,4 +1,4 @@
-"""Where all decision-makers agree, take their decision as the label."""
+"""Expert consistency: where all decision-makers agree, their decision serves as the label."""
 
 from typing import Any
 
@@ -16,37 +16,37 @@ from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 
 
 class ExpertConsistencyClassifier(SelectiveClassifier):
-    """A classifier fitted to decisions where decision-makers agree, and to seen labels elsewhere.
+    """A classifier fitted to decisions where decision-makers agree, and to observed labels elsewhere.
 
-    With leniency λ_z(x) = P(D=1 | x, z), by models that have not seen the row, the amalgamated label is
+    With held-out estimates of the leniency λ_z(x) = P(D=1 | x, z), the amalgamated label is
 
         adverse label      where max_z λ_z(x) <= epsilon       (everybody refuses),
         favourable label   where min_z λ_z(x) >= 1 - epsilon   (everybody accepts),
-        the seen label     elsewhere; rows without one are dropped.
+        observed label     elsewhere; rows without one are dropped.
 
     After De-Arteaga, Jeanselme, Dubrawski and Chouldechova (2021, 2025), who measure agreement by the
-    influence of each expert's cases on one model of decisions; with a model per decision-maker it can be read
-    off directly. One decision-maker, or none given: the version of 2018, which imputes where refusal is
-    likely.
+    influence of each expert's cases on one model of decisions. Here a model per decision-maker measures it
+    directly. With one decision-maker, or none, this is the version of 2018, which imputes labels where
+    refusal is likely.
 
-    It *assumes* that what all decision-makers refuse is bad and what all accept is good. That is a claim
-    about their judgement, not something that the data identify: consistent refusal is compatible with any
-    outcome, and the bounds of :class:`~selective_labels.UCLClassifier` are widest exactly there.
+    The method *assumes* that cases that all decision-makers refuse are bad and cases that all accept are
+    good. The data do not identify this: consistent refusal is compatible with any outcome, and the bounds of
+    :class:`~selective_labels.UCLClassifier` are widest exactly there.
 
-    If every label is seen, this is a plain classifier. Strata and assignment are not used.
+    If every label is observed, this is a plain classifier. Strata and assignment are not used.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        "linear": logistic regression on standardised features, holes filled; None: gradient boosting
+        "linear": logistic regression on standardised, imputed features. None: gradient boosting
         (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
     adverse_label : label or None
-        What a consistent refusal stands for. None: the last class.
+        Label imputed for consistent refusal. None: the last class.
     favourable_label : label or None
-        What a consistent acceptance stands for. None: the other class if there are two; with more classes the
-        seen labels stay.
+        Label imputed for consistent acceptance. None: the other class if there are two. With more classes,
+        observed labels are kept.
     epsilon : float
-        From 0 to below one half.
+        At least 0 and below one half.
     nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label, as in :class:`~selective_labels.UCLClassifier`.
     cv : int, splitter or iterable of folds
@@ -56,14 +56,14 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     Attributes
     ----------
     classes_ : (n_classes,) array
-        Sorted labels that were seen.
+        Sorted observed labels.
     classifier_ : fitted classifier
     refused_share_, accepted_share_ : float
         Shares of training rows that everybody refuses or accepts.
     n_imputed_ : int
-        Rows without a label that got one.
+        Number of unlabeled rows with an imputed label.
     n_ignored_labels_ : int
-        Labels that were given where the decision is 0, and not read.
+        Number of labels given where the decision is 0. They are not used.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -128,7 +128,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
         return self.classifier_.predict_proba(read_features(self, X))
 
     def _amalgamate(self, data: SelectiveLabels, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Codes of the labels to learn, and the rows that everybody refuses and accepts."""
+        """Codes of the amalgamated labels, and the rows that everybody refuses and accepts."""
         adverse, favourable = self._label_codes(data.classes.tolist())
         if (data.y != HOLE).all():
             nobody = np.zeros(len(data), dtype=bool)
@@ -157,7 +157,7 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
 
 
 def leniency_range(fit: CrossFit, data: SelectiveLabels) -> tuple[np.ndarray, np.ndarray]:
-    """min_z and max_z of P(D=1 | x, z), by models that have not seen the row, (n_samples,) each."""
+    """min_z and max_z of P(D=1 | x, z) from held-out models, (n_samples,) each."""
     least, most = np.empty(len(data)), np.empty(len(data))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number)

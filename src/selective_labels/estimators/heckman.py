@@ -1,4 +1,4 @@
-"""Models of selection from econometrics: Heckman's two steps and the bivariate probit, for two classes."""
+"""Selection models from econometrics for two classes: Heckman's two-step estimator and bivariate probit."""
 
 from abc import abstractmethod
 from typing import Any
@@ -17,17 +17,17 @@ from selective_labels.nuisance.models.encoders import standardised
 Array = np.ndarray
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(32)
-# Probabilities are held above it before their logarithm is taken.
+# Probabilities are clipped from below before taking logarithms.
 SMALLEST = 1e-300
 LARGEST_CORRELATION = 0.999
 
 
 def bivariate_cdf(first: Array, second: Array, correlation: float) -> Array:
-    """P(W_1 <= h, W_2 <= k) of standard normal variables, row by row.
+    """P(W_1 <= h, W_2 <= k) of correlated standard normal variables, row by row.
 
     Φ(h) Φ(k) + ∫_0^{asin ρ} exp(-(h² + k² - 2 h k sin t) / (2 cos² t)) dt / 2π,
 
-    by Gauss and Legendre's rule (Drezner and Wesolowsky 1990).
+    by Gauss-Legendre quadrature (Drezner and Wesolowsky 1990).
 
     Examples
     --------
@@ -49,7 +49,7 @@ def density(values: Array) -> Array:
 
 
 def fit_probit(X: Array, y: Array, weights: Array, ridge: float) -> Array:
-    """argmin_b -Σ w_i log Φ((2 y_i - 1) x_i b) + ridge/2 Σ_{j>0} b_j²; the first column is the constant.
+    """argmin_b -Σ w_i log Φ((2 y_i - 1) x_i b) + ridge/2 Σ_{j>0} b_j². The first column is the constant.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def fit_probit(X: Array, y: Array, weights: Array, ridge: float) -> Array:
 def selection_loss(
     parameters: Array, X: Array, W: Array, y: Array, seen: Array, weights: Array, ridge: float
 ) -> tuple[float, Array]:
-    """Minus the log-likelihood of the probit with selection, penalised, and its gradient.
+    """Penalised negative log-likelihood of the probit with selection, and its gradient.
 
     D = 1{w c + u > 0},  Y* = 1{x b + e > 0},  corr(u, e) = ρ = tanh(r):
 
@@ -82,7 +82,7 @@ def selection_loss(
     rho = float(np.clip(np.tanh(r), -LARGEST_CORRELATION, LARGEST_CORRELATION))
     choice, sign = W @ c, np.where(y == 1, 1.0, -1.0)[seen]
     index, there = sign * (X[seen] @ b), choice[seen]
-    # Rows of either sign have a correlation of their own.
+    # The sign of the correlation depends on the label.
     chance = np.where(sign > 0, bivariate_cdf(index, there, rho), bivariate_cdf(index, there, -rho))
     chance = np.maximum(chance, SMALLEST)
     free = np.concatenate([_penalty(n_outcome, ridge), _penalty(n_choice, ridge), [ridge]])
@@ -107,7 +107,7 @@ def selection_loss(
 def fit_selection(
     X: Array, W: Array, y: Array, seen: Array, weights: Array, ridge: float
 ) -> tuple[Array, float]:
-    """Coefficients of the outcome and the correlation, by maximum (penalised) likelihood."""
+    """Coefficients of the outcome equation and the correlation, by penalised maximum likelihood."""
     start = np.concatenate(
         [
             fit_probit(X[seen], (y == 1)[seen].astype(float), weights[seen], ridge),
@@ -124,28 +124,28 @@ _OPTIONS = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-12, "gtol": 1e-8}
 
 
 def _penalty(n_columns: int, ridge: float) -> Array:
-    """Ridge on all but the constant."""
+    """Ridge on all coefficients except the constant."""
     return np.concatenate([[0.0], np.full(n_columns - 1, ridge)])
 
 
 class SelectionClassifier(SelectiveClassifier):
-    """What the two share: features made numbers, who decided as part of the selection, two classes.
+    """Base of the two selection models: numeric features, the selection equation, two classes.
 
-    Who decides moves the decision and not the label: decision-makers, if given, enter the equation of the
-    decision alone. Without them only the shape of the normal distribution identifies anything.
+    Decision-makers affect the decision and not the label, so they enter the selection equation only. Without
+    them, only the functional form of the normal distribution identifies the model.
     """
 
     ridge: float
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the two classes for everybody, (n_samples, 2)."""
+        """Probabilities of the two classes for all cases, (n_samples, 2)."""
         check_is_fitted(self)
         chance = self._chance(self._outcome_columns(read_features(self, X)))
         return np.column_stack([1.0 - chance, chance])
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
-        chance = self.predict_proba(X)[:, 1]  # first of all, as it checks that this was fitted
+        chance = self.predict_proba(X)[:, 1]  # called first, because it checks that the classifier is fitted
         return self.classes_[(chance > 0.5).astype(int)]
 
     def __sklearn_tags__(self) -> Tags:
@@ -160,13 +160,13 @@ class SelectionClassifier(SelectiveClassifier):
 
     @abstractmethod
     def _estimate(self, X: np.ndarray, W: np.ndarray, y: np.ndarray, seen: np.ndarray, w: np.ndarray) -> None:
-        """Set `coefficients_` and `correlation_`; every label may be seen."""
+        """Set `coefficients_` and `correlation_`. All labels may be observed."""
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not self.ridge > 0.0:
             raise InputError(f"ridge={self.ridge!r} must be positive.", "ridge")
         if len(data.classes) != 2:
-            # The last words are scikit-learn's.
+            # The last sentence is the wording of scikit-learn.
             raise InputError(
                 f"{type(self).__name__} is for two classes, and there are {len(data.classes)}. Only binary "
                 "classification is supported.",
@@ -183,33 +183,33 @@ class SelectionClassifier(SelectiveClassifier):
 
 
 class HeckmanClassifier(SelectionClassifier):
-    """Heckman's two steps: the chance of acceptance corrects a regression among the accepted.
+    """Heckman's two-step estimator: the probability of acceptance corrects a regression on accepted cases.
 
     1. probit of D on features and decision-maker: index w c;
     2. among the accepted, y = x b + σ m(w c) + error,   m(v) = φ(v) / Φ(v) (inverse Mills ratio);
 
-    and P(Y*=1 | x) is taken as x b, within [0, 1]. It assumes that what is unseen in decision and label is
-    jointly normal and shifts the label linearly (which a label of 0 and 1 cannot quite obey), and that who
-    decides does not change the label.
+    P(Y*=1 | x) is estimated by x b, clipped to [0, 1]. It assumes that the unobserved parts of decision and
+    label are jointly normal and shift the label linearly (which cannot hold exactly for a label of 0 and 1),
+    and that the decision-maker does not affect the label.
 
     Parameters
     ----------
     ridge : float
-        Penalty ridge/2 Σ b² on coefficients of standardised features, small beside any number of rows.
+        Penalty ridge/2 Σ b² on coefficients of standardised features, small relative to the number of rows.
 
     Attributes
     ----------
     coefficients_ : array
-        b, of the constant and the standardised features.
+        b, for the constant and the standardised features.
     mills_ : float
-        σ: positive, if accepted cases have the second class more often than others like them.
+        σ. Positive if accepted cases have the second class more often than similar other cases.
     classes_, n_ignored_labels_, n_features_in_, feature_names_in_
         As for the other baselines.
 
     Examples
     --------
-    Made-up cases in which what decision-makers see, and the features do not hold, raises both the chance of
-    acceptance and that of the second class:
+    Simulated cases in which information that decision-makers use and the features lack increases the
+    probabilities of both acceptance and the second class:
 
     >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(2000, n_classes=2, random_state=0)
@@ -227,7 +227,7 @@ class HeckmanClassifier(SelectionClassifier):
             index = W[seen] @ fit_probit(W, seen.astype(float), w, self.ridge)
             mills = np.exp(-(index**2) / 2.0 - log_ndtr(index)) / np.sqrt(2.0 * np.pi)
             columns = np.column_stack([columns, mills])
-        # Neither the constant nor the ratio is held back.
+        # The constant and the Mills ratio are not penalised.
         penalty = np.zeros(columns.shape[1])
         penalty[1 : X.shape[1]] = self.ridge
         weighted = columns.T * w[seen]
@@ -242,24 +242,24 @@ class HeckmanClassifier(SelectionClassifier):
 
 
 class BivariateProbitClassifier(SelectionClassifier):
-    """Probit with selection: decision and label share a normal disturbance.
+    """Probit with selection: decision and label have correlated normal disturbances.
 
     D = 1{w c + u > 0},   Y* = 1{x b + e > 0},   (u, e) normal with correlation ρ,
 
-    by maximum likelihood; P(Y*=1 | x) = Φ(x b). It assumes this very model, and that who decides does not
-    change the label.
+    by maximum likelihood, and P(Y*=1 | x) = Φ(x b). It assumes exactly this model, and that the
+    decision-maker does not affect the label.
 
     Parameters
     ----------
     ridge : float
-        Penalty ridge/2 times the squares of b, c (constants apart) and of atanh ρ.
+        Penalty ridge/2 times the squares of b, c (except constants) and of atanh ρ.
 
     Attributes
     ----------
     coefficients_ : array
-        b, of the constant and the standardised features.
+        b, for the constant and the standardised features.
     correlation_ : float
-        ρ: what moves decision and label alike and is not among the features.
+        ρ: the correlation of unobserved influences on decision and label.
     classes_, n_ignored_labels_, n_features_in_, feature_names_in_
         As for the other baselines.
 

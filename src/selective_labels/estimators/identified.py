@@ -1,4 +1,4 @@
-"""What the data say about class probabilities, at the training rows and at new ones."""
+"""The identification step: bounds and point estimates of class probabilities at training and new rows."""
 
 import warnings
 from collections import OrderedDict
@@ -39,14 +39,14 @@ from selective_labels.nuisance.slopes import (
 
 @dataclass(frozen=True)
 class DirectFit:
-    """P(Y=k | x, D=1), by models of the labeled rows alone, one for each fold.
+    """P(Y=k | x, D=1) from models of the labeled rows only, one for each fold.
 
     Attributes
     ----------
     models : CrossFit
-        Of the labels of one decision-maker, who saw all labeled rows; where probabilities were given, these.
+        Models of the labels with a single decision-maker for all labeled rows, or the given probabilities.
     fitted : bool
-        Whether there was something to fit.
+        Whether models were fitted.
     """
 
     models: CrossFit
@@ -65,14 +65,14 @@ class DirectFit:
 def fit_direct(data: SelectiveLabels, joint: CrossFit, fitting: FittingSettings) -> DirectFit:
     """Fit the family of the joint model to the labeled rows, without decision-makers.
 
-    The joint model spends its terms on decisions as much as on labels, and its answer for the labeled cases,
-    P(Y=k, D=1 | x) / P(D=1 | x), was below this plain fit on real loans. Folds are those of the joint model.
+    The joint model also has to fit decisions, and its estimate for labeled cases, P(Y=k, D=1 | x) /
+    P(D=1 | x), performed worse than this plain fit on real loans. The folds are those of the joint model.
 
     Parameters
     ----------
     data : SelectiveLabels
     joint : CrossFit
-        Of the same rows.
+        Joint model of the same rows.
     fitting : FittingSettings
     """
     if joint.report.chosen == "injected":
@@ -101,7 +101,7 @@ def fit_direct(data: SelectiveLabels, joint: CrossFit, fitting: FittingSettings)
     return DirectFit(models.without_rows(), fitted=True)
 
 
-# Concentration of the first stage below which tilts are not learned. Frozen before the confirmation study.
+# First-stage concentration below which tilts are not estimated. Fixed before the confirmation study.
 GATE = 25.0
 GATE_CODE = "SL105"
 NO_RANGE = (0.0, 1.0)
@@ -109,9 +109,9 @@ NO_RANGE = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Slope:
-    """Point identification: the numbers of the decision-makers (None: leniency) and the shrinkage.
+    """Point identification: numeric values of the decision-makers (None: leniency) and the shrinkage.
 
-    `step` is what the one-step estimator of the ratio of a number adds to the class probabilities.
+    `step` is the correction that the one-step estimator of a numeric instrument adds to the probabilities.
     """
 
     codes: np.ndarray | None
@@ -121,7 +121,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Identified:
-    """Bounds of class probabilities, and point estimates where the mode has them, from a nuisance model.
+    """Bounds on class probabilities from a nuisance model, and point estimates if the mode has them.
 
     Attributes
     ----------
@@ -130,23 +130,23 @@ class Identified:
     label_range : pair
     cost : (n_classes, n_classes) array or None
     slope : Slope or None
-        In point mode.
+        Set in point mode.
     tilt : Tilted or None
-        In tilt mode.
+        Set in tilt mode.
     direct : DirectFit or None
-        Where the instrument is too weak for the mode: its answer is that of the labeled rows.
+        Set if the instrument is too weak for the mode. Estimates are then those of the labeled rows.
     concentration : float
-        Of the first stage, where the mode has one.
+        Concentration of the first stage, if the mode has one.
     assignment : callable or None
-        Gives known probabilities of decision-makers at new rows, from features as users give them.
+        Known assignment probabilities at new rows, as a function of the features as given by users.
     class_weight : (n_classes,) array or None
-        What a right prediction of each class is worth; None: all the same.
+        Value of a correct prediction of each class. None: equal values.
     assumption : Assumption or None
-        What is assumed besides the instrument.
+        Assumption in addition to the instrument.
     classes : array or None
-        Labels of the classes, which an assumption speaks of.
+        Labels of the classes, to which an assumption refers.
     share : tuple of (n_classes,) array, float and float, or None
-        The event whose share is known, its multiplier, and the end of the share that this presses against.
+        The event with a known share, its multiplier, and the limit of the share that binds.
     """
 
     joint: CrossFit
@@ -165,18 +165,18 @@ class Identified:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether class probabilities are identified, and not bounds alone."""
+        """Whether class probabilities, and not only bounds, are identified."""
         return self.slope is not None or self.tilt is not None or self.direct is not None
 
     def bounds(self, X: np.ndarray) -> Bounds:
-        """Bounds at new rows; where they crossed they are repaired."""
+        """Bounds at new rows. Crossing bounds are repaired."""
         floors = floors_of(self.assumption, self.classes)
         return identified_bounds(self.joint, X, self.n_classes, self.label_range, floors=floors)[0]
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
-        """Class probabilities at new rows, (n_samples, n_classes); not in partial mode.
+        """Class probabilities at new rows, (n_samples, n_classes). Not in partial mode.
 
-        `given` are the features as users give them, of which a known assignment is a function.
+        `given` are the features as given by users, from which a known assignment is computed.
         """
         if self.direct is not None:
             return self.direct.probabilities(X, self.n_classes)
@@ -194,7 +194,7 @@ class Identified:
         return project_within(estimate, bounds)
 
     def _tilted(self, X: np.ndarray, known: np.ndarray | None, bounds: Bounds) -> np.ndarray:
-        """By joint probabilities and chances of arms averaged over the folds, as bounds are."""
+        """Estimate with joint and assignment probabilities averaged over the folds, as for bounds."""
         assert self.tilt is not None
         fit, found = self.joint, np.empty((len(X), self.n_classes))
         for rows in fit.chunks(np.arange(len(X)), self.n_classes + 1):
@@ -211,13 +211,13 @@ class Identified:
         return found
 
     def costs_and_gains(self, known: Bounds | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Cost of predicting each class, and what each class is worth, both (n_samples, n_classes).
+        """Cost of predicting each class, and gain of each class, both (n_samples, n_classes).
 
-        From bounds: worst-case regrets (Theorem 5.3) and lower bounds; from class probabilities: regrets
-        (Theorem 4.4) and the probabilities. With a cost matrix or a label range, worth is the largest cost
-        minus the cost. With weights of classes, worth is the weighted lower bound (or probability), which a
-        right prediction is sure to bring (maximin), and the cost what is missing to the best class. With a
-        known share, regrets are tilted by its multiplier.
+        From bounds: worst-case regrets (Theorem 5.3) and lower bounds. From class probabilities: regrets
+        (Theorem 4.4) and the probabilities. With a cost matrix or a label range, the gain is the largest cost
+        minus the cost. With class weights, the gain is the weighted lower bound (or probability), which a
+        correct prediction is guaranteed to yield (maximin), and the cost is the difference to the best class.
+        With a known share, regrets are tilted by its multiplier.
         """
         if self.share is not None and isinstance(known, Bounds):
             members, multiplier, _ = self.share
@@ -234,7 +234,7 @@ class Identified:
         return costs, worth if plain else gains(costs)
 
     def worst_regrets(self, bounds: Bounds) -> np.ndarray:
-        """Largest regret of each prediction, (n_samples, n_classes); its mean is that of a rule."""
+        """Largest regret of each prediction, (n_samples, n_classes). Its mean is the regret of a rule."""
         if self.share is None:
             return worst_case_costs(bounds, self.cost)
         members, multiplier, limit = self.share
@@ -248,17 +248,17 @@ class Identified:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What is identified at the training rows, each by the model that has not seen it.
+    """Identified quantities at the training rows, from held-out models.
 
     Attributes
     ----------
     bounds : Bounds
     crossed : (n_samples,) bool array
-        Where the bounds crossed and were repaired.
+        Whether the bounds crossed and were repaired.
     probabilities : (n_samples, n_classes) array or None
-        In point and tilt mode, unless the labeled rows alone are learned from.
+        Estimates of point and tilt mode, unless only the labeled rows are used.
     alone : Bounds or None
-        By the instrument alone, where more is assumed.
+        Bounds from the instrument alone, if there is a further assumption.
     """
 
     bounds: Bounds
@@ -268,13 +268,13 @@ class TrainingRows:
 
     @property
     def known(self) -> Bounds | np.ndarray:
-        """What the mode learns from."""
+        """Input of the learner: probabilities if available, else bounds."""
         return self.bounds if self.probabilities is None else self.probabilities
 
 
 @dataclass(frozen=True)
 class PlugIn:
-    """The cheapest class at each point, by what is identified there; no learner."""
+    """The cheapest class at each point given the identified quantities, without a learner."""
 
     identified: Identified
 
@@ -296,20 +296,20 @@ def identify(
     assignment: Callable[[Any], np.ndarray] | None = None,
     assumption: Assumption | None = None,
 ) -> tuple[Identified, TrainingRows]:
-    """Cross-fit the nuisance model, and what the mode makes of it.
+    """Cross-fit the nuisance model and compute the estimates of the mode.
 
-    The parameters are those of :class:`selective_labels.UCLClassifier`; `assignment` is what gives known
-    probabilities of decision-makers at new rows.
+    The parameters are those of :class:`selective_labels.UCLClassifier`. `assignment` computes known
+    assignment probabilities at new rows.
     """
     point = mode == "point"
-    # A maximum over decision-makers needs no probabilities of them; one over a number is kept to its overlap.
+    # A maximum over decision-makers needs no assignment probabilities. Numeric instruments need overlap.
     if mode == "partial" and not data.numeric:
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
     n_classes, floors = len(data.classes), floors_of(assumption, data.classes)
     known = joint, data.features, n_classes, label_range
     bounds, crossed = identified_bounds(*known, held_out=True, floors=floors)
-    # What the instrument says by itself is always kept beside.
+    # The bounds from the instrument alone are always kept for comparison.
     alone = identified_bounds(*known, held_out=True)[0] if floors else None
     identified = Identified(
         joint,
@@ -333,21 +333,21 @@ def identify(
 
 
 def floors_of(assumption: Assumption | None, classes: np.ndarray | None) -> tuple[AnyFloor, ...]:
-    """Floors that an assumption puts under what the instrument leaves open."""
+    """Lower bounds that an assumption adds to those of the instrument."""
     return () if assumption is None or classes is None else assumption.floors(classes)
 
 
 def _by_slope(
     identified: Identified, data: SelectiveLabels, instrument: str, bounds: Bounds, fitting: FittingSettings
 ) -> tuple[Identified, np.ndarray | None]:
-    """Point mode: the slope where a test shows that it improves on the labeled cases' answer."""
+    """Point mode: the slope, if a test shows that it improves on the estimate for labeled cases."""
     joint, by_leniency = identified.joint, instrument == "leniency"
     codes = None if by_leniency else data.decision_makers.astype(float)
     moments, own = held_out_slopes(joint, data, codes)
     if joint.in_halves and not data.decision.all():
         warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=6)
     shrinkage, step = 0.0, None
-    injected = joint.report.chosen == "injected"  # what is given has no noise to shrink, nor an error
+    injected = joint.report.chosen == "injected"  # given probabilities have no estimation error
     if by_leniency and not injected:
         stage = first_stage(HeldOutRows(joint, data))
         identified = replace(identified, concentration=stage.concentration)
@@ -371,7 +371,7 @@ def _by_slope(
 def _by_tilt(
     identified: Identified, data: SelectiveLabels, bounds: Bounds, fitting: FittingSettings
 ) -> tuple[Identified, np.ndarray | None]:
-    """Tilt mode: tilts that the instrument supports where it is strong enough, else the direct fit."""
+    """Tilt mode: estimated tilts if the instrument is strong enough, else the direct fit."""
     rows = HeldOutRows(identified.joint, data)
     stage = first_stage(rows)
     identified = replace(identified, concentration=stage.concentration)
@@ -388,7 +388,7 @@ def _by_tilt(
 
 
 def warn_of_closed_gate(concentration: float) -> None:
-    """Say that decision-makers differ too little for a tilt, and what is done instead."""
+    """Warn that decision-makers differ too little for a tilt, and that only labeled rows are used."""
     text = (
         f"(tilt, gate closed): decision-makers move decisions too little to learn how the refused differ "
         f"(concentration {concentration:.1f}, {GATE:g} needed): the classifier is fitted to the labeled rows "
@@ -399,9 +399,9 @@ def warn_of_closed_gate(concentration: float) -> None:
 
 Heard = tuple[tuple[Identified, TrainingRows], list[Warning]]
 
-# A search over five folds and the final fit ask for six different ones before any comes again.
+# A search over five folds and the final fit need six results before one is needed again.
 MOST_RECENT = 8
-# Above it, what is kept would weigh more than what is saved.
+# With more rows, keeping the result takes too much memory.
 MOST_ROWS = 200_000
 
 _recent: OrderedDict[str, Heard] = OrderedDict()
@@ -411,20 +411,20 @@ _lock = Lock()
 def identify_once(
     memory: Any, data: SelectiveLabels, fitting: FittingSettings, **problem: Any
 ) -> tuple[Identified, TrainingRows]:
-    """Call :func:`identify`, or take what it gave for the same data and settings.
+    """Call :func:`identify`, or return its cached result for the same data and settings.
 
-    Without a memory, the last few are kept while the program runs: a search over `estimator` or `surrogate`
-    fits the nuisance models of each fold once. What was warned of the first time is said again: a warning is
-    part of the result.
+    Without a memory, the most recent results are kept while the program runs: a search over `estimator` or
+    `surrogate` fits the nuisance models of each fold once. Warnings are part of the result and are issued
+    again.
 
     Parameters
     ----------
     memory : None, path or joblib.Memory
     data : SelectiveLabels
     fitting : FittingSettings
-        The number of jobs does not matter.
+        The number of jobs does not affect the cache key.
     problem
-        What else :func:`identify` takes.
+        Further arguments of :func:`identify`.
     """
     if isinstance(memory, PathLike):
         memory = fspath(memory)
@@ -439,7 +439,7 @@ def identify_once(
 
 
 def forget() -> None:
-    """Drop what was kept without a memory."""
+    """Clear the results kept without a memory."""
     with _lock:
         _recent.clear()
 
@@ -460,9 +460,9 @@ def _recently(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str
 
 
 def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any]) -> str | None:
-    """Name of everything that the result depends on; None if it is not to be kept.
+    """Hash of everything that the result depends on, or None if the result must not be kept.
 
-    A function or class of the user's may be written anew under its old name, so only what is plain counts.
+    A user's function or class may be redefined under the same name, so such problems are not kept.
     """
     plain = (fitting.nuisance is None or isinstance(fitting.nuisance, str)) and isinstance(fitting.cv, int)
     ends = problem["label_range"]
@@ -481,7 +481,7 @@ def _key(data: SelectiveLabels, fitting: FittingSettings, problem: dict[str, Any
 def _identify_and_listen(
     data: SelectiveLabels, fitting: FittingSettings, n_jobs: int | None, **problem: Any
 ) -> Heard:
-    fitting.warn_of_runtime(data)  # with what is caught it would come when the work is done
+    fitting.warn_of_runtime(data)  # outside the block, which would delay it until the work is done
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = identify(data, fitting=replace(fitting, n_jobs=n_jobs), **problem)

@@ -1,4 +1,4 @@
-"""Weight the labeled rows by the inverse of their chance of a label."""
+"""Classifiers fitted to the labeled rows, unweighted or with inverse propensity weights."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,12 +29,11 @@ def classifier_of(
     categorical: tuple[int, ...] = (),
     random_state: np.random.RandomState,
 ) -> ClassifierMixin:
-    """Make a new, unfitted classifier of what the user chose.
+    """Create an unfitted classifier from the user's choice.
 
-    None stands for `default`, and if that is None too for gradient boosting; "linear" for logistic
-    regression on standardised features, holes filled. Any other choice is cloned, gets the columns that hold
-    codes of categories (`categorical`) as indicators, and seeds which it leaves open are drawn from
-    `random_state`.
+    None means `default`, or gradient boosting if that is None too. "linear" means logistic regression on
+    standardised, imputed features. Any other choice is cloned, and category columns (`categorical`) are
+    one-hot encoded for it. Unset seeds are drawn from `random_state`.
 
     Examples
     --------
@@ -58,7 +57,7 @@ def classifier_of(
 def classifier_and_propensity(
     baseline: Any, categorical: tuple[int, ...], random_state: np.random.RandomState
 ) -> tuple[ClassifierMixin, ClassifierMixin]:
-    """Make the two models of a baseline that weights: of the label, and of the decision (default: linear)."""
+    """Models of the label and of the decision (default: linear) for a weighting baseline."""
     classifier = classifier_of(baseline.estimator, categorical=categorical, random_state=random_state)
     propensity = classifier_of(
         baseline.propensity, "linear", role="propensity", categorical=categorical, random_state=random_state
@@ -68,13 +67,13 @@ def classifier_and_propensity(
 
 
 def has_probabilities(baseline: Any) -> bool:
-    """Whether the classifier which a baseline is set to use can give probabilities."""
+    """Whether the classifier that a baseline uses can predict probabilities."""
     chosen = baseline.estimator
     return chosen is None or isinstance(chosen, str) or hasattr(chosen, "predict_proba")
 
 
 def require_probabilities(classifier: ClassifierMixin, why: str) -> None:
-    """Refuse a classifier that has no ``predict_proba``, before time is spent on fitting it."""
+    """Raise :class:`InputError` before fitting if a classifier has no ``predict_proba``."""
     if not hasattr(classifier, "predict_proba"):
         raise InputError(f"{type(classifier).__name__} has no predict_proba, which {why} needs.", "estimator")
 
@@ -89,13 +88,13 @@ def _seeded(classifier: ClassifierMixin, random_state: np.random.RandomState) ->
 
 
 def draw_seed(random_state: np.random.RandomState) -> int:
-    """Draw one whole number that seeds a part of the work."""
+    """Draw an integer seed."""
     return int(random_state.randint(np.iinfo(np.int32).max))
 
 
 @dataclass(frozen=True)
 class LabeledRowsModel:
-    """A fitted classifier that predicts without being told the decision-maker.
+    """A fitted classifier that predicts without knowing the decision-maker.
 
     If the decision-maker is among its features (`shares` given),
 
@@ -124,7 +123,7 @@ class LabeledRowsModel:
         """Probabilities of the classes, (n_samples, n_classes)."""
         if self.shares is None:
             return self.classifier.predict_proba(X)
-        # One decision-maker at a time: all their predictions together need not fit in memory.
+        # Loop over decision-makers, because all their predictions together may not fit in memory.
         features = np.hstack([X, np.zeros((len(X), len(self.shares)))])
         indicators = features[:, X.shape[1] :]
         average = np.zeros((len(X), len(self.classes)))
@@ -136,7 +135,7 @@ class LabeledRowsModel:
 
 
 class LabeledRowsClassifier(SelectiveClassifier):
-    """What baselines with a `LabeledRowsModel` share: how they predict, and when they need ids."""
+    """Prediction methods of baselines that have a `LabeledRowsModel`."""
 
     use_decision_maker: bool
     model_: LabeledRowsModel
@@ -157,7 +156,7 @@ class LabeledRowsClassifier(SelectiveClassifier):
 
 
 def design_matrix(data: SelectiveLabels, use_decision_maker: bool) -> np.ndarray:
-    """Features of all rows, with one indicator column per decision-maker if wanted."""
+    """Features of all rows, optionally with one indicator column per decision-maker."""
     if not use_decision_maker:
         return data.features
     if data.panels is not None:
@@ -175,16 +174,16 @@ def fit_labeled_rows(
     use_decision_maker: bool,
     sample_weight: np.ndarray | None = None,
 ) -> LabeledRowsModel:
-    """Fit a classifier to the labeled rows, on the labels as the user wrote them.
+    """Fit a classifier to the labeled rows, with the labels as given by the user.
 
     Parameters
     ----------
     classifier : unfitted scikit-learn classifier
     data : SelectiveLabels
-        With numeric `X`.
+        Data with numeric `X`.
     use_decision_maker : bool
     sample_weight : (n_labeled,) array, optional
-        Weights of the labeled rows; default: those of the data.
+        Weights of the labeled rows. Default: those of the data.
 
     Returns
     -------
@@ -210,34 +209,34 @@ def _shares(data: SelectiveLabels) -> np.ndarray:
 class SelectedSampleClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows only.
 
-    It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), s_i the sample weights, and so aims at
+    It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), with sample weights s_i, and thus estimates
 
-        argmax_k P(Y=k | x, D=1),
+        argmax_k P(Y=k | x, D=1).
 
-    which is the best rule for everybody if decisions depend on nothing but the features that is also related
-    to the outcome (no unobserved confounding, D independent of Y* given X), and need not be otherwise.
-    There are no folds here and no instrument: groups, strata and assignment are not used.
+    This is the best rule for all cases if there is no unobserved confounding (D independent of Y* given X).
+    It need not be otherwise. There are no folds and no instrument: groups, strata and assignment are not
+    used.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        "linear": logistic regression on standardised features, holes filled; None: gradient boosting
+        "linear": logistic regression on standardised, imputed features. None: gradient boosting
         (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
     use_decision_maker : bool
-        Make the decision-maker a feature, one indicator column each. ``predict`` never takes one: it
-        averages, Σ_z share_z P(Y=k | x, z, D=1), by the shares of decision-makers among all training rows
-        (weighted, if there are weights). Needs ``predict_proba``.
+        Use the decision-maker as a feature, with one indicator column each. ``predict`` does not take it. It
+        averages, Σ_z share_z P(Y=k | x, z, D=1), with the (weighted) shares of decision-makers among all
+        training rows. Requires ``predict_proba``.
     random_state : int, RandomState or None
-        Seeds whatever `estimator` leaves unseeded.
+        Seed for all parts of `estimator` without one.
 
     Attributes
     ----------
     classes_ : (n_classes,) array
-        Sorted labels that were seen.
+        Sorted observed labels.
     model_ : LabeledRowsModel
-        `model_.classifier` is the fitted classifier, `model_.shares` the shares in the order of sorted ids.
+        `model_.classifier` is the fitted classifier. `model_.shares` has the shares, ordered by sorted ids.
     n_ignored_labels_ : int
-        Labels that were given where the decision is 0, and not read.
+        Number of labels given where the decision is 0. They are not used.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -268,52 +267,52 @@ DECISION_NAMES = ("the unlabeled case", "the labeled case")
 
 
 class IPWClassifier(LabeledRowsClassifier):
-    """A classifier fitted to the labeled rows, weighted by the inverse of their chance of a label.
+    """A classifier fitted to the labeled rows with inverse propensity weights.
 
     It minimises Σ_{i: D_i=1} w_i loss(f(x_i), y_i), where
 
         w_i = s_i / max(clip, e(x_i)),   e(x) = P(D=1 | x),
 
-    s_i are the sample weights, and e(x_i) is predicted by a model which has not seen row i.
+    s_i are the sample weights, and e(x_i) is predicted by a model that was not fitted to row i.
 
-    What this can do, and what not (correction E19): the weight is a function of x, so it multiplies the
-    whole loss at x by a constant. For a rich class of rules the minimiser in the population is therefore
-    unchanged: it is argmax_k P(Y=k | x, D=1), that of :class:`SelectedSampleClassifier`. Weights act only
-    through misspecification: a rule that cannot fit everywhere is made to fit where people are, not where
-    labels are. They correct nothing that decision-makers saw and the features do not hold, and they cost
-    variance: `effective_sample_size_` says how much. Strata and assignment are not used.
+    The weight is a function of x, so it multiplies the whole loss at x by a constant (correction E19). For a
+    rich class of rules, the population minimiser is therefore unchanged: it is argmax_k P(Y=k | x, D=1), that
+    of :class:`SelectedSampleClassifier`. Weights matter only under misspecification: a rule that cannot fit
+    everywhere is fitted to the population instead of the labeled cases. They do not correct for information
+    that decision-makers used and the features lack. They increase the variance, as `effective_sample_size_`
+    shows. Strata and assignment are not used.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        Must take ``sample_weight``. "linear": logistic regression on standardised features, holes filled;
-        None: gradient boosting (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
+        Must accept ``sample_weight``. "linear": logistic regression on standardised, imputed features. None:
+        gradient boosting (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
     propensity : scikit-learn classifier, "linear" or None
-        The model of the decision, with ``predict_proba``. None: "linear".
+        Model of the decision, with ``predict_proba``. None: "linear".
     clip : float
-        Chances of a label below it are raised to it, so that no weight exceeds 1 / clip.
+        Lower limit of the propensity, so that no weight exceeds 1 / clip.
     use_decision_maker : bool
-        Make the decision-maker a feature of both models, one indicator column each: e(x, z) and
-        P(Y=k | x, z, D=1). ``predict`` never takes one: it averages, Σ_z share_z P(Y=k | x, z, D=1), by the
-        shares of decision-makers among all training rows (weighted, if there are weights). Needs
-        ``predict_proba``.
+        Use the decision-maker as a feature of both models, with one indicator column each: e(x, z) and
+        P(Y=k | x, z, D=1). ``predict`` does not take it. It averages, Σ_z share_z P(Y=k | x, z, D=1), with
+        the (weighted) shares of decision-makers among all training rows. Requires ``predict_proba``.
     cv : int, splitter or iterable of folds
-        Folds in which the chance of a label is predicted; they must hold out every row once.
+        Folds for the propensity. Every row must be held out exactly once.
     random_state : int, RandomState or None
-        Seeds the folds, and whatever `estimator` and `propensity` leave unseeded.
+        Seed of the folds, and of all parts of `estimator` and `propensity` without one.
 
     Attributes
     ----------
     propensity_clipped_share_ : float
-        Share of labeled rows whose chance of a label was below `clip`.
+        Share of labeled rows whose propensity was below `clip`.
     effective_sample_size_ : float
-        (Σ_i w_i)² / Σ_i w_i² over the labeled rows: how many equally weighted rows they are worth.
+        (Σ_i w_i)² / Σ_i w_i² over the labeled rows: the number of equally weighted rows of the same
+        precision.
     classes_ : (n_classes,) array
-        Sorted labels that were seen.
+        Sorted observed labels.
     model_ : LabeledRowsModel
-        `model_.classifier` is the fitted classifier, `model_.shares` the shares in the order of sorted ids.
+        `model_.classifier` is the fitted classifier. `model_.shares` has the shares, ordered by sorted ids.
     n_ignored_labels_ : int
-        Labels that were given where the decision is 0, and not read.
+        Number of labels given where the decision is 0. They are not used.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -375,9 +374,9 @@ def held_out_propensity(
     folds: list[Fold],
     sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """P(D=1 | features) of each row, by a model fitted without the row's fold, (n_samples,).
+    """Held-out P(D=1 | features) of each row, (n_samples,).
 
-    Where all rows outside a fold were decided alike, the fold gets that decision for certain.
+    If all training rows of a fold have the same decision, the fold is predicted to have it with certainty.
     """
     chance = np.empty(len(decision))
     for train, test in folds:
@@ -393,7 +392,7 @@ def held_out_propensity(
 def inverse_propensity_weight(
     chance: np.ndarray, clip: float, sample_weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Weights w = s / max(clip, e), with s of one if there are no sample weights.
+    """Weights w = s / max(clip, e), where s is one without sample weights.
 
     Examples
     --------
@@ -405,7 +404,7 @@ def inverse_propensity_weight(
 
 
 def effective_sample_size(weight: np.ndarray) -> float:
-    """Kish's (Σw)² / Σw²: as many rows if all weigh the same, one if a single row has all the weight.
+    """Kish's (Σw)² / Σw²: the number of rows with equal weights, one if a single row has all the weight.
 
     Examples
     --------

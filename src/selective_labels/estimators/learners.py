@@ -1,4 +1,4 @@
-"""A linear score function, trained until it has converged."""
+"""Learners of the cost-sensitive problem: linear scores, scikit-learn classifiers, and their selection."""
 
 import warnings
 from collections.abc import Callable
@@ -27,10 +27,10 @@ from selective_labels.estimators.surrogates import (
 )
 from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
 
-# A whisper of ridge: without it a softmax of linear scores has its minimum at infinity.
+# A small ridge: without it, the softmax risk of linear scores has its minimum at infinity.
 RIDGE = 1e-4
 MAX_ITERATIONS = 2000
-# The softmax risk is not convex: multiples of the cross-entropy solution and random starts are tried.
+# The softmax risk is not convex: starts are multiples of the cross-entropy solution and random points.
 START_SCALES = (1.0, 4.0)
 N_RANDOM_STARTS = 2
 
@@ -38,21 +38,21 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class LinearScore(BaseEstimator):
-    """Scores that are linear in the standardised features: what ``estimator="linear"`` stands for.
+    """Scores that are linear in the standardised features, used by ``estimator="linear"``.
 
     min_B Σ_i v_i φ(x_i'B; w_i) / Σ_i v_i + ridge/2 ‖B‖²,   φ the surrogate of the costs w,
 
-    at costs of unit scale; the intercept is free.
+    where costs have unit scale and the intercept is not penalised.
 
     Parameters
     ----------
     ridge : float
-        Larger than zero.
+        Penalty, larger than zero.
 
     Attributes
     ----------
     scale : fitted Pipeline
-        Once learned, as `coefficients`.
+        Set by `learn`, as is `coefficients`.
     coefficients : (n_features + 1, n_classes) array
         The last row is the intercept.
 
@@ -73,7 +73,7 @@ class LinearScore(BaseEstimator):
     def learn(
         self, problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None
     ) -> "LinearScore":
-        """Return a copy that has learned the problem."""
+        """Return a fitted copy."""
         if not 0.0 < self.ridge < np.inf:
             raise InputError(
                 f"estimator=LinearScore(ridge={self.ridge!r}): ridge must be larger than zero and finite.",
@@ -99,9 +99,9 @@ def fit_linear(
     ----------
     problem : CostSensitiveProblem
     surrogate : "softmax", "cross-entropy", "logistic", "hinge" or "exponential"
-        The last three for two classes.
+        The last three require two classes.
     random_state : int, optional
-        Of the random starts, for the softmax.
+        Seed of the random starts for the softmax.
     ridge : float
 
     Returns
@@ -147,10 +147,10 @@ def _score_objective(
     loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
     ridge: float,
 ) -> Objective:
-    """Mean loss of linear scores plus ridge; targets at unit scale, so that ridge means the same."""
+    """Mean loss of linear scores plus ridge. Targets have unit scale, so that the ridge is comparable."""
     scale = float(weight @ np.ptp(targets, axis=1)) or 1.0
     shape = (design.shape[1], targets.shape[1])
-    # Class by class in memory: sums over few classes are then sums of long columns, several times faster.
+    # Storing arrays class by class makes sums over few classes several times faster.
     columns, scaled = np.ascontiguousarray(design.T), np.asfortranarray(targets / scale)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -182,26 +182,26 @@ def _ridged(
     value: float, gradient: np.ndarray, coefficients: np.ndarray, ridge: float
 ) -> tuple[float, np.ndarray]:
     penalised = coefficients.copy()
-    penalised[-1] = 0.0  # the intercept is free
+    penalised[-1] = 0.0  # the intercept is not penalised
     return value + ridge / 2 * float(np.sum(penalised**2)), (gradient + ridge * penalised).ravel()
 
 
 def _minimise(objective: Objective, start: np.ndarray) -> np.ndarray:
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS}
     result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    if result.status == 1:  # the limit was reached
+    if result.status == 1:  # the iteration limit was reached
         message = f"The linear score did not converge in {MAX_ITERATIONS} steps; the best found is used."
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return result.x
 
 
-# Weights below this part of the largest say nothing, and some classifiers refuse them.
+# Weights below this fraction of the largest are dropped: they are negligible, and some classifiers fail.
 NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True)
 class ClassifierScore:
-    """Scores of a fitted scikit-learn classifier; classes that it never saw score lowest.
+    """Scores of a fitted scikit-learn classifier. Classes that it never saw get the lowest score.
 
     Attributes
     ----------
@@ -229,12 +229,12 @@ class ClassifierScore:
         return full
 
     def best(self, X: np.ndarray) -> np.ndarray:
-        """Class with the highest score, (n_samples,): many classifiers need no probabilities to tell."""
+        """Class with the highest score, (n_samples,). Many classifiers do not need probabilities for it."""
         return self.classifier.predict(X)
 
 
 def _calibrated_apart(classifier: Any) -> bool:
-    """Whether probabilities are made afterwards, so that the likeliest class may not be the predicted one."""
+    """Whether probabilities are calibrated separately, so that their argmax may differ from `predict`."""
     last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
     return bool(getattr(last, "probability", False))
 
@@ -242,10 +242,11 @@ def _calibrated_apart(classifier: Any) -> bool:
 def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierScore:
     """Fit a classifier with its own loss to the cost-sensitive problem.
 
-    Two classes: the label is the cheaper class, the weight what a mistake costs, |w|.
-    More: each row is repeated once per class, with the gain of the class as weight (the pointwise minimiser
-    of a proper loss is then proportional to the gains, so the best class has the highest probability). An
-    estimator that stops early "auto"matically does not then: rows it would set aside have copies elsewhere.
+    With two classes, the label is the cheaper class and the weight is the cost of a mistake, |w|. With more
+    classes, each row is repeated once per class, with the gain of the class as weight. The pointwise
+    minimiser of a proper loss is then proportional to the gains, so the best class has the highest
+    probability. "auto" early stopping is switched off in that case, because validation rows would have copies
+    in the training set.
 
     Parameters
     ----------
@@ -258,22 +259,22 @@ def fit_classifier(problem: CostSensitiveProblem, estimator: Any) -> ClassifierS
     """
     rows, labels, weights = _weighted_rows(problem)
     keep = weights > NEGLIGIBLE * weights.max(initial=0.0)
-    if not keep.any():  # nothing distinguishes the classes anywhere
+    if not keep.any():  # all classes have the same cost everywhere
         keep, weights = np.ones_like(keep), np.ones_like(weights)
     rows, labels, weights = rows[keep], labels[keep], weights[keep]
     if len(np.unique(labels)) == 1:
         constant = DummyClassifier(strategy="most_frequent").fit(problem.X[rows], labels)
         return ClassifierScore(constant, problem.n_classes)
-    # Weights with mean one leave the estimator's own regularisation with its usual meaning.
+    # Weights with mean one preserve the usual meaning of the estimator's regularisation.
     learner = _stopped_by_no_copies(_one_score_per_class(estimator), repeated=problem.n_classes > 2)
     fitted = fit_weighted(learner, problem.X[rows], labels, weights / weights.mean())
     return ClassifierScore(fitted, problem.n_classes)
 
 
 def _stopped_by_no_copies(estimator: Any, repeated: bool) -> Any:
-    """A clone that sets no rows aside by itself where rows stand there several times.
+    """Clone the estimator, without automatic early stopping if rows are repeated.
 
-    Copies of the rows it trains on would be among those, and the loss on them would never stop falling.
+    The validation set would contain copies of training rows, and its loss would never stop falling.
     """
     copy = clone(estimator)
     request = [
@@ -285,7 +286,7 @@ def _stopped_by_no_copies(estimator: Any, repeated: bool) -> Any:
 
 
 def _one_score_per_class(estimator: Any) -> Any:
-    """A clone whose scores, if it is a support vector machine in there, are of classes and not of pairs."""
+    """Clone the estimator such that a support vector machine in it scores classes and not pairs of them."""
     copy = clone(estimator)
     pairs = [
         name
@@ -306,13 +307,13 @@ def _weighted_rows(problem: CostSensitiveProblem) -> tuple[np.ndarray, np.ndarra
 
 
 PLUG_IN = "plug-in"
-# Names of learners with their usual settings.
+# Learners with default settings, by name.
 NAMED = {"linear": LinearScore, PLUG_IN: None, "neural": NeuralScore}
 ScoreLearner = LinearScore | NeuralScore
 
 
 def check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> None:
-    """Refuse invalid pairs of estimator and surrogate with the valid ones."""
+    """Raise :class:`InputError`, with the valid choices, for an invalid pair of estimator and surrogate."""
     if isinstance(estimator, str) and estimator not in NAMED:
         raise InputError(
             f"estimator={estimator!r} is not one of {', '.join(map(repr, NAMED))} or a classifier."
@@ -334,10 +335,10 @@ def check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> None:
 
 
 def usual_surrogate(surrogate: str, *, from_labels: bool) -> str:
-    """Return the surrogate to use, where none was named.
+    """Return the surrogate to use if none is named.
 
-    The paper's softmax where regrets are estimates; cross-entropy where rows have labels. The softmax risk is
-    nearly the share of mistakes, and of single labels that share is mostly noise: on labels of rows held out
+    The paper's softmax is used where regrets are estimates, and cross-entropy where rows have labels. The
+    softmax risk is close to the error rate, which is mostly noise for single labels: on held-out labels,
     cross-entropy was better in ten of eleven designs, by .4 points on average.
 
     Examples
@@ -353,7 +354,7 @@ def usual_surrogate(surrogate: str, *, from_labels: bool) -> str:
 
 
 def score_learner(estimator: Any) -> ScoreLearner | None:
-    """Return a learner of scores, given as such or by its name; None for all others.
+    """Return the score learner given as an object or by name, or None for other estimators.
 
     Examples
     --------
@@ -369,17 +370,17 @@ def score_learner(estimator: Any) -> ScoreLearner | None:
 def learn_scores(
     estimator: Any, problem: CostSensitiveProblem, surrogate: str, seed: int, identified: Identified
 ) -> Any:
-    """Train a learner; what it returns has `scores`.
+    """Train a learner. The result has a method `scores`.
 
     Parameters
     ----------
     estimator : as for :class:`selective_labels.UCLClassifier`
     problem : CostSensitiveProblem
     surrogate : str
-        As :func:`usual_surrogate` returned it; only learners of scores have one.
+        Output of :func:`usual_surrogate`. Used by score learners only.
     seed : int
     identified : Identified
-        What "plug-in" reads its costs off.
+        Source of the costs for "plug-in".
     """
     learner = score_learner(estimator)
     if learner is not None:

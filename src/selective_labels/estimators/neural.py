@@ -1,4 +1,4 @@
-"""A small neural score function (PyTorch, the extra `neural`); fitted weights are numpy arrays."""
+"""A small neural score function, trained with PyTorch (extra `neural`) and stored as numpy arrays."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from selective_labels.estimators.surrogates import MARGIN_LOSSES, CostSensitiveP
 from selective_labels.nuisance.models.encoders import standardised
 
 BATCH_ROWS = 1024
-# Training ends when the loss has not fallen by this part of itself for so many epochs.
+# Training stops if the loss has not fallen by this fraction for this many epochs.
 TOLERANCE, PATIENCE = 1e-3, 20
 
 
 class NeuralScore(BaseEstimator):
-    """One hidden layer of rectified units between features and scores: what ``estimator="neural"`` is.
+    """Scores of a network with one hidden layer of rectified units, used by ``estimator="neural"``.
 
-    The mean surrogate is minimised by Adam, until the loss stops falling. No rows are set aside to stop by:
-    width, decay and epochs are for a search to choose.
+    Adam minimises the mean surrogate until the training loss stops falling. No validation rows are held out:
+    a search should choose width, decay and epochs.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class NeuralScore(BaseEstimator):
     Attributes
     ----------
     scale : fitted Pipeline
-        Once learned, as `layers`.
+        Set by `learn`, as is `layers`.
     layers : list of (weight, bias) numpy arrays
 
     Examples
@@ -58,7 +58,7 @@ class NeuralScore(BaseEstimator):
     def learn(
         self, problem: CostSensitiveProblem, surrogate: str, random_state: int | None = None
     ) -> "NeuralScore":
-        """Return a copy that has learned the problem.
+        """Return a fitted copy.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class NeuralScore(BaseEstimator):
         features = torch.as_tensor(learned.scale.transform(problem.X), dtype=torch.float32)
         targets = torch.as_tensor(_targets(problem, surrogate), dtype=torch.float32)
         weight = torch.as_tensor(problem.sample_weight / problem.sample_weight.mean(), dtype=torch.float32)
-        with torch.random.fork_rng(devices=[]):  # leave the user's own random stream as it was
+        with torch.random.fork_rng(devices=[]):  # do not change the user's random state
             torch.manual_seed(0 if random_state is None else random_state)
             network = torch.nn.Sequential(
                 torch.nn.Linear(features.shape[1], self.hidden_units),
@@ -86,7 +86,7 @@ class NeuralScore(BaseEstimator):
         return learned
 
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Score of every class, (n_samples, n_classes); needs no torch."""
+        """Score of every class, (n_samples, n_classes). Does not need PyTorch."""
         (hidden_weight, hidden_bias), (weight, bias) = self.layers
         hidden = np.maximum(self.scale.transform(X) @ hidden_weight.T + hidden_bias, 0.0)
         return hidden @ weight.T + bias

@@ -1,4 +1,4 @@
-"""Reject inference as lenders know it: labels made up for the refused, or weights for the accepted."""
+"""Reject inference from credit scoring: imputed labels for declined cases, or weights for accepted ones."""
 
 from typing import Any
 
@@ -20,17 +20,18 @@ from selective_labels.estimators.ipw import (
 
 
 class FuzzyAugmentationClassifier(LabeledRowsClassifier):
-    """Refused cases enter with every class, weighted by what the accepted say of its probability.
+    """Fuzzy augmentation: declined cases enter with every class, weighted by its predicted probability.
 
     Σ_{D=1} s_i loss(f(x_i), y_i) + Σ_{D=0} s_i Σ_k q_k(x_i) loss(f(x_i), k),   q = P(Y | x, D=1) fitted first
 
-    It assumes that refused cases fail as often as accepted ones with the same features. For a rich class of
-    rules it therefore changes nothing; a simple rule is made to fit where people are.
+    It assumes that declined cases fail as often as accepted ones with the same features. It therefore changes
+    nothing for a rich class of rules. A simple rule is fitted to the population instead of the accepted
+    cases.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        With ``predict_proba`` and ``sample_weight``; fitted twice. None: gradient boosting.
+        Must have ``predict_proba`` and accept ``sample_weight``. Fitted twice. None: gradient boosting.
     random_state : int, RandomState or None
 
     Attributes
@@ -58,23 +59,23 @@ class FuzzyAugmentationClassifier(LabeledRowsClassifier):
 
 
 class ParcellingClassifier(LabeledRowsClassifier):
-    """Refused cases enter with the failures of accepted ones in the same band of score, times a factor.
+    """Parcelling: declined cases enter with the failure rate of accepted ones in their score band, scaled.
 
-    q_failure(band) = min(1, factor · share of failures among the accepted in the band)
+    q_failure(band) = min(1, factor · failure rate of the accepted in the band)
 
-    and every refused case of the band counts as a failure with that weight. It assumes that refused cases
-    fail `factor` times as often as accepted ones of the same score; nothing in the data says which factor.
+    Every declined case of the band counts as a failure with this weight. It assumes that declined cases fail
+    `factor` times as often as accepted ones of the same score. The data do not identify the factor.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        With ``predict_proba`` and ``sample_weight``; fitted twice. None: gradient boosting.
+        Must have ``predict_proba`` and accept ``sample_weight``. Fitted twice. None: gradient boosting.
     factor : float
-        One: as often.
+        Ratio of failure rates. One means equal rates.
     n_bands : int
-        Bands of equal size of the score among all cases.
+        Number of score bands, of equal size among all cases.
     pos_label : class label, optional
-        The failure. Default: the last class.
+        The failure class. Default: the last class.
     random_state : int, RandomState or None
 
     Attributes
@@ -119,27 +120,27 @@ class ParcellingClassifier(LabeledRowsClassifier):
 
 
 class ReweightingClassifier(LabeledRowsClassifier):
-    """Accepted cases weighted by how many cases of their band of acceptance there are for each accepted.
+    """Reweighting: accepted cases represent all cases in their band of acceptance probability.
 
     w_i = s_i · (weight of all cases in the band) / (weight of accepted cases in the band)
 
-    Bands are of equal size in the predicted chance of acceptance. It assumes that within a band refused cases
-    are like accepted ones; bands in which nobody was accepted are represented by nobody
-    (`lost_share_`). :class:`selective_labels.IPWClassifier` is the same without bands.
+    Bands have equal size in the predicted acceptance probability. It assumes that within a band, declined
+    cases are like accepted ones. Bands without an accepted case are not represented (`lost_share_`).
+    :class:`selective_labels.IPWClassifier` is the same method without bands.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, "linear" or None
-        With ``sample_weight``. None: gradient boosting.
+        Must accept ``sample_weight``. None: gradient boosting.
     propensity : scikit-learn classifier, "linear" or None
-        The model of acceptance. None: "linear".
+        Model of acceptance. None: "linear".
     n_bands : int
     random_state : int, RandomState or None
 
     Attributes
     ----------
     lost_share_ : float
-        Share of cases in bands without an accepted one.
+        Share of cases in bands without an accepted case.
     classes_, model_, n_ignored_labels_, n_features_in_, feature_names_in_
         As for :class:`selective_labels.SelectedSampleClassifier`.
 
@@ -174,14 +175,14 @@ class ReweightingClassifier(LabeledRowsClassifier):
             band = bands_of(model.predict_proba(data.features)[:, 1], self.n_bands)
             size, accepted = np.bincount(band, data.weights), np.bincount(band, data.weights * taken)
             self.lost_share_ = float(size[accepted == 0.0].sum() / size.sum())
-            # A share of the accepted, times all: the ratio of the two alone can be infinite.
+            # Dividing by the accepted weight first avoids an infinite ratio of the two band weights.
             own = data.weights[taken] / np.maximum(accepted, np.finfo(float).tiny)[band[taken]]
             weight = own * size[band[taken]]
         self.model_ = fit_labeled_rows(classifier, data, use_decision_maker=False, sample_weight=weight)
 
 
 def bands_of(values: np.ndarray, n_bands: int) -> np.ndarray:
-    """Bands of equal size, equal values together, (n_samples,).
+    """Bands of equal size, (n_samples,). Equal values share a band.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def parcelled(
     failure: int,
     factor: float,
 ) -> np.ndarray:
-    """Class weights of the refused: failures by band, the other classes as `shares` has them.
+    """Class weights of declined cases: failures by band, the other classes in proportion to `shares`.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def parcelled(
     size = np.bincount(band, weights * taken)
     bad = np.bincount(band, weights * (taken & failed))
     refused = band[~taken]
-    # In a band without an accepted case there is only the model.
+    # A band without accepted cases uses the model.
     rate = np.where(size[refused] > 0.0, bad[refused] / np.maximum(size[refused], 1e-300), shares[:, failure])
     rate = np.minimum(factor * rate, 1.0)
     others = shares.copy()
@@ -227,7 +228,7 @@ def parcelled(
 
 
 def _augmented(baseline: Any, data: SelectiveLabels, shares_of: Any) -> LabeledRowsModel:
-    """Fit to the accepted and to every refused case once for each class."""
+    """Fit to the accepted cases, and to every declined case once for each class."""
     random_state = random_stream(baseline.random_state)
     classifier = classifier_of(baseline.estimator, categorical=data.categorical, random_state=random_state)
     taken = data.decision == 1
@@ -241,7 +242,7 @@ def _augmented(baseline: Any, data: SelectiveLabels, shares_of: Any) -> LabeledR
     X = np.vstack([data.features[taken], np.repeat(data.features[~taken], n_classes, axis=0)])
     y = np.concatenate([data.y[taken], np.tile(np.arange(n_classes), (~taken).sum())])
     weights = np.concatenate([data.weights[taken], (data.weights[~taken, None] * shares).ravel()])
-    # Accepted cases stay, of weight zero too: with them every class keeps a row.
+    # Accepted cases are kept even with weight zero, so that every class has a row.
     used = weights > 0.0
     used[: taken.sum()] = True
     fit_weighted(classifier, X[used], data.classes[y[used]], weights[used])

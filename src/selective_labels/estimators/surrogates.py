@@ -1,4 +1,4 @@
-"""Surrogates of the cost-sensitive risk: smooth stand-ins for the cost of the highest-scored class."""
+"""Surrogate losses: smooth approximations of the cost of the class with the highest score."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from scipy.special import expit, log_softmax, softmax
 
 @dataclass(frozen=True)
 class CostSensitiveProblem:
-    """Algorithm 1 after its weights are estimated: choose a class per row, at a cost.
+    """Cost-sensitive classification: the problem of Algorithm 1 once its weights are estimated.
 
     Attributes
     ----------
     X : (n_samples, n_features) array
     costs : (n_samples, n_classes) array
-        Cost of predicting each class, held out.
+        Cost of predicting each class, from held-out models.
     gains : (n_samples, n_classes) array
-        What each class is worth; the largest is where the cost is smallest. Not negative.
+        Non-negative value of each class. The largest gain is where the cost is smallest.
     sample_weight : (n_samples,) array
     categorical : tuple of int
-        Columns of `X` that hold codes of categories.
+        Columns of `X` that hold category codes.
     """
 
     X: np.ndarray
@@ -38,12 +38,12 @@ class CostSensitiveProblem:
     def signed_weight(self) -> np.ndarray:
         """Two classes: cost of predicting the first minus cost of predicting the second.
 
-        Its sign is the better class and its size what a mistake costs.
+        The sign indicates the better class, and the absolute value is the cost of a mistake.
         """
         return self.costs[:, 0] - self.costs[:, 1]
 
 
-# A hinge this much rounded at its corner can be minimised by L-BFGS; it differs from the hinge by half of it.
+# Width of the smoothed corner that lets L-BFGS minimise the hinge. It differs from the hinge by at most half.
 ROUNDED_CORNER = 0.01
 MARGIN_LOSSES = ("logistic", "hinge", "exponential")
 SCORE_LOSSES = ("softmax", "cross-entropy")
@@ -53,11 +53,12 @@ Loss = tuple[np.ndarray, np.ndarray]
 
 
 def softmax_cost(scores: np.ndarray, costs: np.ndarray) -> Loss:
-    """Average the costs by softmax of the scores, with the gradient (the paper's surrogate).
+    """Costs averaged with the softmax of the scores (the paper's surrogate), and the gradient.
 
-    Σ_k w_k exp(h_k) / Σ_p exp(h_p); Theorem 6.1: the excess risk is at most K times the excess of this, for
-    the infimum over all score functions (E10b: for a restricted class an approximation term remains).
-    It is not convex in the scores.
+    Σ_k w_k exp(h_k) / Σ_p exp(h_p)
+
+    Theorem 6.1: the excess risk is at most K times the excess of this surrogate, for the infimum over all
+    score functions (E10b: a restricted class leaves an approximation term). It is not convex in the scores.
 
     Parameters
     ----------
@@ -81,8 +82,10 @@ def softmax_cost(scores: np.ndarray, costs: np.ndarray) -> Loss:
 def cross_entropy(scores: np.ndarray, gains: np.ndarray) -> Loss:
     """Soft-label cross-entropy with gains as label weights, and its gradient.
 
-    -Σ_k v_k log softmax_k(h); its pointwise minimiser has softmax ∝ v, so the highest score marks the
-    largest gain; convex in the scores.
+    -Σ_k v_k log softmax_k(h)
+
+    Its pointwise minimiser has softmax ∝ v, so the largest gain gets the highest score. It is convex in the
+    scores.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def cross_entropy(scores: np.ndarray, gains: np.ndarray) -> Loss:
 def margin_loss(name: str) -> Callable[[np.ndarray], Loss]:
     """Return φ and φ' of a margin, with φ(0) >= 1 so that φ bounds the 0-1 loss (Proposition 6.2, E9).
 
-    logistic: log2(1 + e^-a); exponential: e^-a; hinge: max(1 - a, 0) with a corner rounded over 0.01.
+    logistic: log2(1 + e^-a); exponential: e^-a; hinge: max(1 - a, 0) with its corner smoothed over 0.01.
 
     Examples
     --------
@@ -113,7 +116,7 @@ def _logistic(margin: np.ndarray) -> Loss:
 
 
 def _exponential(margin: np.ndarray) -> Loss:
-    # Beyond this the exponential would overflow; it is continued by its tangent, which stays convex.
+    # Beyond this the exponential would overflow. Its tangent continues it and keeps it convex.
     capped = np.maximum(margin, -30.0)
     value = np.exp(-capped)
     return value * (1.0 + (capped - margin)), -value

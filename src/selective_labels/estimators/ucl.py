@@ -41,10 +41,10 @@ from selective_labels.nuisance.settings import FittingSettings
 
 
 def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combination | None:
-    """What is assumed besides the instrument; None if nothing is.
+    """Assumption in addition to the instrument, or None.
 
-    Learning under "informed" without a prevalence needs ``direction_known=True``: no check tells from the
-    instrument which label is the adverse one, and the wrong direction costs accuracy.
+    Learning under "informed" without a prevalence requires ``direction_known=True``: the instrument cannot
+    show which label is the adverse one, and the wrong direction reduces accuracy.
     """
     if assumption is None:
         return None
@@ -75,7 +75,7 @@ def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combin
 
 
 def read_label_range(assumption: Combination | None, label_range: Any) -> Any:
-    """The range of labels among what is assumed, or that of the keyword; both are refused."""
+    """Label range of the assumption or of the keyword. Raise :class:`InputError` if both are given."""
     if assumption is None or assumption.label_range is None:
         return label_range
     if label_range is not NO_RANGE and label_range != NO_RANGE:
@@ -88,7 +88,7 @@ def read_label_range(assumption: Combination | None, label_range: Any) -> Any:
 def with_share(
     identified: Identified, rows: TrainingRows, assumption: Combination | None, data: SelectiveLabels
 ) -> Identified:
-    """Choose the multiplier of a known share: that of the rule with the least worst-case regret."""
+    """Set the multiplier of a known share to that of the rule with the smallest worst-case regret."""
     shares = () if assumption is None else assumption.shares(data)
     if not shares:
         return identified
@@ -99,21 +99,22 @@ def with_share(
 
 
 BALANCED = "balanced"
-# A rule that predicts one class for so many rows has given the others up ...
+# A rule that predicts one class for this share of the rows is nearly constant ...
 NEARLY_ALL = 0.99
-# ... and says so if they make up at least this part of the labels seen.
+# ... and triggers a warning if the other classes make up at least this share of the observed labels.
 WORTH_A_WORD = 0.02
 
 
 def balanced_weights(shares: np.ndarray) -> np.ndarray:
-    """What a right prediction of each class is worth if all classes weigh alike.
+    """Value of a correct prediction of each class if all classes count equally.
 
-    v_k = 1 / (K q_k),   q_k the share of class k among the labels seen
+    v_k = 1 / (K q_k),   q_k the share of class k among the observed labels
 
-    With q the class shares of everybody, E[v_Y* 1{t(X) = Y*}] is the balanced accuracy, and the rule that is
-    sure of most of it (maximin) predicts the class with the largest l_k(x) / q_k. Shares of everybody are not
-    identified; those of the labels seen are known. (Minimax regret with such weights is no remedy: unseen
-    labels might all be of the rarest class, and the rule would predict that one for everybody.)
+    If q were the class shares of all cases, E[v_Y* 1{t(X) = Y*}] would be the balanced accuracy, and the rule
+    with the largest guaranteed value (maximin) predicts the class with the largest l_k(x) / q_k. Shares of
+    all cases are not identified, those of the observed labels are known. (Minimax regret with these weights
+    does not help: unobserved labels could all be of the rarest class, and the rule would always predict that
+    one.)
 
     Examples
     --------
@@ -124,30 +125,30 @@ def balanced_weights(shares: np.ndarray) -> np.ndarray:
 
 
 def seen_shares(data: SelectiveLabels) -> np.ndarray:
-    """Weighted shares of the classes among the labels seen, (n_classes,)."""
+    """Weighted class shares among the observed labels, (n_classes,)."""
     seen = data.y != HOLE
     counts = np.bincount(data.y[seen], data.weights[seen], len(data.classes))
-    # A class that a user names and nobody shows has no share to balance by; a tiny one keeps costs finite.
+    # A class that the user names but that is never observed gets a tiny share, which keeps costs finite.
     return np.maximum(counts / counts.sum(), 1e-6)
 
 
 def warn_if_constant(
     data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, costly: bool, stacklevel: int = 2
 ) -> np.ndarray:
-    """Shares of the predicted classes, with a word if nearly all predictions are one class.
+    """Shares of the predicted classes. Warn if nearly all predictions are one class.
 
-    With all mistakes alike, the worst case has given the other classes up: a warning. With costs of one's own
-    one class may well be the right answer: a note.
+    With equal costs, the worst case ignores the other classes, which is a warning. With a cost matrix, a
+    constant rule may be correct, which is a :class:`ConstantRuleWarning`.
 
     Parameters
     ----------
     data : SelectiveLabels
     chosen : (n_samples,) int array
-        Codes of the predicted classes of the same rows.
+        Codes of the classes predicted for the same rows.
     worst_case : bool
-        Whether the rule guards against the worst case of the unseen labels.
+        Whether the rule minimises the worst case over unobserved labels.
     costly : bool
-        Whether a cost matrix says what mistakes cost.
+        Whether a cost matrix is given.
     stacklevel : int
 
     Returns
@@ -187,7 +188,7 @@ def _constant_by_cost(classes: list[Any], top: int, share: float, open_labels: b
 
 
 MODES = ("partial", "point", "tilt", "auto")
-# What `mode_` says where the instrument was too weak for the mode.
+# Value of `mode_` if the instrument is too weak for the mode.
 LABELED_ONLY = "labeled-only"
 
 
@@ -198,94 +199,96 @@ def _has_probabilities(classifier: "UCLClassifier") -> bool:
 
 
 class UCLClassifier(SelectiveClassifier):
-    r"""Learn a classifier for everybody from labels that exist only where someone decided in favour.
+    r"""Learn a classifier for all cases from labels that are observed only for accepted cases.
 
     min_t E[Σ_k w_k(X) 1{t(X) = k}],
 
-    with w_k the worst-case regret of predicting k over everything the instrument allows (``mode="partial"``,
-    Theorem 5.3), the regret under NUCEM (``mode="point"``, Theorem 4.4) or the regret under a tilt
-    (``mode="tilt"``), estimated by cross-fitting.
+    where w_k is the worst-case regret of predicting k over the identified set of the instrument
+    (``mode="partial"``, Theorem 5.3), the regret under NUCEM (``mode="point"``, Theorem 4.4) or the regret
+    under a tilt (``mode="tilt"``), estimated by cross-fitting.
 
     Parameters
     ----------
     mode : "partial", "point", "tilt" or "auto"
-        partial assumes only that decision-makers are assigned as if at random given X and do not themselves
-        act on the outcome; point assumes NUCEM besides: unobserved reasons move all decision-makers alike.
-        tilt assumes in place of NUCEM that among like cases the odds of a class among the refused differ
-        from those among the accepted by one factor for everybody, which the instrument then tells; it needs
-        decision-makers who differ (`concentration_` of 25 or more), and is else the classifier fitted to the
-        labeled rows. auto is tilt, and the labeled rows also where the instrument is refuted (SL401).
+        "partial" assumes only that decision-makers are assigned as if at random given X and do not
+        themselves affect the outcome. "point" additionally assumes NUCEM: unobserved reasons affect the
+        decisions of all decision-makers alike. "tilt" assumes instead of NUCEM that among similar cases, the
+        odds of a class among the refused differ from those among the accepted by one factor for everybody,
+        which the instrument identifies. It requires decision-makers who differ (`concentration_` of 25 or
+        more); otherwise the classifier is fitted to the labeled rows. "auto" is "tilt", and also uses the
+        labeled rows where the instrument is refuted (SL401).
     estimator : scikit-learn classifier, "linear", "plug-in", "neural", LinearScore, NeuralScore or None
-        Learner of the cost-sensitive problem; None is gradient boosting. "plug-in" takes the cheapest class
-        at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and ``NeuralScore()``,
-        whose ridge, width, rate, epochs and decay a search can choose (``estimator__ridge``).
+        Learner of the cost-sensitive problem. None is gradient boosting. "plug-in" predicts the cheapest
+        class at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and
+        ``NeuralScore()``, whose ridge, width, rate, epochs and decay can be tuned (``estimator__ridge``).
     surrogate : str
-        For "linear" and "neural": "softmax" (the paper's; the default), "cross-entropy" (the default where
-        `mode_` is "labeled-only"), and for two classes also "logistic", "hinge", "exponential". Others have
-        their own loss.
+        For "linear" and "neural": "softmax" (the paper's surrogate, and the default), "cross-entropy" (the
+        default where `mode_` is "labeled-only"), and for two classes also "logistic", "hinge",
+        "exponential". Other estimators have their own loss.
     nuisance : None, "logistic", "quadratic", "index", "boosting", scikit-learn classifier, or callable
         Model of decision and label given features and decision-maker: linear, with squares and products,
-        cubic in two indices, trees. None compares the four by held-out log-loss. A callable
-        X -> (n, n_decision_makers, n_classes + 1) injects known probabilities.
+        cubic in two indices, or trees. None compares the four by held-out log-loss. A callable
+        X -> (n, n_decision_makers, n_classes + 1) supplies known probabilities.
     instrument : "leniency" or "numeric"
-        "numeric": `decision_maker` is a number that means something (a distance, a time, a rate). Twenty
-        quantiles stand for it, models are smooth in it, bounds are maxima over the quantiles, and point mode
-        takes the paper's covariance ratio. "leniency": ids are names, and point mode takes the slope on
-        leniency.
+        "numeric": `decision_maker` is a number with a meaning (a distance, a time, a rate). It is
+        represented by twenty quantiles, models are smooth in it, bounds are maxima over the quantiles, and
+        point mode uses the paper's covariance ratio. "leniency": ids are names, and point mode uses the
+        slope on leniency.
     label_range : pair
         Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
     cost : (n_classes, n_classes) array, "balanced" or None
-        C[true, predicted] over the sorted classes; None is 0-1. "balanced": a right prediction of class k is
-        worth 1 / (K q_k), q_k its share among the labels seen, and the rule takes the class with the largest
-        lower bound (point mode: probability) times that; for rare or rarely seen classes, which the worst
-        case otherwise gives up. Regrets and decided rows are still those of 0-1 costs.
+        C[true, predicted] over the sorted classes. None means 0-1 costs. "balanced": a correct prediction
+        of class k is worth 1 / (K q_k), with q_k its share among the observed labels, and the rule predicts
+        the class with the largest lower bound (point mode: probability) times this value. Use it for rare
+        or rarely observed classes, which the worst case otherwise ignores. Regrets and decided rows are
+        still those of 0-1 costs.
     cv : int, splitter or iterable of folds
     n_jobs : int or None
     random_state : int, RandomState or None
     memory : None, path or joblib.Memory
-        Where to keep what was identified, so that learners of the same data, mode and seed (another
-        `estimator` or `surrogate`) need not fit the nuisance model again. None: the last eight are kept while
-        the program runs, of up to 200,000 rows each, which serves a search.
+        Cache of the identification step, so that learners of the same data, mode and seed (another
+        `estimator` or `surrogate`) do not refit the nuisance model. None: the last eight results of up to
+        200,000 rows each are kept while the program runs, which is enough for a search.
     assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
-        What partial mode assumes besides the instrument (:mod:`selective_labels.assumptions`): worst cases
-        are over what is left, with a `Prevalence` over what has this share. The rule under the instrument
-        alone is learned beside it: `predict_by_instrument`.
+        Assumption of partial mode in addition to the instrument (:mod:`selective_labels.assumptions`).
+        Worst cases are over the remaining identified set, with a `Prevalence` over distributions with this
+        share. The rule under the instrument alone is also learned: `predict_by_instrument`.
 
     Attributes
     ----------
     classes_, decision_makers_ : arrays, sorted
     nuisance_report_ : NuisanceReport
-        The models compared, their held-out losses, the one used; in ``assignment``, how the probabilities of
-        decision-makers were found, and at new rows are.
+        Models compared, their held-out losses, and the selected model. ``assignment`` describes how the
+        assignment probabilities were estimated, and how they are computed for new rows.
     worst_case_regret_ : float
-        Estimated worst-case regret (expected cost above the best rule's) of the fitted rule.
+        Estimated worst-case regret (expected cost above that of the best rule) of the fitted rule.
     predicted_shares_ : (n_classes,) array
-        Share of training rows for which the rule predicts each class; a warning says if one takes nearly all.
+        Share of training rows predicted as each class. A warning is issued if one class has nearly all.
     cost_ : (n_classes, n_classes) array or None
-        The costs used; None for 0-1 costs and for "balanced".
+        Costs used. None for 0-1 costs and for "balanced".
     crossed_share_ : float
         Share of training rows whose bounds crossed and were repaired: noise, or an invalid instrument.
     disagreement_ : float
-        With an `assumption`: share of training rows that the rule under the instrument alone predicts
-        otherwise; what the assumption decides.
+        With an `assumption`: share of training rows for which the rule under the instrument alone predicts
+        another class. It measures how much depends on the assumption.
     n_ignored_labels_ : int
-        Labels given where the decision was 0; never read.
+        Number of labels given where the decision is 0. They are not used.
     mode_ : str
-        What was done: the mode, "tilt" in auto mode, or "labeled-only" where the instrument is too weak for
-        the mode (or refuted, in auto mode), so that the classifier is fitted to the labeled rows alone.
+        Mode used: the requested one, "tilt" in auto mode, or "labeled-only" if the instrument is too weak
+        (or, in auto mode, refuted), so that the classifier is fitted to the labeled rows only.
     concentration_ : float
-        Tilt and auto: squared t-value of "decision-makers move decisions"; the gate opens at 25.
+        Tilt and auto: squared t-value of the effect of decision-makers on decisions. Tilts need 25.
     gate_open_ : bool
-        Tilt and auto: whether tilts were learned.
+        Tilt and auto: whether tilts were estimated.
     tilt_ : TiltWeights or None
-        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,), for which among like cases the odds
-        of class k against j are e^(γ_j - γ_k) times as high among the refused; `confidence_range()`.
+        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,). Among similar cases, the odds of
+        class k against j are e^(γ_j - γ_k) times as high among the refused. See `confidence_range()`.
     shrinkage_ : float
-        Point mode: pull of the slope to the labeled cases' answer; infinite if the instrument is too weak
-        to improve on the classifier fitted to the labeled rows, which is then what point mode is.
+        Point mode: shrinkage of the slope towards the estimate for labeled cases. Infinite if the
+        instrument is too weak to improve on the classifier fitted to the labeled rows, which is then used.
     one_step_ : (n_classes,) array or None
-        Point mode with a numeric instrument: what the one-step estimator of the ratio has added to plug-in
-        class probabilities; None where the instrument is too weak for it, or nothing was estimated.
+        Point mode with a numeric instrument: correction that the one-step estimator of the ratio adds to
+        plug-in class probabilities. None if the instrument is too weak, or nothing was estimated.
 
     Examples
     --------
@@ -331,7 +334,7 @@ class UCLClassifier(SelectiveClassifier):
         seeds = draw_seeds(self.random_state, 2)
         assumed = read_assumption(self.assumption, self.mode, data)
         self.decision_makers_ = data.decision_makers
-        balanced = isinstance(self.cost, str)  # the one word that is allowed
+        balanced = isinstance(self.cost, str)  # "balanced" is the only allowed string
         self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
         self._identified, rows = identify_once(
             self.memory,
@@ -372,7 +375,7 @@ class UCLClassifier(SelectiveClassifier):
             self.disagreement_ = float(np.average(plain.argmax(axis=1) != chosen, weights=weight))
 
     def _tell_of_mode(self) -> None:
-        """Set the attributes that say what the mode did."""
+        """Set the attributes that describe the result of the mode."""
         found = self._identified
         usual = "tilt" if self.mode == "auto" else self.mode
         self.mode_ = LABELED_ONLY if found.direct is not None else usual
@@ -385,7 +388,7 @@ class UCLClassifier(SelectiveClassifier):
             self.tilt_ = None if found.tilt is None else found.tilt.refused
 
     def _problem(self, data: SelectiveLabels, rows: TrainingRows) -> CostSensitiveProblem:
-        """What the learner gets: all rows with what is identified there, or the labeled with their labels."""
+        """Training problem: all rows with their identified quantities, or labeled rows with their labels."""
         known, kept = rows.known, slice(None)
         if self._identified.direct is not None:
             kept = data.y != HOLE
@@ -398,7 +401,7 @@ class UCLClassifier(SelectiveClassifier):
             return self._scores.scores(data.features)
         if self._identified.direct is not None:
             return self._scores.scores(data.features, data)
-        return -problem.costs  # held out
+        return -problem.costs  # from held-out models
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
@@ -407,7 +410,7 @@ class UCLClassifier(SelectiveClassifier):
 
     @takes_partitions
     def predict(self, X: Any) -> np.ndarray:
-        """Class with the highest score; never takes a decision-maker.
+        """Predict the class with the highest score. No decision-maker is needed.
 
         Parameters
         ----------
@@ -423,7 +426,7 @@ class UCLClassifier(SelectiveClassifier):
         return self.classes_[self._checked_scores(X).argmax(axis=1)]
 
     def predict_by_instrument(self, X: Any) -> np.ndarray:
-        """Predict by the rule that assumes the instrument alone, to be shown beside that of `assumption`."""
+        """Predict with the rule under the instrument alone, for comparison with that under `assumption`."""
         check_is_fitted(self)
         scores = self._scores_by_instrument
         if scores is None:
@@ -441,20 +444,20 @@ class UCLClassifier(SelectiveClassifier):
     @available_if(_has_probabilities)
     @takes_partitions
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of everybody, (n_samples, n_classes). Not in partial mode.
+        """Class probabilities of all cases, (n_samples, n_classes). Not in partial mode.
 
-        Under what the mode assumes: NUCEM (point), a tilt (tilt); where `mode_` is "labeled-only", those of
-        the labeled rows.
+        They hold under the assumption of the mode: NUCEM (point) or a tilt (tilt). If `mode_` is
+        "labeled-only", they are those of the labeled rows.
         """
         check_is_fitted(self)
         return self._identified.probabilities(read_features(self, X), X)
 
     @takes_partitions
     def predict_bounds(self, X: Any) -> Bounds:
-        """Bounds on the class probabilities that hold without NUCEM, in both modes.
+        """Bounds on the class probabilities that hold without NUCEM, in all modes.
 
-        Joint probabilities are averaged over the folds' models, shrunk across decision-makers, and the
-        maximum taken; crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
+        Joint probabilities are averaged over the folds' models and shrunk across decision-makers before the
+        maximum is taken. Crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
 
         Returns
         -------
@@ -465,11 +468,11 @@ class UCLClassifier(SelectiveClassifier):
         return self._identified.bounds(read_features(self, X))
 
     def predict_set(self, X: Any) -> np.ndarray:
-        """Classes that can still be best, (n_samples, n_classes) bool."""
+        """Classes that may be optimal within the bounds, (n_samples, n_classes) bool."""
         return possible_classes(self.predict_bounds(X), self._identified.cost)
 
     def decided(self, X: Any) -> np.ndarray:
-        """Rows at which only one class can be best, (n_samples,) bool."""
+        """Rows for which only one class can be optimal, (n_samples,) bool."""
         return decided(self.predict_bounds(X), self._identified.cost)
 
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
@@ -490,7 +493,7 @@ class UCLClassifier(SelectiveClassifier):
         return _accuracy_lower_bound(replace(data, features=read_features(self, data)), chosen, self)
 
     def _check_parameters(self, data: SelectiveLabels) -> None:
-        """Refuse what does not fit together."""
+        """Raise :class:`InputError` for invalid or incompatible parameters."""
         require_choice("mode", self.mode, MODES)
         require_choice("instrument", self.instrument, INSTRUMENTS)
         if isinstance(self.cost, str):
@@ -517,7 +520,7 @@ class UCLClassifier(SelectiveClassifier):
 
 
 def _accuracy_lower_bound(data: SelectiveLabels, chosen: np.ndarray, classifier: UCLClassifier) -> float:
-    """Mean envelope score of the chosen classes, by the classifier's own nuisance model."""
+    """Mean envelope score of the chosen classes, from the classifier's own nuisance model."""
     if classifier.instrument == NUMERIC:
         data = at_values(data, classifier.decision_makers_)
     coded = data.coded_like(classifier.classes_, classifier.decision_makers_)

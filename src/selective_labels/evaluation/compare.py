@@ -5,19 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
-from selective_labels.assumptions.base import Assumption
-from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.reading import Table, read_table
-from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.evaluation.dispatch import Ground, classes_of, ground_on, judged_on
+from selective_labels.data.roles import class_code
+from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.policy import (
     COST,
     FAILURES,
+    AnyPolicySample,
     Policy,
     PolicyActions,
     PolicyMeasure,
@@ -29,135 +26,48 @@ from selective_labels.evaluation.predictions import Predictions
 from selective_labels.evaluation.requests import HUMAN, EvaluationRequest
 from selective_labels.evaluation.results import (
     Comparison,
-    Scored,
     coefficients_of,
     design_of,
     found_on_everybody,
-    worth_of_labels,
 )
-from selective_labels.evaluation.scored_rows import NO_RANGE, ScoredSample
+from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import Functional, outer_difference
-from selective_labels.inference.confidence_intervals import Basis, check_interval
+from selective_labels.inference.confidence_intervals import Basis
 from selective_labels.inference.evidence import Ends, Evidence
-from selective_labels.nuisance.settings import FittingSettings
 
 
-def compare(
-    a: Any,
-    b: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    metric: Any = None,
-    assumption: str | Assumption = "instrument",
-    interval: str = "parameter",
-    confidence_level: float = 0.95,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
-    cluster: str | None = None,
-    pos_label: Any = None,
-    cost: ArrayLike | None = None,
-    label_range: Any = NO_RANGE,
-    instrument: str = "leniency",
-    nuisance: Any = None,
-    propensity: str = "auto",
-    cv: Any = 5,
-    n_repeats: int = 1,
-    n_jobs: int | None = None,
-    random_state: Any = None,
+def compare_request(
+    fitted: FittedTable, request: EvaluationRequest, interval: str, confidence_level: float
 ) -> Comparison:
-    """Bound metric(a) - metric(b) on all cases, and say which is better if the data can tell.
-
-    accuracy(a) - accuracy(b) in E[1{a≠b} (l_a - l_b ∓ δ)],   l_k(x) = max_z P(Y=k, D=1 | x, z)
-
-    Where the two predict the same they cancel, whatever the unseen label is. So the interval is far narrower
-    than the difference of two intervals. Sharp for every metric but "f1", whose bounds are valid, not sharp.
-
-    Parameters
-    ----------
-    a : fitted classifier, array of predictions, class label, or Policy
-        As in :func:`selective_labels.evaluation.evaluate.evaluate`; a class label is the constant classifier.
-        A :class:`selective_labels.Policy` accepts by a score, alone or together with the human.
-    b : the same, or "human"
-        "human": the decisions taken, see Notes.
-    X, y, decision_maker, decision
-        As in `evaluate`.
-    metric : str or metric object, optional
-        Default: "accuracy". Leave it out against "human". Of policies: "failures" (default), "failure_rate",
-        "avoided", "good_lost", "acceptance", and with `cost` "cost" (then the default) or "profit".
-    assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
-    interval, confidence_level, sample_weight, groups, strata, assignment, cluster
-        As in `evaluate`.
-    pos_label, cost, label_range, instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
-        As in `evaluate`. Against "human", `pos_label` (default: the last class) is the failure.
-
-    Returns
-    -------
-    Comparison
-        With verdict "a" or "b" if the confidence interval lies on one side of zero, else "undecided".
-
-    Notes
-    -----
-    Against "human", policies are compared at the same share of accepted cases:
-
-        failures(human) = P(D=1, Y=failure), which is seen;
-        failures(a) = E[d(X) η_failure(X)], d accepting the cases of lowest risk, with E[d(X)] = P(D=1).
-
-    The risk is `a`'s score of the failure (a hard prediction is a score of 0 or 1; equal scores are accepted
-    with equal chance). The share accepted, and so the cut-off, is estimated; the standard error knows it.
-    "a" is better if it has fewer failures among as many accepted.
-
-    Policies are compared as they are, each at its own acceptance. Their difference is sharp: where both leave
-    a case to the same, or do the same with it, it cancels. Does a score help the human?
-    ``compare(Policy(score, with_human="both"), "human", data, cost=...)``.
-
-    Examples
-    --------
-    >>> from selective_labels import SelectiveLabels
-    >>> from selective_labels.datasets import make_decision_makers
-    >>> sample = make_decision_makers(2000, n_classes=2, additive=False, random_state=0)
-    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    >>> good, bad = (sample.X[:, 0] < 0).astype(int), (sample.X[:, 0] > 0).astype(int)
-    >>> compare(good, bad, data, nuisance="logistic", random_state=0).verdict
-    'a'
-    """
-    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
-    check_interval(interval, confidence_level)
-    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    request = EvaluationRequest(
-        (a, b), metric, assumption, cluster, fitting, label_range, instrument, pos_label, cost
-    )
+    """Answer a question about the difference of two classifiers or policies, or of one and the human."""
+    a, b = request.given
     against_human = isinstance(b, str) and b == HUMAN
     if against_human or isinstance(a, Policy) or isinstance(b, Policy):
-        sample, contest = _judged_courses(request, table)
+        sample, difference = _policies(fitted, request)
     else:
-        sample, contest = _judged_pair(replace(request, metric=metric or "accuracy"), table)
+        sample, difference = _pair(fitted, replace(request, metric=request.metric or "accuracy"))
     assumed = the_only(sample.assumptions, "assumption", "compare takes one assumption.")
-    names = _name(a, table), _name(b, table)
-    return compare_sample(sample, contest, assumed, interval, confidence_level, names)
+    names = fitted.name_of(a), fitted.name_of(b)
+    return compare_sample(sample, difference, assumed, interval, confidence_level, names)
 
 
-def _judged_pair(request: EvaluationRequest, table: Table) -> tuple[Scored, "MetricDifference"]:
+def _pair(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
     """Two classifiers, by one metric."""
-    judged = judged_on(request, table)
+    judged = fitted.judge(request)
     metric = the_only(judged.metrics, "metric", "compare takes one metric.")
     return judged.sample(metric), paired_difference(judged.subject(metric), judged.subject(metric, 1), metric)
 
 
-def _judged_courses(request: EvaluationRequest, table: Table) -> tuple[Scored, "MetricDifference"]:
+def _policies(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
     """Two courses of action: policies, a classifier as one, the human."""
     metric, policies = _read_policies(request)
     given = {name: each for name, each in policies.items() if each is not None}
-    classes = classes_of(table, [each.score for each in given.values()])
+    classes = fitted.classes_with([each.score for each in given.values()])
     read_policy_measures(
         [metric], classes, class_code(request.pos_label, classes), request.cost
     )  # before any fit
-    policy_sample = ground_on(request, table, given)
+    policy_sample = fitted.policy_sample(request, given)
     human = PolicyActions.human(len(policy_sample.cases))
     first, second = (
         human if each is None else policy_sample.actions(each, [*given].index(name))
@@ -264,7 +174,7 @@ def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | 
 
 
 def policy_difference(
-    policy_sample: Ground, first: PolicyActions, second: PolicyActions, policy_measure: PolicyMeasure
+    policy_sample: AnyPolicySample, first: PolicyActions, second: PolicyActions, policy_measure: PolicyMeasure
 ) -> MetricDifference:
     """Set two policies against each other on the same cases."""
     functional = PolicyValue.of(policy_measure, policy_sample.cases, (1.0, first), (-1.0, second))
@@ -294,10 +204,9 @@ def compare_sample(
     how = contest.metric, assumption, contest.limits, interval, confidence_level
     shared = found_on_everybody(sample, basis, *how)
     plans: dict[str, Any] = {}
-    if contest.coefficients is not None and assumption in sample.repeats[0]:
+    if contest.coefficients is not None and sample.has_scores(assumption):
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)
-        if isinstance(sample, ScoredSample):
-            plans["worth"] = worth_of_labels(sample, assumption, contest.coefficients)
+        plans["worth"] = sample.worth_of_labels(assumption, contest.coefficients)
     return Comparison(
         metric=contest.metric,
         **shared,
@@ -326,13 +235,3 @@ def _disagreement(first: Predictions, second: Predictions) -> Array:
         return np.abs(first.chosen - second.chosen).sum(axis=1) / 2.0
     except InputError:
         return np.array(np.nan)
-
-
-def _name(given: Any, table: Table) -> str:
-    if isinstance(given, Policy):
-        return repr(given)
-    if isinstance(given, str) and isinstance(table, PartitionedLabels):  # of a column
-        return given
-    if hasattr(given, "predict"):
-        return type(given).__name__
-    return "predictions" if np.ndim(given) else repr(given)

@@ -6,23 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from selective_labels._validation import the_only
-from selective_labels.assumptions.base import Assumption
-from selective_labels.data.reading import read_table
-from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.evaluation.dispatch import Judged, JudgedRows, judged_on
+from selective_labels.data.roles import class_code
 from selective_labels.evaluation.display import ENDS, Described, assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.fitted_table import Judged, JudgedRows
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.periods import periods_of
 from selective_labels.evaluation.policy_curve import clopper_pearson
 from selective_labels.evaluation.predictions import Predictions
-from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import ScoredSample
-from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,77 +110,6 @@ class Drift(Described):
         below.set(ylabel=self.evaluations[0].metric)
         below.set_xticks(places, self.table["period"].astype(str), rotation=45, ha="right")
         return axes
-
-
-def drift(
-    classifier: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    period: Any,
-    every: str | None = None,
-    decision_maker: Any = None,
-    decision: Any = None,
-    metric: Any = "accuracy",
-    assumption: str | Assumption = "instrument",
-    pos_label: Any = None,
-    cost: ArrayLike | None = None,
-    confidence_level: float = 0.95,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
-    cluster: str | None = None,
-    nuisance: Any = None,
-    propensity: str = "auto",
-    cv: Any = 5,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-) -> Drift:
-    """Follow acceptance, labels and the bounds of a metric over time.
-
-    metric(t) in [E[low | T=t], E[high | T=t]],   low and high as in :func:`selective_labels.evaluate`
-
-    Models are fitted once, on the cases of all periods: with a feature that tells time they know it.
-
-    Parameters
-    ----------
-    classifier, X, y, decision_maker, decision
-        As in :func:`selective_labels.evaluate`.
-    period : (n_samples,) dates, or any values that sort as time goes
-        Of a table in partitions, the name of a column.
-    every : "month", "quarter", "year" or None
-        What dates are cut into; None: values of `period` are periods as they are.
-    metric, assumption, pos_label, cost, confidence_level, sample_weight, groups, strata, assignment, cluster
-        As in `evaluate`; one metric and one assumption.
-    nuisance, propensity, cv, n_jobs, random_state
-        As in `evaluate`.
-
-    Returns
-    -------
-    Drift
-
-    Examples
-    --------
-    >>> import selective_labels as sl
-    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
-    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    >>> days = pd.date_range("2024-01-01", periods=1200, freq="4h")
-    >>> found = drift(sample.X[:, 0] < 0, data, period=days, every="quarter", nuisance="logistic",
-    ...               random_state=0)
-    >>> found.to_frame()["period"].tolist()
-    ['2024Q1', '2024Q2', '2024Q3']
-    """
-    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    fitting = FittingSettings.read(nuisance, propensity, cv, n_jobs=n_jobs, random_state=random_state)
-    by = periods_of(table, period, every)
-    request = EvaluationRequest(
-        (classifier,), metric, assumption, cluster, fitting, pos_label=pos_label, cost=cost, by=by
-    )
-    judged = judged_on(request, table, with_outcomes=True)
-    one = the_only(judged.metrics, "metric", "drift is of one metric.")
-    assumed = the_only(judged.sample(one).assumptions, "assumption", "drift takes one assumption.")
-    return drift_of_judged(judged, assumed, pos_label, confidence_level)
 
 
 def drift_of_sample(

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError, require_choice
-from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.reading import Table
 from selective_labels.data.roles import as_series
 
 EVERY = {"month": "M", "quarter": "Q", "year": "Y"}
@@ -122,24 +120,3 @@ def _day_first(parts: pd.DataFrame) -> bool:
             "period", "has dates whose day and month cannot be told apart: write 2024-01-31."
         )
     return bool(first)
-
-
-def periods_of(table: Table, period: Any, every: str | None) -> Any:
-    """What tells periods apart: of rows one value each, of a table in partitions a column.
-
-    Parameters
-    ----------
-    table : SelectiveLabels or PartitionedLabels
-    period : (n_samples,) values, or of partitions the name of a column
-    every : "month", "quarter", "year" or None
-    """
-    if not isinstance(table, PartitionedLabels):
-        return read_periods(period, every, len(table))
-    if not isinstance(period, str):
-        raise InputError.about("period", "names a column of a table in partitions.")
-    table.require_columns("period", [period])
-    if every is not None:
-        return Periods(period, every)
-    values = table.survey([period]).values[period]
-    read_periods(values, None, len(values))  # too many, or dates
-    return period

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from selective_labels._errors import InputError
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.predictions import Predictions, read_predictions
-from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
 
@@ -467,6 +467,53 @@ class Cases(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class DeciderOutcomes:
+    """Cases, or cells of cases, by decision-maker and outcome.
+
+    Attributes
+    ----------
+    makers : array
+        Ids of decision-makers.
+    codes : (n,) int array
+        Whose case it is.
+    outcome : (n,) int array
+        0 is refused, k + 1 accepted with label k.
+    rows, weights, squares : (n,) arrays
+        How many cases, their weight, and the sum of squared weights.
+    """
+
+    makers: np.ndarray
+    codes: np.ndarray
+    outcome: np.ndarray
+    rows: Array
+    weights: Array
+    squares: Array
+
+
+class AnyPolicySample(Protocol):
+    """Scored rows, or cells of rows, on which policies act."""
+
+    @property
+    def sample(self) -> Scored:
+        """Scores."""
+
+    @property
+    def failure(self) -> int:
+        """Code of the class that is a failure."""
+
+    @property
+    def cases(self) -> Cases:
+        """Decisions and labels."""
+
+    @property
+    def deciders(self) -> DeciderOutcomes:
+        """Outcomes by decision-maker."""
+
+    def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
+        """What the policy given in this place does with every case."""
+
+
+@dataclass(frozen=True, eq=False)
 class PolicySample:
     """Rows in memory.
 
@@ -489,5 +536,15 @@ class PolicySample:
         return self.sample.data
 
     def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
-        """Lay out the policy that was given in this place."""
+        """What the policy given in this place does with every case."""
         return read_policy_actions(policy, self.sample.data, self.failure, self.names[place])
+
+    @property
+    def deciders(self) -> DeciderOutcomes:
+        """Outcomes by decision-maker; with shared labels, by the person and not by the panel."""
+        data = self.sample.data
+        codes, makers = data.decision_maker_codes, data.decision_makers
+        if data.panels is not None and data.own_decision_maker_codes is not None:
+            codes, makers = data.own_decision_maker_codes, data.panels.people
+        outcome = np.where(data.row_decision == 1, data.y + 1, 0)
+        return DeciderOutcomes(makers, codes, outcome, np.ones(len(data)), data.weights, data.weights**2)

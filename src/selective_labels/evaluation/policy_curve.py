@@ -1,7 +1,7 @@
 """What if we accepted more, or others? A score's policies at every acceptance rate, beside the human."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,9 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
 from selective_labels.assumptions.refused import Prevalence
-from selective_labels.data.reading import read_table
-from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.evaluation.dispatch import Ground, classes_of, ground_on
+from selective_labels.data.roles import class_code
 from selective_labels.evaluation.display import ENDS, Described, assumption_text, frame_along, sample_text
+from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import default_thresholds
 from selective_labels.evaluation.policy import (
     ACCEPTANCE,
@@ -30,6 +29,7 @@ from selective_labels.evaluation.policy import (
     FAILURES,
     TEAM_WORDS,
     WORDS,
+    AnyPolicySample,
     Policy,
     PolicyActions,
     PolicyMeasure,
@@ -39,48 +39,8 @@ from selective_labels.evaluation.policy import (
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
 from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
-from selective_labels.evaluation.scored_rows import NO_RANGE, ScoredSample
+from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.identification.bounds import Array
-from selective_labels.nuisance.settings import FittingSettings
-
-
-@dataclass(frozen=True, eq=False)
-class Deciders:
-    """Cases, or cells of cases, by decision-maker and outcome.
-
-    Attributes
-    ----------
-    makers : array
-        Ids of decision-makers.
-    codes : (n,) int array
-        Whose case it is.
-    outcome : (n,) int array
-        0 is refused, k + 1 accepted with label k.
-    rows, weights, squares : (n,) arrays
-        How many cases, their weight, and the sum of squared weights.
-    """
-
-    makers: np.ndarray
-    codes: np.ndarray
-    outcome: np.ndarray
-    rows: Array
-    weights: Array
-    squares: Array
-
-    @classmethod
-    def of(cls, policy_sample: Ground) -> "Deciders":
-        """Those of the cases that policies are laid out on."""
-        if not isinstance(policy_sample, PolicySample):
-            cells = policy_sample.deciders.cells
-            sums = cells.rows, cells.weights, cells.square_weights
-            return cls(policy_sample.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
-        data = policy_sample.sample.data
-        codes, makers = data.decision_maker_codes, data.decision_makers
-        if data.panels is not None and data.own_decision_maker_codes is not None:
-            codes, makers = data.own_decision_maker_codes, data.panels.people
-        outcome = np.where(data.row_decision == 1, data.y + 1, 0)
-        return cls(makers, codes, outcome, np.ones(len(data)), data.weights, data.weights**2)
-
 
 SCORE = "score"
 # "Accept 10 % more": the step that the printed text answers.
@@ -132,7 +92,7 @@ class PolicyCurve(Described):
     human: Mapping[str, Evaluation]
     decision_makers: pd.DataFrame
     cut_offs: CutOffs | None
-    policy_sample: Ground = field(repr=False)
+    policy_sample: AnyPolicySample = field(repr=False)
     scores: Any = field(repr=False)
     policy_measures: Mapping[str, PolicyMeasure] = field(repr=False)
 
@@ -327,103 +287,26 @@ N_RATES = 41
 RULES = ("score", BOTH, EITHER)
 
 
-def policy_curve(
-    scores: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    pos_label: Any = None,
-    rates: ArrayLike | None = None,
-    rule: str = "score",
-    cost: ArrayLike | None = None,
-    assumption: str | Assumption = "instrument",
-    confidence_level: float = 0.95,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
-    cluster: str | None = None,
-    label_range: Any = NO_RANGE,
-    instrument: str = "leniency",
-    nuisance: Any = None,
-    propensity: str = "auto",
-    cv: Any = 5,
-    n_repeats: int = 1,
-    n_jobs: int | None = None,
-    random_state: Any = None,
+def policy_curve_request(
+    fitted: FittedTable,
+    request: EvaluationRequest,
+    rates: ArrayLike | None,
+    rule: str,
+    confidence_level: float,
 ) -> PolicyCurve:
-    """Bound what accepting the cases with the lowest scores would lead to, for every share of cases.
-
-    failures(r) = E[d_r(X) η_failure(X)] in [E[d_r l], E[d_r (l + δ)]],   d_r = 1{s(X) < c_r},  E[d_r] = r
-
-    and likewise the share of failures among the accepted, failures avoided and good cases lost among the
-    refused, and costs. Beside it stand the decisions taken (their failures are seen) and every
-    decision-maker's own point. Models are fitted once.
-
-    Policies of one score are nested: ``curve.difference(0.5, 0.6)`` bounds how many more failures accepting
-    60 % instead of 50 % has, through the cases in between alone, which is sharp and far narrower than the
-    difference of two intervals.
-
-    Parameters
-    ----------
-    scores : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
-        Score of the failure: higher is riskier. Equal scores are accepted with equal chance.
-    X, y, decision_maker, decision
-        As in :func:`selective_labels.evaluate`; decision 1 is acceptance.
-    pos_label : class label, optional
-        The failure. Default: the last class.
-    rates : array of numbers in [0, 1], optional
-        Shares of cases with a score below the cut-off. Default: 41 from 0 to 1.
-    rule : "score", "both" or "either"
-        "score": the score alone. "both": accepted are the cases that the human accepts and whose score is
-        below the cut-off; everything about these is seen, so the value is identified. The curve of
-        :func:`selective_labels.contraction` is this one on the cases of the most lenient decision-maker.
-        "either": what the human accepts or the score does; bounds concern the cases that only the score
-        accepts.
-    cost : (2, 2) array, optional
-        C[true, predicted] over the sorted classes, where accepting is predicting that the case does not fail.
-        With more classes (n_classes, 2): the cost of accepting and of refusing a case of each class. Adds
-        "cost" and "profit" (what is saved compared with refusing everybody) and, for rule "score", the
-        choice of a cut-off in ``curve.cut_offs``.
-    assumption, confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
-        As in `evaluate`; one assumption.
-    instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
-        As in `evaluate`.
-
-    Returns
-    -------
-    PolicyCurve
-
-    Examples
-    --------
-    >>> from selective_labels import SelectiveLabels
-    >>> from selective_labels.datasets import make_decision_makers
-    >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
-    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    >>> curve = policy_curve(-sample.X[:, 0], data, rates=[0.4, 0.6], nuisance="logistic", random_state=0)
-    >>> more = curve.difference(0.5, 0.6)
-    >>> 0.0 <= more.lower <= more.upper <= 0.1
-    True
-    """
-    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
-    # All that can be wrong with what was given is said before anything is fitted.
+    """Answer a question about accepting by a score; input errors are raised before anything is fitted."""
+    (scores,), assumption = request.given, request.assumption
     shares = read_rates(rates)
     _check_rule(rule)
-    classes = classes_of(table, [scores])
+    classes = fitted.classes_with([scores])
     if len(classes) > 1:
-        read_policy_measures(None, classes, class_code(pos_label, classes), cost)
+        read_policy_measures(None, classes, class_code(request.pos_label, classes), request.cost)
     for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
         _refuse_shares(each)
     policy = Policy(scores)
-    request = EvaluationRequest(
-        (policy,), None, assumption, cluster, fitting, label_range, instrument, pos_label, cost
-    )
-    policy_sample = ground_on(request, table, {"scores": policy})
+    policy_sample = fitted.policy_sample(replace(request, given=(policy,)), {"scores": policy})
     assumed = the_only(policy_sample.sample.assumptions, "assumption", "policy_curve takes one assumption.")
-    return policy_curve_of_ground(policy_sample, scores, assumed, shares, rule, cost, confidence_level)
+    return policy_curve_of(policy_sample, scores, assumed, shares, rule, request.cost, confidence_level)
 
 
 def _refuse_shares(assumption: str | Assumption) -> None:
@@ -449,13 +332,11 @@ def policy_curve_of_sample(
 ) -> PolicyCurve:
     """Draw the curve on rows that are scored already: nothing is fitted."""
     policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
-    return policy_curve_of_ground(
-        policy_sample, scores, assumption, read_rates(rates), rule, cost, confidence_level
-    )
+    return policy_curve_of(policy_sample, scores, assumption, read_rates(rates), rule, cost, confidence_level)
 
 
-def policy_curve_of_ground(
-    policy_sample: Ground,
+def policy_curve_of(
+    policy_sample: AnyPolicySample,
     scores: Any,
     assumption: str,
     rates: Array,
@@ -506,13 +387,13 @@ def policy_curve_of_ground(
     )
 
 
-def decision_maker_points(policy_sample: Ground, confidence_level: float = 0.95) -> pd.DataFrame:
+def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: float = 0.95) -> pd.DataFrame:
     """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
 
     Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
     differ). Decision-makers' points can be compared with each other where cases reach them by lot.
     """
-    seen = Deciders.of(policy_sample)
+    seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
 
     def total(values: Array) -> Array:

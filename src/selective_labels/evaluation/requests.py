@@ -1,4 +1,4 @@
-"""A question about a table, whichever form the table has: who is judged, by what, under which assumption."""
+"""A question about a table, and the outcomes that were observed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,23 +12,24 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.predictions import UNNAMED
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
-from selective_labels.nuisance.settings import FittingSettings
 
-LENIENCY, HUMAN = "leniency", "human"
+HUMAN = "human"
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationRequest:
-    """What a user asks for, as it was given; see :func:`selective_labels.evaluate`.
+    """A question about a table, as it was given.
 
     Attributes
     ----------
     given : tuple
-        What is judged: one, or two that are compared.
+        What is judged: one classifier, or two that are compared.
     metric : metric or sequence of metrics
-    assumption, cluster, fitting, label_range, instrument
-        How rows are scored: see :func:`selective_labels.evaluation.scored_rows.score_sample`, and
-        :func:`selective_labels.data.reading.with_instrument` for the last.
+    assumption : name, Assumption, or a sequence of these
+    cluster : "groups", "decision_maker", "none" or None
+        What standard errors take as independent units.
+    label_range : pair
+        See :func:`selective_labels.identification.bounds.as_label_range`.
     pos_label, cost, by
         `by` names a column of a table in partitions, and has a value for each row in memory.
     """
@@ -36,10 +37,8 @@ class EvaluationRequest:
     given: tuple[Any, ...]
     metric: Any
     assumption: str | Assumption | Sequence[str | Assumption]
-    cluster: str | None
-    fitting: FittingSettings
+    cluster: str | None = None
     label_range: Any = NO_RANGE
-    instrument: str = LENIENCY
     pos_label: Any = None
     cost: ArrayLike | None = None
     by: Any = None

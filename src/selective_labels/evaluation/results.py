@@ -11,11 +11,8 @@ import pandas as pd
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import NoAssumption
-from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.relevance import leniency_spread
 from selective_labels.evaluation import display
-from selective_labels.evaluation.partitioned.cell_sample import CellSample
-from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import Functional, Ratio
 from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported, check_interval
@@ -62,22 +59,12 @@ def coefficients_of(functional: Functional | None) -> Array | None:
     return None
 
 
-def design_of(
-    sample: ScoredSample | CellSample, assumption: str, coefficients: Array, seen: Array | float = 0.0
-) -> Design:
+def design_of(sample: Scored, assumption: str, coefficients: Array, seen: Array | float = 0.0) -> Design:
     """Moments of c_k(x), and of what was seen besides.
 
     Of cells, those whose last key is the outcome: then all rows of one were decided alike.
     """
-    if isinstance(sample, CellSample):
-        outcome = sample.cells.key[:, -1]
-        evidence, weights = sample.evidence[0][assumption], sample.repeats[0][assumption].first
-        (mean, spread), number = sample.sample_summary.leniency, sample.sample_summary.n_decision_makers
-    else:
-        data = sample.data
-        outcome = np.where(data.decision == 1, data.y + 1, 0)
-        evidence, weights = sample.repeats[0][assumption], sample.weights
-        (mean, spread), number = leniency_moments(data), data.n_decision_makers
+    outcome, evidence, weights, (mean, spread), number = sample.observed(assumption)
     taken = outcome > 0
     share = np.asarray(by_row(weights)) / weights.sum()
     acceptance = float(share[taken].sum())
@@ -102,23 +89,6 @@ def design_of(
         leniency_spread=spread,
         n_decision_makers=number,
     )
-
-
-def worth_of_labels(sample: ScoredSample, assumption: str, coefficients: Array) -> Array:
-    """δ(x) (max_k c_k(x) - min_k c_k(x)) of refused cases, zero for the others, (n_samples,).
-
-    Slack times disagreement: how much of the width a case is answerable for. Accept those at random where it
-    is largest.
-    """
-    slack = np.maximum(sample.repeats[0][assumption].bounds.slack, 0.0)
-    return np.where(sample.data.decision == 1, 0.0, slack * np.ptp(coefficients, axis=1))
-
-
-def leniency_moments(data: SelectiveLabels) -> tuple[float, float]:
-    """Mean acceptance rate of decision-makers, and its standard deviation without sampling noise."""
-    number = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
-    accepted = np.bincount(data.decision_maker_codes, data.decision, minlength=data.n_decision_makers)
-    return leniency_spread(number, accepted)
 
 
 def _refused(evidence: Evidence, values: Array, seen: Array, weights: Array, size: float) -> float:
@@ -519,7 +489,6 @@ def _scalars(values: dict[str, Any]) -> dict[str, Any]:
 
 
 # Rows with scores, or cells with sums of scores: both answer the same questions.
-Scored = ScoredSample | CellSample
 
 
 def estimated(

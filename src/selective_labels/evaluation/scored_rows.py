@@ -1,15 +1,14 @@
 """The sample that evaluation and comparison share: data checked once, nuisances fitted once, scores kept."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from selective_labels._errors import InputError, UndefinedError
-from selective_labels._parallel import with_progress
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Nucem
@@ -17,6 +16,7 @@ from selective_labels.assumptions.parse import known, named
 from selective_labels.data.roles import HOLE, require_two_classes
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.diagnose import nucem_warning
+from selective_labels.diagnostics.relevance import leniency_spread
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, Basis
@@ -36,11 +36,101 @@ from selective_labels.nuisance.settings import FittingSettings
 
 ALL = "all"
 NO_RANGE = (0.0, 1.0)
-DEFAULT_SETTINGS = FittingSettings()
+# One assumption, or several: names, or objects of `selective_labels.assumptions`.
+Assumed = str | Assumption | Sequence[str | Assumption]
 PANELS = (
     "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
     "the panel that saw it, so who is on the panel, and how many, must have nothing to do with the label."
 )
+
+
+class Scored(Protocol):
+    """Scores of rows, or of cells of rows, from which every metric is computed."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The assumptions scored."""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes."""
+
+    @property
+    def size(self) -> int:
+        """Length of masks and weights: the number of rows or cells."""
+
+    @property
+    def weights(self) -> Array:
+        """Weights of rows, or of cells."""
+
+    @property
+    def cluster(self) -> str | None:
+        """What standard errors take as independent units."""
+
+    def has_scores(self, assumption: str) -> bool:
+        """Whether all classes have scores; not under the event tilt, which is of one event."""
+
+    def assumed(self, assumption: str) -> Assumption:
+        """The assumption with this name."""
+
+    def require_possible(self, assumption: str) -> None:
+        """Refuse to estimate anything under an assumption that the data contradict."""
+
+    def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Bounds of a functional among some rows, once for each repetition."""
+
+    def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
+        """Bounds by any function of evidence and weights."""
+
+    def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
+        """Evidence, weights, and covariances from influences, once for each repetition."""
+
+    def basis(
+        self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
+    ) -> Basis:
+        """What an interval of a functional among some rows is made from."""
+
+    def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
+        """Standard errors of bounds among some rows."""
+
+    def summary_of(self, assumption: str) -> dict[str, Any]:
+        """What results say of the sample."""
+
+    def n_cases(self, rows: np.ndarray) -> int:
+        """Number of cases."""
+
+    def n_labeled(self, rows: np.ndarray) -> int:
+        """Number of labeled cases."""
+
+    def count_units(self, rows: np.ndarray) -> int:
+        """Number of independent units."""
+
+    def observed(self, assumption: str) -> "Observed":
+        """Outcomes and evidence from which plans are made."""
+
+    def worth_of_labels(self, assumption: str, coefficients: Array) -> Array | None:
+        """How much of the width each refused case accounts for; None where cases are not at hand."""
+
+
+class Observed(NamedTuple):
+    """What plans are made from.
+
+    Attributes
+    ----------
+    outcome : (n,) int array
+        0 is refused, k + 1 accepted with label k.
+    evidence : Evidence
+    weights : array
+    leniency : pair of float
+        Mean and standard deviation of the acceptance rates of decision-makers.
+    n_decision_makers : int
+    """
+
+    outcome: np.ndarray
+    evidence: Evidence
+    weights: Array
+    leniency: tuple[float, float]
+    n_decision_makers: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +188,31 @@ class ScoredSample:
     def weights(self) -> Array:
         """Sample weights, ones if none were given."""
         return self.data.weights
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes."""
+        return self.data.classes
+
+    def has_scores(self, assumption: str) -> bool:
+        """Whether all classes have scores; not under the event tilt, which is of one event."""
+        return assumption in self.repeats[0]
+
+    def observed(self, assumption: str) -> Observed:
+        """Outcomes and evidence from which plans are made."""
+        data = self.data
+        outcome = np.where(data.decision == 1, data.y + 1, 0)
+        moments, number = leniency_moments(data), data.n_decision_makers
+        return Observed(outcome, self.repeats[0][assumption], self.weights, moments, number)
+
+    def worth_of_labels(self, assumption: str, coefficients: Array) -> Array:
+        """δ(x) (max_k c_k(x) - min_k c_k(x)) of refused cases, zero for the others, (n_samples,).
+
+        Slack times disagreement: how much of the width a case accounts for. Accept at random those for which
+        it is largest.
+        """
+        slack = np.maximum(self.repeats[0][assumption].bounds.slack, 0.0)
+        return np.where(self.data.decision == 1, 0.0, slack * np.ptp(coefficients, axis=1))
 
     def assumed(self, assumption: str) -> Assumption:
         """The assumption with this name."""
@@ -186,16 +301,22 @@ class ScoredSample:
         return int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
 
 
+def leniency_moments(data: SelectiveLabels) -> tuple[float, float]:
+    """Mean acceptance rate of decision-makers, and its standard deviation without sampling error."""
+    number = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
+    accepted = np.bincount(data.decision_maker_codes, data.decision, minlength=data.n_decision_makers)
+    return leniency_spread(number, accepted)
+
+
 def score_sample(
     data: SelectiveLabels,
-    classifiers: list[Any],
-    assumption: str | Assumption | Sequence[str | Assumption],
-    cluster: str | None = None,
-    fitting: FittingSettings = DEFAULT_SETTINGS,
+    assumption: Assumed,
+    cluster: str | None,
+    fits: Callable[[SelectiveLabels, bool], Sequence[CrossFit]],
+    seeds: Sequence[int],
     label_range: Any = NO_RANGE,
-    fits: Sequence[CrossFit] | None = None,
 ) -> ScoredSample:
-    """Fit the nuisances (once a repeat) and score every row under every assumption.
+    """Score every row under every assumption, once for each repetition of cross-fitting.
 
     If every label is seen, the labels are the scores: nothing is fitted, and every assumption gives the
     value in the sample.
@@ -203,18 +324,15 @@ def score_sample(
     Parameters
     ----------
     data : SelectiveLabels
-    classifiers : list
-        What will be evaluated: classes that a fitted one knows count as classes.
     assumption : name or Assumption, or a list of these
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.standard_errors.choose_clusters`.
-    fitting : FittingSettings
+    fits : callable of (data, in_halves)
+        The models, one fit for each seed.
+    seeds : sequence of int
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
-    fits : sequence of CrossFit, optional
-        Of :func:`cross_fits` for these data and settings: then nothing is fitted.
     """
-    data = with_classes_of(data, classifiers)
     known = read_label_range(label_range, data)
     chosen = chosen_assumptions(assumption, data.decision_makers_given and data.n_decision_makers > 1)
     ranges = _label_ranges(chosen, label_range, known, data)
@@ -233,9 +351,8 @@ def score_sample(
     tilted: list[TiltRows] = []
     plain = [each for each in chosen if each != EventTilt()]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
-    seeds = fitting.repeated_seeds
-    made = cross_fits(data, fitting, any(each.needs_halves for each in chosen)) if fits is None else fits
-    for seed, fit in zip(seeds, with_progress(made, "repeating cross-fitting", len(seeds)), strict=True):
+    made = fits(data, any(each.needs_halves for each in chosen))
+    for seed, fit in zip(seeds, made, strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
             refusal = nucem_warning(data, fit, random_state=seed)
             if refusal is not None:
@@ -275,7 +392,7 @@ def score_sample(
 
 
 def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool) -> Iterator[CrossFit]:
-    """The models behind a scored sample, one fit for each repeat."""
+    """The models behind a scored sample, one fit for each repetition."""
     n_bands = selector_bands(data)
     return (
         fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands)
@@ -359,9 +476,7 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
     return data.with_classes(classes)
 
 
-def chosen_assumptions(
-    assumption: str | Assumption | Sequence[str | Assumption], has_instrument: bool
-) -> list[Assumption]:
+def chosen_assumptions(assumption: Assumed, has_instrument: bool) -> list[Assumption]:
     """List the assumptions asked for; "all" means all that the input allows."""
     if isinstance(assumption, str) and assumption == ALL:
         return [each for each in known() if has_instrument or not each.needs_decision_makers]

@@ -11,7 +11,7 @@ from selective_labels.assumptions.parse import named
 from selective_labels.data.reading import read_data
 from selective_labels.data.roles import ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.evaluate import evaluate
+from selective_labels.evaluation.functions import evaluate
 from selective_labels.evaluation.metrics import named_metrics
 
 DEFAULT_ASSUMPTION = "instrument"

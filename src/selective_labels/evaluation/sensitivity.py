@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError, require_choice
 from selective_labels._validation import read_values, the_only
@@ -16,26 +15,22 @@ from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import LARGEST, EventTilt, Instrument, NearNucem, NoAssumption
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Prevalence, Refused, SimilarBias
-from selective_labels.data.reading import read_data
-from selective_labels.data.roles import GivenRoles, class_code
+from selective_labels.data.roles import class_code
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.display import Curve, units_text
+from selective_labels.evaluation.fitted_table import FittedRows
 from selective_labels.evaluation.metrics import read_metrics
 from selective_labels.evaluation.predictions import ArrayPredictions, Predictions, read_predictions
+from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import judged
 from selective_labels.evaluation.scored_rows import (
-    NO_RANGE,
     ScoredSample,
-    cross_fits,
     read_label_range,
-    score_sample,
     with_classes_of,
 )
 from selective_labels.inference.standard_errors import choose_clusters, cluster_codes
 from selective_labels.inference.weak_instrument import supported_odds
-from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -490,118 +485,20 @@ LIMITS = (NoAssumption().name, Instrument().name)
 MOST_NUMBERS = 5e7
 
 
-def sensitivity_curve(
-    classifier: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    metric: Any = "accuracy",
-    pos_label: Any = None,
-    cost: ArrayLike | None = None,
-    compare_to: Any = None,
+def sensitivity_request(
+    fitted: FittedRows,
+    request: EvaluationRequest,
     parameter: str = "gamma",
     assumption: Callable[[float], Assumption] | None = None,
     values: Any = None,
     limit: str | None = None,
     threshold: float | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
-    label_range: Any = NO_RANGE,
-    nuisance: Any = None,
-    cv: Any = 5,
-    cluster: str | None = None,
     confidence_level: float = 0.95,
-    n_jobs: int | None = None,
-    random_state: Any = None,
 ) -> SensitivityCurve:
-    """Bounds of a metric as one number of an assumption is turned: the ladder with one knob.
-
-    ``parameter`` names the knob; `assumption` may be any function from a value to an assumption instead.
-
-    - "gamma": P(Y=k | x, D=1) / Γ <= P(Y*=k | x, D=0) <= Γ P(Y=k | x, D=1) for every class, the outcome
-      bounds of Rambachan, Coston and Kennedy (2022), from Γ = 1 (no unobserved confounding) on;
-    - "odds": among like cases, the refused have x times the odds of `pos_label` (Refused(scale="odds")).
-      Which x an instrument supports is in ``curve.supported``: the confidence set of the event tilt;
-    - "ratio", "share": the refused are `pos_label` x times as often, or with the share x;
-    - "kappa": the bridge from NUCEM (0) to the instrument alone (1/4), around the slope of all of them;
-      "rho": the same statement, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
-    - "prevalence": of all cases, the share x is `pos_label`.
-
-    Models are fitted once; every value is scored by them, as :func:`selective_labels.evaluate` scores it
-    under this assumption. Where the data contradict what is assumed, there is no number. The break-even
-    value is where the end nearest to the threshold meets it: up to there the conclusion stands.
-
-    Parameters
-    ----------
-    classifier : fitted classifier, (n_samples,) labels or (n_samples, n_classes) probabilities
-        Fitted to other cases. Not used by "share": None will do.
-    X : SelectiveLabels, or (n_samples, n_features) array or frame
-        A SelectiveLabels has labels and roles in it: then no other role is given.
-    y : (n_samples,) labels with holes
-    decision_maker : (n_samples,) ids, optional
-        Needed for ``limit="instrument"``.
-    decision : (n_samples,) of 0 and 1, optional
-    metric : str or metric object
-        One, as in `evaluate`.
-    pos_label : label, optional
-        Whose share, whose odds; default the last class.
-    cost : (n_classes, n_classes) array, optional
-        C[true, predicted], for "cost".
-    compare_to : like `classifier`, optional
-        The curve is then of metric(classifier) - metric(compare_to), and the threshold 0 by default.
-    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
-    assumption : callable, optional
-        From a value to an assumption; `values` are then needed, and `parameter` is the name of the axis.
-    values : (n_points,) numbers, optional
-        Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
-        (share, prevalence).
-    limit : "none" or "instrument", optional
-        What the curve is set against, and what "gamma", "kappa", "rho" and "prevalence" assume besides;
-        default the instrument if decision-makers are given.
-    threshold : float, optional
-        A conclusion is drawn about the metric being above or below.
-    sample_weight, groups, strata, assignment : optional
-        As in ``fit`` of the learners.
-    label_range : pair (lowest, highest)
-        As in :func:`selective_labels.evaluate`: every point of the curve lies within it.
-    nuisance, cv, n_jobs, random_state
-        As in :class:`~selective_labels.UCLClassifier`.
-    cluster : "groups", "decision_maker", "none" or None
-        As in :func:`selective_labels.evaluate`.
-    confidence_level : float
-
-    Returns
-    -------
-    SensitivityCurve
-
-    Examples
-    --------
-    >>> import selective_labels as sl
-    >>> sample = sl.datasets.make_decision_makers(1000, n_classes=2, random_state=0)
-    >>> prediction = (sample.X[:, 0] < 0).astype(int)
-    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    >>> curve = sensitivity_curve(prediction, data, values=[1, 2, 4], limit="none", threshold=0.5,
-    ...                           nuisance="logistic", random_state=0)
-    >>> bool((np.diff(curve.upper - curve.lower) > 0).all()), 1 < curve.break_even < 9
-    (True, True)
-
-    Any function of a value:
-
-    >>> from selective_labels.assumptions import Informed, Instrument, Prevalence
-    >>> known = lambda value: Instrument() & Informed(1) & Prevalence(1, value)
-    >>> curve = sensitivity_curve(prediction, data, assumption=known, values=[0.4, 0.5, 0.6],
-    ...                           parameter="share of 1", nuisance="logistic", random_state=0)
-    >>> curve.x_name, len(curve)
-    ('share of 1', 3)
-    """
-    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
-    several = data.decision_makers_given and data.n_decision_makers > 1
-    limit = ("instrument" if several else "none") if limit is None else limit
+    """Answer a question about one classifier, or two, as one number of an assumption varies."""
+    data, metric, pos_label, cluster = fitted.table, request.metric, request.pos_label, request.cluster
+    classifier, compare_to = (*request.given, None)[:2]
+    limit = ("instrument" if fitted.has_instrument else "none") if limit is None else limit
     _check_options(limit, data)
     data = with_classes_of(data, [classifier, compare_to])
     event = data.classes.tolist()[class_code(pos_label, data.classes)]
@@ -610,14 +507,14 @@ def sensitivity_curve(
     subjects = [_subject(each, data, metric) for each in (classifier, compare_to) if each is not None] or [
         _subject(None, data, metric)
     ]
-    metrics = read_metrics(metric, subjects[0], pos_label, cost)
+    metrics = read_metrics(metric, subjects[0], pos_label, request.cost)
     one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
     if metric == "share" and compare_to is not None:
         raise InputError(
             "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
         )
-    read_label_range(label_range, data)
-    machine = _Machine(data, family, one, subjects, cluster, fitting, label_range, confidence_level)
+    read_label_range(request.label_range, data)
+    machine = _Machine(fitted, data, family, one, subjects, cluster, request.label_range, confidence_level)
     name = one.name
     if compare_to is not None:
         name, threshold = f"Difference of {name}", 0.0 if threshold is None else threshold
@@ -658,15 +555,16 @@ def sensitivity_curve(
 class _Machine:
     """From values of the knob to ends with intervals; models are fitted once."""
 
+    fitted: FittedRows
     data: SelectiveLabels
     family: Family
     metric: Any
     subjects: Sequence[Predictions]
     cluster: str | None
-    fitting: FittingSettings
     label_range: Any
     confidence_level: float
-    fits: list[CrossFit] | None = field(default=None, init=False)
+    warned: bool = field(default=False, init=False)
+    in_halves: bool = field(default=False, init=False)
 
     def solve(self, values: Sequence[float]) -> list[Point]:
         """What is found at each value."""
@@ -698,15 +596,14 @@ class _Machine:
         return self._point(sample, name), supported
 
     def _score(self, assumptions: list[Assumption]) -> ScoredSample:
-        again = self.fits is not None
-        if not again and not self.data.decision.all():
-            self.fits = list(cross_fits(self.data, self.fitting, any(a.needs_halves for a in assumptions)))
         with warnings.catch_warnings():
-            if again:  # it was said the first time
+            if self.warned:  # the first values were scored by the same models
                 warnings.simplefilter("ignore", UserWarning)
-            return score_sample(
-                self.data, [], assumptions, self.cluster, self.fitting, self.label_range, self.fits
-            )
+            self.warned = True
+            # All values, and the limit beside them, are scored by the same models.
+            self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
+            how = self.cluster, self.label_range, self.in_halves
+            return self.fitted.score(self.data, assumptions, *how)
 
     def _point(self, sample: ScoredSample, name: str) -> Point:
         level, subject = self.confidence_level, self.subjects[0]

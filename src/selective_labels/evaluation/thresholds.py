@@ -10,20 +10,15 @@ from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
-from selective_labels.assumptions.base import Assumption
-from selective_labels.data.reading import read_table
-from selective_labels.data.roles import GivenRoles
-from selective_labels.evaluation.dispatch import cut_on
 from selective_labels.evaluation.display import Described, assumption_text, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
-from selective_labels.evaluation.partitioned.cell_sample import CellSample
 from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.evaluation.requests import EvaluationRequest
-from selective_labels.evaluation.results import Evaluation, Scored
-from selective_labels.evaluation.scored_rows import NO_RANGE
+from selective_labels.evaluation.results import Evaluation
+from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
-from selective_labels.nuisance.settings import FittingSettings
 
 ACCEPTANCE = "acceptance"
 # Those that are defined at every threshold.
@@ -74,83 +69,21 @@ class ThresholdCurve(Described):
         ]
 
 
-def threshold_curve(
-    classifier: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    pos_label: Any = None,
-    thresholds: ArrayLike | None = None,
-    metric: str | Sequence[str] = DEFAULT_METRICS,
-    assumption: str | Assumption = "instrument",
-    confidence_level: float = 0.95,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
-    cluster: str | None = None,
-    label_range: Any = NO_RANGE,
-    instrument: str = "leniency",
-    nuisance: Any = None,
-    propensity: str = "auto",
-    cv: Any = 5,
-    n_repeats: int = 1,
-    n_jobs: int | None = None,
-    random_state: Any = None,
+def threshold_request(
+    fitted: FittedTable,
+    request: EvaluationRequest,
+    thresholds: ArrayLike | None,
+    interval: str,
+    confidence_level: float,
 ) -> ThresholdCurve:
-    """Bound accuracy, true and false positive rate of a score cut at many thresholds.
-
-    t(x) = event if s(x) >= c, else the rest;   accuracy(c) = P(1{Y* = event} = 1{s(X) >= c})
-
-    and at every c the numbers are those of `evaluate` for t. Models are fitted once for all thresholds: the
-    cost is that of one `evaluate`, and O(n) for each threshold and metric. With more than two classes the
-    event is set against the rest, and the bounds use all classes, which makes them narrower than those of a
-    label recoded to event and rest.
-
-    Parameters
-    ----------
-    classifier : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
-        Of a classifier, ``decision_function`` is the score if there is one, else the event's probability.
-    X, y, decision_maker, decision
-        As in :func:`selective_labels.evaluate`.
-    pos_label : class label, optional
-        The event that is flagged. Default: the last class.
-    thresholds : array of numbers, optional
-        Default: 41 quantiles of the score, and one above all.
-    metric : "accuracy", "error", "tpr" or "fpr", or a list of these
-    assumption : "none", "instrument", "nucem", "unconfounded", "tilt" (accuracy and error), or an object
-    confidence_level, sample_weight, groups, strata, assignment, cluster, label_range
-        As in `evaluate`.
-    instrument, nuisance, propensity, cv, n_repeats, n_jobs, random_state
-        As in `evaluate`.
-
-    Returns
-    -------
-    ThresholdCurve
-
-    Examples
-    --------
-    >>> from selective_labels import SelectiveLabels
-    >>> from selective_labels.datasets import make_decision_makers
-    >>> sample = make_decision_makers(1000, n_classes=2, random_state=0)
-    >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
-    >>> curve = threshold_curve(-sample.X[:, 0], data, thresholds=[-1.0, 0.0, 1.0], nuisance="logistic",
-    ...                         random_state=0)
-    >>> curve.to_frame()["acceptance_lower"].round(1).tolist()
-    [0.2, 0.5, 0.8]
-    """
-    fitting = FittingSettings.read(nuisance, propensity, cv, n_repeats, n_jobs, random_state)
-    metrics = [metric] if isinstance(metric, str) else list(metric)
-    table = read_table(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
-    request = EvaluationRequest(
-        (classifier,), metrics, assumption, cluster, fitting, label_range, instrument, pos_label
-    )
+    """Answer a question about a score that is cut at thresholds."""
+    metrics = [request.metric] if isinstance(request.metric, str) else list(request.metric)
     given = None if thresholds is None else _read_thresholds(thresholds)
-    sample, scores, event, cuts = cut_on(request, table, given)
+    sample, scores, event, cuts = fitted.cut(request, given)
     assumed = the_only(sample.assumptions, "assumption", "threshold_curve takes one assumption.")
-    return threshold_curve_of_sample(sample, scores, event, assumed, cuts, metrics, confidence_level)
+    return threshold_curve_of_sample(
+        sample, scores, event, assumed, cuts, metrics, confidence_level, interval
+    )
 
 
 def threshold_curve_of_sample(
@@ -161,6 +94,7 @@ def threshold_curve_of_sample(
     thresholds: ArrayLike | None = None,
     metrics: Sequence[str] = DEFAULT_METRICS,
     confidence_level: float = 0.95,
+    interval: str = "parameter",
 ) -> ThresholdCurve:
     """Cut a score of the class with code `event` on rows that are scored already: nothing is fitted."""
     unknown = [name for name in metrics if name not in METRICS]
@@ -170,14 +104,14 @@ def threshold_curve_of_sample(
         cuts = default_thresholds(scores, weights=sample.weights)
     else:
         cuts = _read_thresholds(thresholds)
-    classes = sample.sample_summary.classes if isinstance(sample, CellSample) else sample.data.classes
+    classes = sample.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
     rest = 1 if event == 0 else 0
     rows = []
     for cut in cuts:
         rule = ArrayPredictions(classes[np.where(scores >= cut, event, rest)], classes, "the rule")
         points = evaluate_sample(
-            sample, rule, measures, confidence_level=confidence_level, assumptions=[assumption]
+            sample, rule, measures, None, interval, confidence_level, assumptions=[assumption]
         )
         rows.append(points)
     columns = dict(zip([ACCEPTANCE, *metrics], zip(*rows, strict=True), strict=True))

@@ -1,1 +1,1 @@
-"""Pure mathematics of identification: arrays in, arrays out."""
+"""Identification: pure functions from arrays to bounds and identified values."""

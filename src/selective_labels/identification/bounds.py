@@ -1,4 +1,8 @@
-"""Bounds on the class probabilities of everybody, and what to do when they cross."""
+"""Bounds on the class probabilities of each row: the set, the label range, repair and shrinkage.
+
+`raw_bounds` and `realizable` compute the bounds, `repair` handles rows whose estimated bounds cross, and
+`shrink_across_decision_makers` removes noise from the probabilities they are computed from.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,14 +19,15 @@ Array = NDArray[np.float64]
 def clipped_sum_root(lower: Array, upper: Array, total: Array) -> Array:
     """Solve Σ_j clip(level, lower_j, upper_j) = total for the level of each row.
 
-    The sum is piecewise linear in the level: its slope grows by one at each lower end and falls by one at
-    each upper end.
+    The sum is piecewise linear in the level. Its slope increases by one at each lower limit and decreases by
+    one at each upper limit.
 
     Parameters
     ----------
     lower, upper : (n_samples, n_classes) arrays
+        Limits of each class.
     total : (n_samples,) array
-        Between the sums of the two.
+        Target of the sum, between Σ_j lower_j and Σ_j upper_j.
 
     Examples
     --------
@@ -35,29 +40,30 @@ def clipped_sum_root(lower: Array, upper: Array, total: Array) -> Array:
     slopes = np.cumsum(np.where(order < lower.shape[1], 1.0, -1.0), axis=1)
     rises = slopes[:, :-1] * np.diff(knots, axis=1)
     heights = lower.sum(axis=1, keepdims=True) + np.cumsum(rises, axis=1)
-    # The piece that reaches the total: the number of knots that stay below it.
+    # The number of knots with a sum below the total is the index of the piece with the solution.
     piece = np.minimum((heights < total[:, None]).sum(axis=1), heights.shape[1] - 1)[:, None]
     height, knot, slope = (
         np.take_along_axis(values, index, axis=1)[:, 0]
         for values, index in ((heights, piece), (knots, piece + 1), (slopes, piece))
     )
-    # At the end of the piece the sum has risen to `height`; go back by what is too much.
+    # The sum equals `height` at the right end of the piece; move left until it equals the total.
     return knot - (height - total) / np.maximum(slope, 1.0)
 
 
 Mask = NDArray[np.bool_]
 
-# What sums of double precision probabilities may miss by: it absorbs rounding, never sampling noise.
+# Tolerance for sums of double-precision probabilities. It absorbs rounding, not sampling error.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The box-and-simplex set of class probabilities, row by row.
+    """Box-and-simplex set of class probabilities, row by row.
 
     {η : lower_k <= η_k <= upper_k for every class k, Σ_k η_k = 1}
 
-    The set may be empty: estimated bounds can cross. It then says so in `crossed`; only `repair` mends it.
+    The set can be empty because estimated bounds can cross. `crossed` marks such rows; only `repair` changes
+    them.
 
     Parameters
     ----------
@@ -79,7 +85,7 @@ class Bounds:
     upper: Array
 
     def __post_init__(self) -> None:
-        # Never about the data: only code can mix up axes.
+        # A programming error, not a problem of the user's data, so not an InputError.
         if np.ndim(self.lower) != 2 or np.shape(self.lower) != np.shape(self.upper):
             raise ValueError(
                 "lower and upper must both have shape (n_samples, n_classes), "
@@ -95,20 +101,20 @@ class Bounds:
 
     @property
     def slack(self) -> Array:
-        """1 - Σ_k lower_k, the probability that no lower bound accounts for; shape (n_samples,)."""
+        """1 - Σ_k lower_k, the probability that the lower bounds leave unassigned; shape (n_samples,)."""
         return 1.0 - self.lower.sum(axis=1)
 
     @property
     def width(self) -> Array:
-        """Length upper_k - lower_k of each interval; shape (n_samples, n_classes)."""
+        """Width upper_k - lower_k of each interval; shape (n_samples, n_classes)."""
         return self.upper - self.lower
 
     @property
     def crossed(self) -> Mask:
-        """Rows that no probability vector fits, beyond rounding; shape (n_samples,)."""
+        """Rows whose set is empty, allowing for rounding; shape (n_samples,)."""
         ordered = (self.lower <= self.upper + ROUNDING).all(axis=1)
         room = (self.lower.sum(axis=1) <= 1.0 + ROUNDING) & (self.upper.sum(axis=1) >= 1.0 - ROUNDING)
-        return ~(ordered & room)  # a row with NaN fits nothing either
+        return ~(ordered & room)  # this form also marks rows with NaN
 
     def contains(self, probabilities: ArrayLike, tolerance: float = ROUNDING) -> Mask:
         """Rows whose probability vector lies in the set; shape (n_samples,)."""
@@ -120,25 +126,25 @@ class Bounds:
 def raw_bounds(
     joint_by_decision_maker: Iterable[ArrayLike], lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0
 ) -> Bounds:
-    """Bound each class probability by the best that one decision-maker shows.
+    """Bound each class probability by the tightest bound that any decision-maker implies.
 
     lower_k = max(a_k, max_z [p_kz + a_k (1 - λ_z)]),   upper_k = min(b_k, min_z [p_kz + b_k (1 - λ_z)])
 
-    with p_kz = P(Y=k, D=1 | x, z), λ_z = Σ_k p_kz and a_k <= P(Y*=k | x, u) <= b_k. This is Theorem 5.2,
-    under assignment as if at random, Z ⟂ (U, Y*) | X, and D ⟂ Y* | X, U, Z (E3). Each interval is the sharp
-    one when the other classes are ignored; the sharp interval of the full problem is `realizable` (E6).
-    A mean of numbers between a_k and b_k lies there too, whatever the decision-makers show.
+    with p_kz = P(Y=k, D=1 | x, z), λ_z = Σ_k p_kz and a_k <= P(Y*=k | x, u) <= b_k. This is Theorem 5.2. It
+    assumes as-if-random assignment, Z ⟂ (U, Y*) | X, and D ⟂ Y* | X, U, Z (E3). Each interval is sharp for
+    its class alone; `realizable` gives the sharp intervals for all classes together (E6). The outer max and
+    min with a_k and b_k are valid because η_k is a mean of probabilities between a_k and b_k.
 
     Parameters
     ----------
     joint_by_decision_maker : iterable of arrays of shape (n_samples, n_classes + 1)
-        One array per decision-maker, the unlabeled class first. They are read one at a time.
+        One array per decision-maker, with the unlabeled class first. The arrays are read one at a time.
     lowest, highest : array broadcastable to (n_samples, n_classes)
-        The label range a_k, b_k.
+        Label range a_k, b_k.
 
     Examples
     --------
-    The example of E6: class 0 looks as if it could reach 0.6.
+    The example of E6: the raw upper bound of class 0 is 0.6, which no vector in the set attains.
 
     >>> strict, lenient = [[0.5, 0.1, 0.4, 0.0]], [[0.5, 0.1, 0.0, 0.4]]
     >>> bounds = raw_bounds([strict, lenient])
@@ -158,7 +164,7 @@ def raw_bounds(
         else:
             np.maximum(ends[0], lower, out=ends[0])
             np.minimum(ends[1], upper, out=ends[1])
-    if ends is None:  # a mistake of the caller
+    if ends is None:  # a programming error
         raise ValueError("bounds need the joint probabilities of at least one decision-maker, got none")
     return Bounds(np.maximum(ends[0], lowest), np.minimum(ends[1], highest))
 
@@ -169,7 +175,7 @@ def realizable(bounds: Bounds) -> Bounds:
     lower~_k = max(lower_k, 1 - Σ_{j≠k} upper_j),   upper~_k = min(upper_k, 1 - Σ_{j≠k} lower_j)
 
     These are the bounds of Theorem 5.3 (E5, E6). Without a label range (a = 0, b = 1) they are sharp and
-    equal lower_k and lower_k + slack. With both a and b binding and three or more classes the set is an
+    equal lower_k and lower_k + slack. If both a and b bind and there are three or more classes, the set is an
     outer set (E13). A crossed row stays crossed.
 
     Examples
@@ -181,36 +187,36 @@ def realizable(bounds: Bounds) -> Bounds:
     room_above = 1.0 - bounds.lower.sum(axis=1, keepdims=True) + bounds.lower
     lower = np.maximum(bounds.lower, room_below)
     upper = np.minimum(bounds.upper, room_above)
-    # An uncrossed row without slack may come out reversed by rounding alone.
+    # Rounding alone can reverse the bounds of an uncrossed row without slack.
     upper = np.where(bounds.crossed[:, None], upper, np.maximum(lower, upper))
     return Bounds(lower, upper)
 
 
 def repair(bounds: Bounds, lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0) -> tuple[Bounds, Mask]:
-    """Mend crossed rows by a fixed policy, and say which rows were mended.
+    """Repair crossed rows by a fixed policy, and return which rows were repaired.
 
     The first case that applies to a row decides:
 
-    1. Σ_k lower_k > 1: the set becomes the one vector lower / Σ_k lower_k, without slack;
-    2. Σ_k upper_k < 1: the set becomes the one vector upper / Σ_k upper_k (uniform if all are zero);
-    3. lower_k > upper_k for some k: these two ends change places, so that the interval spans what the
-       decision-makers disagree about;
-    4. not crossed: as it was.
+    1. Σ_k lower_k > 1: the set becomes the single vector lower / Σ_k lower_k, without slack;
+    2. Σ_k upper_k < 1: the set becomes the single vector upper / Σ_k upper_k (uniform if all are zero);
+    3. lower_k > upper_k for some k: the two bounds are swapped, so that the interval covers the disagreement
+       between decision-makers;
+    4. not crossed: the row is unchanged.
 
-    What leaves the label range is cut to it; a single vector is moved to the nearest one within it. All rows
-    are then made `realizable`. The result is never crossed.
+    Intervals are then clipped to the label range; a single vector is projected onto it. Finally all rows are
+    made `realizable`. The result is never crossed.
 
     Parameters
     ----------
     bounds : Bounds
     lowest, highest : array broadcastable to (n_samples, n_classes)
-        The label range.
+        Label range.
 
     Returns
     -------
     bounds : Bounds
     repaired : bool array of shape (n_samples,)
-        The rows that were crossed: sampling noise, or an instrument that is not valid.
+        Rows that were crossed, because of sampling error or an invalid instrument.
 
     Examples
     --------
@@ -246,22 +252,22 @@ def repair(bounds: Bounds, lowest: ArrayLike = 0.0, highest: ArrayLike = 1.0) ->
 
 
 def _nearest_within(vector: Array, lowest: Array, highest: Array) -> Array:
-    """Project on {η : lowest <= η <= highest, Σ_k η_k = 1}: clip(vector + shift), so that it sums to one."""
+    """Project onto {η : lowest <= η <= highest, Σ_k η_k = 1}, by a common shift and clipping."""
     least, most = lowest - vector, highest - vector
     shift = clipped_sum_root(least, most, 1.0 - vector.sum(axis=1))
     return vector + np.clip(shift[:, None], least, most)
 
 
 def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Array]:
-    """Turn the user's label range into two arrays a and b with a_k <= P(Y*=k | x, u) <= b_k.
+    """Convert the user's label range to two arrays a and b with a_k <= P(Y*=k | x, u) <= b_k.
 
-    Valid when 0 <= a_k <= b_k <= 1 and Σ_k a_k <= 1 <= Σ_k b_k in every row (Assumption 5.1).
+    The range is valid if 0 <= a_k <= b_k <= 1 and Σ_k a_k <= 1 <= Σ_k b_k in every row (Assumption 5.1).
 
     Parameters
     ----------
     label_range : pair
-        Each a number, an array of shape (n_classes,), or a callable of X that returns an array of shape
-        (n_classes,) or (n_samples, n_classes).
+        Lower and upper limit. Each is a number, an array of shape (n_classes,), or a callable of X that
+        returns an array of shape (n_classes,) or (n_samples, n_classes).
     X : array or frame with n_samples rows
     n_classes : int
 
@@ -283,7 +289,7 @@ def as_label_range(label_range: Any, X: Any, n_classes: int) -> tuple[Array, Arr
         ) from None
     a, b = (_label_range_end(end, X, n_classes) for end in (lowest, highest))
     ordered = (a >= 0.0) & (a <= b) & (b <= 1.0)
-    # Written so that a NaN fails too.
+    # The condition is negated so that NaN fails as well.
     if not (
         ordered.all()
         and (a.sum(axis=-1) <= 1.0 + ROUNDING).all()
@@ -316,24 +322,24 @@ def _label_range_end(end: float | ArrayLike | Callable[[Any], ArrayLike], X: Any
 
 
 def shrink_across_decision_makers(joint: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Draw each decision-maker's probabilities to their common mean, as far as they differ by noise alone.
+    """Shrink each decision-maker's probabilities towards their common mean, according to the noise.
 
     p̃_z = m + max(0, 1 - s² / v) (p_z - m),   m = mean_z p_z,   v = Σ_z |p_z - m|² / (J - 1),
 
-    with s² the mean noise variance of the deviations. The maximum of noisy estimates is biased up; after
-    shrinking, hardly (methods of James and Stein; the factor is common to all outcomes of a row, so that
-    the shrunken probabilities stay coherent: they remain non-negative and sum to one).
+    with s² the mean noise variance of the deviations. The maximum of noisy estimates is biased upwards;
+    shrinkage in the manner of James and Stein removes nearly all of this bias. The factor is the same for all
+    outcomes of a row, so the shrunken probabilities stay non-negative and sum to one.
 
     Parameters
     ----------
     joint : (n_decision_makers, n_samples, n_classes + 1) array
     noise : (n_samples,) array
-        Sum over outcomes of the noise variance of p_z - m, averaged over decision-makers
+        Noise variance of p_z - m, summed over outcomes and averaged over decision-makers
         (see :func:`jackknife_noise`).
 
     Returns
     -------
-    array of the shape of `joint`
+    array of the same shape as `joint`
 
     Examples
     --------
@@ -350,11 +356,11 @@ def shrink_across_decision_makers(joint: np.ndarray, noise: np.ndarray) -> np.nd
 
 
 def jackknife_noise(by_fold: np.ndarray) -> np.ndarray:
-    """Noise variance of deviations between decision-makers, from the disagreement of folds' models.
+    """Noise variance of the deviations between decision-makers, from the models of several folds.
 
-    s² = (L - 1) / L · Σ_l Σ_z Σ_c (d_lzc - d̄_zc)² / (J - 1),   d_lz = p_lz - mean_z p_lz,
+    s² = (L - 1) / L · Σ_l Σ_z Σ_c (d_lzc - d̄_zc)² / (J - 1),   d_lz = p_lz - mean_z p_lz.
 
-    the delete-a-group jackknife: each fold's model leaves out one of L groups of rows.
+    This is the delete-a-group jackknife: each fold's model leaves out one of L groups of rows.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Costs of each prediction: its regret, at worst and at best where class probabilities are bounded."""
+"""Cost (regret) of each prediction under known or bounded class probabilities, and minimax rules.
+
+The module holds point, worst-case and best-case costs, extremes of linear functions over the identified set,
+signed weights for two classes, and the rules that minimise the worst-case cost.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +23,7 @@ def point_costs(probabilities: Array, cost: ArrayLike | None = None) -> Array:
     ----------
     probabilities : array of shape (n_samples, n_classes)
     cost : array of shape (n_classes, n_classes), optional
-        C[true, predicted]; zero-one if not given.
+        Cost matrix C[true, predicted]; zero-one by default.
 
     Returns
     -------
@@ -44,9 +48,10 @@ def worst_case_costs(bounds: Bounds, cost: ArrayLike | None = None) -> Array:
     w_k = max_{p≠k} (upper~_p - lower~_k)^+,
     or with a cost matrix   w_a = max_b max_η Σ_k η_k (C[k, a] - C[k, b])
 
-    Theorem 5.3: the worst-case excess risk of a classifier t is E[w_t(X)]. The bounds are made
-    `realizable` first (E5: raw ones can change the best class). Exact for every box-and-simplex set;
-    without a label range w_k = (slack + max_{j≠k} lower_j - lower_k)^+. The set must not be crossed.
+    Theorem 5.3: the worst-case excess risk of a classifier t is E[w_t(X)]. The bounds are first made
+    `realizable`, because raw bounds can change the best class (E5). The result is exact for every
+    box-and-simplex set; without a label range w_k = (slack + max_{j≠k} lower_j - lower_k)^+. The set must not
+    be crossed.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def worst_case_costs(bounds: Bounds, cost: ArrayLike | None = None) -> Array:
     """
     if cost is not None:
         return contrast_extremes(bounds, cost)[1]
-    if isinstance(bounds, LaminarBounds):  # the largest of one class and the smallest of another may not meet
+    if isinstance(bounds, LaminarBounds):  # one η may not attain both extremes
         return contrast_extremes(bounds, 1.0 - np.eye(bounds.lower.shape[1]))[1]
     sharp = realizable(bounds)
     return np.maximum(_largest_of_others(sharp.upper) - sharp.lower, 0.0)
@@ -71,9 +76,9 @@ def best_case_costs(bounds: Bounds) -> Array:
 
     w_t = min_η max_j η_j - η_t = (max_{j≠t} clip(τ, lower_j, upper_j) - upper~_t)^+
 
-    with the water level τ at which Σ_{j≠t} clip(τ, lower_j, upper_j) = 1 - upper~_t. Without a label range
-    this is (max_{j≠t} lower_j - lower_t - slack)^+. It corrects the paper's "symmetrically defined" lower
-    end (E12): mass that class t cannot take must go to the others. The set must not be crossed.
+    where τ solves Σ_{j≠t} clip(τ, lower_j, upper_j) = 1 - upper~_t. Without a label range this is
+    (max_{j≠t} lower_j - lower_t - slack)^+. It corrects the paper's "symmetrically defined" lower bound
+    (E12): probability that class t cannot take must go to the other classes. The set must not be crossed.
 
     Returns
     -------
@@ -105,8 +110,8 @@ def contrast_extremes(bounds: Bounds, cost: ArrayLike) -> tuple[Array, Array]:
 
     minimum_a = max_b min_η Σ_k η_k (C[k, a] - C[k, b]),   maximum_a = max_b max_η Σ_k η_k (C[k, a] - C[k, b])
 
-    The maximum is the worst-case regret. The minimum is positive if and only if one single rival beats a at
-    every η of the set; it is at most the best-case regret, where the rival may depend on η.
+    The maximum is the worst-case regret. The minimum is positive if and only if a single rival beats a at
+    every η in the set. It never exceeds the best-case regret, where the rival may depend on η.
 
     Returns
     -------
@@ -119,7 +124,7 @@ def contrast_extremes(bounds: Bounds, cost: ArrayLike) -> tuple[Array, Array]:
     """
     n_classes = bounds.lower.shape[1]
     matrix = _cost_matrix(cost, n_classes)
-    # The contrast of a prediction with itself is zero.
+    # Start at zero, the contrast of a prediction with itself.
     minimum, maximum = np.zeros_like(bounds.lower), np.zeros_like(bounds.lower)
     for first in range(n_classes):
         for second in range(first):
@@ -136,8 +141,8 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
 
     min and max of Σ_k c_k η_k   subject to   lower <= η <= upper, Σ_k η_k = 1
 
-    Exact and greedy: start at the lower bounds and pour the slack into the classes in the order of their
-    coefficients, each up to its width. The set must not be crossed.
+    The greedy solution is exact: start at the lower bounds and assign the slack to the classes in the order
+    of their coefficients, each up to its width. The set must not be crossed.
 
     Parameters
     ----------
@@ -166,7 +171,7 @@ def linear_extremes(coefficients: ArrayLike, bounds: Bounds) -> tuple[Array, Arr
 
 
 def extreme_probabilities(gain: Array, bounds: Bounds) -> Array:
-    """The class probabilities in the identified set with the largest Σ_k gain_k η_k.
+    """Class probabilities in the identified set that maximise Σ_k gain_k η_k.
 
     Returns
     -------
@@ -191,12 +196,12 @@ def extreme_probabilities(gain: Array, bounds: Bounds) -> Array:
 
 
 def signed_point_weight(probabilities: Array) -> Array:
-    """Weight of two-class learning when the class probabilities are known.
+    """Signed weight for two-class learning when the class probabilities are known.
 
     w = 2 η_1 - 1,   excess risk = E[|w| 1{t ≠ sign(w)}]
 
-    Theorem 4.4, binary form, with E1: the paper's η_1 - 1/2 halves every risk. The label to learn is the
-    sign (class 1 where positive), the weight its size.
+    This is the binary form of Theorem 4.4, with E1: the paper's η_1 - 1/2 halves every risk. The sign is the
+    label to learn (class 1 if positive) and the absolute value is the sample weight.
 
     Examples
     --------
@@ -208,12 +213,12 @@ def signed_point_weight(probabilities: Array) -> Array:
 
 
 def signed_partial_weight(bounds: Bounds) -> Array:
-    """Weight of two-class learning when the class probabilities are bounded.
+    """Signed weight for two-class learning when the class probabilities are bounded.
 
     w = max(2 upper~_1 - 1, 0) + min(2 lower~_1 - 1, 0),
     worst-case excess risk = E[|w| 1{t ≠ sign(w)}] + E[partial_constant]
 
-    Theorem 5.3, binary form, with realizable bounds (E2).
+    This is the binary form of Theorem 5.3 with realizable bounds (E2).
 
     Examples
     --------
@@ -230,7 +235,8 @@ def partial_constant(bounds: Bounds) -> Array:
 
     min{(1 - 2 lower~_1)^+, (2 upper~_1 - 1)^+}   per row
 
-    Theorem 5.3, binary form, with E2: the mean of the minima, not the minimum of the means.
+    This is the constant in the binary form of Theorem 5.3, with E2: the mean of the minima, not the minimum
+    of the means.
 
     Examples
     --------
@@ -242,11 +248,11 @@ def partial_constant(bounds: Bounds) -> Array:
 
 
 def gains(costs: Array) -> Array:
-    """Turn costs into what each prediction saves against the dearest one.
+    """Gain of each prediction over the most costly one.
 
     v_k = max_j w_j - w_k >= 0
 
-    Weights for learners that maximise; the best class is the one with the largest gain.
+    Learners that maximise use the gains as weights; the best class has the largest gain.
 
     Examples
     --------
@@ -264,14 +270,14 @@ def _allocated_value(coefficients: Array, bounds: Bounds, order: np.ndarray) -> 
 
 
 def _largest_of_others(values: Array) -> Array:
-    """Largest entry of each row apart from the entry itself."""
+    """Largest entry of each row, excluding the entry itself."""
     second, first = np.partition(values, -2, axis=1)[:, -2:].T
     is_first = np.arange(values.shape[1]) == values.argmax(axis=1)[:, None]
     return np.where(is_first, second[:, None], first[:, None])
 
 
 def _two_classes(values: Array) -> Array:
-    if values.shape[1] != 2:  # a mistake of the caller
+    if values.shape[1] != 2:  # a programming error
         raise ValueError(f"a signed weight needs two classes, got {values.shape[1]}")
     return values
 
@@ -288,11 +294,11 @@ def _cost_matrix(cost: ArrayLike, n_classes: int) -> Array:
 
 
 def minimax_class(bounds: Bounds, cost: ArrayLike | None = None) -> NDArray[np.intp]:
-    """Class with the smallest worst-case regret, the first of equals.
+    """Class with the smallest worst-case regret; the first one in case of ties.
 
     argmin_k w_k   with the `worst_case_costs` of Theorem 5.3
 
-    Without cost matrix and label range this is argmax_k lower_k, also the class of the largest guaranteed
+    Without a cost matrix and a label range this is argmax_k lower_k, which also has the largest guaranteed
     accuracy.
 
     Returns
@@ -309,21 +315,21 @@ def minimax_class(bounds: Bounds, cost: ArrayLike | None = None) -> NDArray[np.i
 
 
 def randomised_minimax(bounds: Bounds) -> Array:
-    """Lottery over predictions with the smallest worst-case zero-one regret.
+    """Randomised prediction with the smallest worst-case zero-one regret.
 
     argmin_q max_η [max_j η_j - Σ_k q_k η_k]   over η >= lower, Σ_k η_k = 1
 
-    The inner maximum sits at a corner lower + slack·e_j, where class j is best or the corner does not bind:
-    the regret there is c_j - slack·q_j - Σ_k q_k lower_k with c_j = lower_j + slack. For a given largest
-    value τ of c_j - slack·q_j class j needs q_j = max(0, (c_j - τ) / slack), and what is left goes to the
-    class with the largest lower bound. The regret is then convex and piecewise linear in τ, so one of at
-    most n_classes + 1 knots is best. The set is that without a label range (a = 0, b = 1); upper bounds are
-    not read. Two classes: Manski's fraction.
+    The inner maximum is attained at a vertex lower + slack·e_j. Class j is best there, or the vertex does not
+    bind. The regret at the vertex is c_j - slack·q_j - Σ_k q_k lower_k with c_j = lower_j + slack. For a
+    given maximum τ of c_j - slack·q_j, class j needs q_j = max(0, (c_j - τ) / slack), and the remaining
+    probability goes to the class with the largest lower bound. The regret is then convex and piecewise linear
+    in τ, so one of at most n_classes + 1 knots is optimal. The set has no label range (a = 0, b = 1), so the
+    upper bounds are not used. With two classes the result is Manski's fractional rule.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Probabilities; sums to one.
+        Probability of predicting each class; rows sum to one.
 
     Examples
     --------
@@ -342,7 +348,7 @@ def randomised_minimax(bounds: Bounds) -> Array:
         missing = np.maximum(corner - level, 0.0)
         return np.divide(missing, slack, out=np.zeros_like(missing), where=slack > 0.0)
 
-    # The lowest level at which the lottery does not need more than probability one.
+    # Smallest level at which the required probabilities sum to at most one.
     descending = -np.sort(-corner, axis=1)
     count = np.arange(1, lower.shape[1] + 1)
     lowest_level = ((np.cumsum(descending, axis=1) - slack) / count).max(axis=1, keepdims=True)
@@ -360,11 +366,11 @@ def randomised_minimax(bounds: Bounds) -> Array:
 
 
 def possible_classes(bounds: Bounds, cost: ArrayLike | None = None) -> Mask:
-    """Classes that can still be the best prediction for some class probabilities in the set.
+    """Classes that are the best prediction for some class probabilities in the set.
 
     zero-one: {k : min_η [max_j η_j - η_k] = 0}, exact for every box-and-simplex set (E12);
-    with a cost matrix: {a : no single b has a smaller expected cost at every η}, an outer set, because a
-    prediction can be beaten everywhere by several rivals in turn.
+    with a cost matrix: {a : no single b has a smaller expected cost at every η}. This is an outer set,
+    because different rivals can beat a prediction at different η.
 
     Returns
     -------
@@ -381,7 +387,7 @@ def possible_classes(bounds: Bounds, cost: ArrayLike | None = None) -> Mask:
 
 
 def decided(bounds: Bounds, cost: ArrayLike | None = None) -> Mask:
-    """Rows where only one class can be best, so that the data tell the best prediction.
+    """Rows in which only one class can be the best prediction, so that the data determine it.
 
     Examples
     --------

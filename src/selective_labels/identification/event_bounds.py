@@ -1,4 +1,8 @@
-"""Slack that is earmarked: what is known of several classes together, but not of each."""
+"""Bounds on the probability of an event, a set of classes, and the identified sets that they imply.
+
+`Floor` and `Chord` are lower bounds on the probability of an event. `LaminarBounds` is the identified set
+under several of them, and `LaminarScores` holds the scores that estimate it.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,34 +16,35 @@ from selective_labels._errors import InputError
 from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, clipped_sum_root
 
 Function = Callable[[Array], Array]
-# Decision-makers who decide for fewer cases than this show nothing of the rest.
+# A decision-maker with a leniency below this carries no information about unlabeled cases.
 NOBODY = 1e-12
-# Leniencies that are closer than this have no chord.
+# Two decision-makers whose leniencies differ by less than this form no `Chord`.
 CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
 class Floor:
-    """P(A | D=0, x, z) >= g(m_z), m_z = P(Y in A | D=1, x, z): a floor under η_A by every decision-maker.
+    """Lower bound on P(A) from P(A | D=0, x, z) >= g(m_z), with m_z = P(Y in A | D=1, x, z).
 
-    η_A >= F_z = λ_z m_z + (1 - λ_z) g(m_z)
+    η_A >= F_z = λ_z m_z + (1 - λ_z) g(m_z)   for every decision-maker z
 
     Attributes
     ----------
     event : tuple of int
         Codes of the classes in A.
     refused, slope : callables of an array
-        g and its derivative.
+        g, the bound for unlabeled cases, and its derivative.
     singled_out : bool
-        Whether it holds for each decision-maker; else only for all together.
+        Whether the bound holds for each decision-maker; otherwise it holds only for all of them pooled.
     pooled : bool
-        Whether it says the same of all decision-makers taken together.
+        Whether the bound also holds for all decision-makers pooled.
     averaged : bool
-        Whether it holds for each, but without an instrument: then for the mean over them alone.
+        Whether the bound holds for each decision-maker but without an instrument, so that only the mean over
+        decision-makers bounds η_A.
 
     Examples
     --------
-    Refused cases are at least as risky as accepted ones:
+    Unlabeled cases are at least as risky as labeled cases:
 
     >>> informed = Floor((1,), lambda m: m, np.ones_like)
     >>> informed.values(np.array([0.2, 0.3]), np.array([0.4, 0.9])).round(3)
@@ -54,7 +59,7 @@ class Floor:
     pooled: bool = False
 
     def values(self, chance: Array, leniency: Array) -> Array:
-        """F_z from P(Y in A, D=1 | x, z) and λ_z; zero where nobody is accepted."""
+        """F_z from P(Y in A, D=1 | x, z) and λ_z; zero where λ_z is zero."""
         seen = leniency > NOBODY
         share = share_of(chance, leniency)
         found = chance + (1.0 - leniency) * self.refused(share)
@@ -63,20 +68,23 @@ class Floor:
 
 @dataclass(frozen=True)
 class Chord:
-    """A floor under η_A by two decision-makers, z more lenient than z'.
+    """Lower bound on η_A from two decision-makers, where z is more lenient than z'.
 
     slope:   η_A >= (p_Az - p_Az' - 2ρ) / (λ_z - λ_z')
     beyond:  η_A >= p_Az + (1 - λ_z) (p_Az - p_Az') / (λ_z - λ_z')
 
-    The first is a bias that differs by 2ρ at most between any two (ρ = 0: NUCEM). The second says that
-    refused cases are at least as risky as the cases that the more lenient one alone accepts.
+    The first form assumes that the biases of any two decision-makers differ by at most 2ρ (ρ = 0: NUCEM). The
+    second form assumes that unlabeled cases are at least as risky as the cases whose label only the more
+    lenient decision-maker reveals.
 
     Attributes
     ----------
     event : tuple of int
+        Codes of the classes in A.
     radius : float
-        ρ, for slopes.
+        ρ, used by the first form.
     beyond : bool
+        Whether to use the second form.
 
     Examples
     --------
@@ -90,7 +98,7 @@ class Chord:
     beyond: bool = False
 
     def value(self, lenient: tuple[Array, Array], strict: tuple[Array, Array]) -> Array:
-        """The floor by (p_A, λ) of the two; the gap of leniency must be positive."""
+        """Lower bound from (p_A, λ) of the two; the difference in leniency must be positive."""
         slope = (lenient[0] - strict[0] - 2.0 * self.radius) / (lenient[1] - strict[1])
         return lenient[0] + (1.0 - lenient[1]) * slope if self.beyond else slope
 
@@ -99,14 +107,14 @@ AnyFloor = Floor | Chord
 
 
 def share_of(chance: Array, leniency: Array) -> Array:
-    """M = p_A / λ, one half where nobody is accepted: nothing depends on it there."""
+    """Share m = p_A / λ among labeled cases; one half where λ is zero, because it does not matter there."""
     half = np.full(np.broadcast_shapes(np.shape(chance), np.shape(leniency)), 0.5)
     share = np.divide(chance, leniency, out=half, where=leniency > NOBODY)
     return np.clip(share, 0.0, 1.0)
 
 
 def ratio(factor: float) -> tuple[Function, Function]:
-    """G = min(γ m, 1) and its derivative: refused cases are γ times as risky.
+    """g(m) = min(γ m, 1) and its derivative: unlabeled cases have γ times the risk.
 
     Examples
     --------
@@ -121,7 +129,7 @@ def ratio(factor: float) -> tuple[Function, Function]:
 
 
 def odds(factor: float) -> tuple[Function, Function]:
-    """G = θm / (1 - m + θm) and its derivative: the odds of refused cases are θ times as large.
+    """g(m) = θm / (1 - m + θm) and its derivative: unlabeled cases have θ times the odds.
 
     Examples
     --------
@@ -136,7 +144,7 @@ def odds(factor: float) -> tuple[Function, Function]:
 
 
 def constant(share: float) -> tuple[Function, Function]:
-    """G = c, whatever is seen of accepted cases.
+    """g(m) = c and its derivative: a bound that does not depend on the labeled cases.
 
     Examples
     --------
@@ -147,7 +155,7 @@ def constant(share: float) -> tuple[Function, Function]:
 
 
 def mirrored(refused: Function, slope: Function) -> tuple[Function, Function]:
-    """h(m) = 1 - g(1 - m): a ceiling g on an event is the floor h of its complement.
+    """h(m) = 1 - g(1 - m): an upper bound g on an event is the lower bound h on its complement.
 
     Examples
     --------
@@ -159,24 +167,25 @@ def mirrored(refused: Function, slope: Function) -> tuple[Function, Function]:
 
 
 def complement(event: Sequence[int], n_classes: int) -> tuple[int, ...]:
-    """All other classes."""
+    """Codes of all classes outside the event."""
     return tuple(code for code in range(n_classes) if code not in set(event))
 
 
 def best_floor(
     floor: AnyFloor, joint: Array, propensity: Array | None = None, *, least: float = CLOSE
 ) -> Array:
-    """Max over decision-makers (or pairs of them) of one floor, (n_samples,).
+    """Largest value of one lower bound over decision-makers (or pairs of them), shape (n_samples,).
 
     Parameters
     ----------
     floor : Floor or Chord
     joint : (n_decision_makers, n_samples, n_classes + 1) array
-        The unlabeled class first.
+        Joint probabilities, with the unlabeled class first.
     propensity : (n_samples, n_decision_makers) array, optional
-        For floors of all decision-makers taken together.
+        Assignment probabilities, for bounds on all decision-makers pooled. Uniform by default.
     least : float
-        Leniency of one, and gap of two, below which they are left out: estimates need some distance.
+        Smallest leniency, and for pairs the smallest difference in leniency. Decision-makers and pairs below
+        it are left out, because their estimates are unstable.
 
     Examples
     --------
@@ -209,10 +218,12 @@ Event = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class LaminarBounds(Bounds):
-    """The set lower + Σ_S δ_S Δ(S) + δ_0 Δ(all classes) of class probabilities, row by row.
+    """Set of class probabilities under lower bounds on nested or disjoint events, row by row.
 
-    Δ(S) are the distributions over the classes of S: δ_S is known to be within S, and not where. Sets S are
-    nested or disjoint. With floors L_A and L_Aᶜ = 1 - U_A under η_A and η_Aᶜ,
+    lower + Σ_S δ_S Δ(S) + δ_0 Δ(all classes)
+
+    Δ(S) is the set of distributions over the classes in S. The slack δ_S belongs to the classes in S, but its
+    division among them is unknown. With lower bounds L_A and L_Aᶜ = 1 - U_A on η_A and η_Aᶜ,
 
         δ_A = (L_A - Σ_A lower)^+,   δ_Aᶜ likewise,   δ_0 = 1 - Σ lower - δ_A - δ_Aᶜ,
 
@@ -223,14 +234,14 @@ class LaminarBounds(Bounds):
     lower, upper : (n_samples, n_classes) arrays
         Smallest and largest probability of each class.
     events : tuple of tuples of int
-        The sets S, small ones first.
+        The sets S, smallest first.
     amounts : (n_samples, n_events) array
-        δ_S.
+        Event slack δ_S.
 
     Examples
     --------
     >>> lower = np.array([[0.2, 0.1, 0.1]])
-    >>> known = Earmarked.from_floors(lower, {(1, 2): np.array([0.5])})
+    >>> known = LaminarBounds.from_floors(lower, {(1, 2): np.array([0.5])})
     >>> known.amounts, known.free.round(2), known.upper.round(2)
     (array([[0.3]]), array([0.3]), array([[0.5, 0.7, 0.7]]))
     >>> [each.round(2) for each in known.extremes(np.array([1.0, 0.0, 2.0]))]
@@ -242,13 +253,14 @@ class LaminarBounds(Bounds):
 
     @classmethod
     def from_floors(cls, lower: Array, floors: dict[Event, Array]) -> Self:
-        """Earmark what floors under several classes together add to the lower bounds of each.
+        """Build the set from lower bounds on each class and on events.
 
         Parameters
         ----------
         lower : (n_samples, n_classes) array
+            Lower bound of each class.
         floors : dict of (n_samples,) arrays
-            By event; those of one class raise its lower bound.
+            Lower bound of each event. An event of one class raises the lower bound of that class.
         """
         lower = np.array(lower, dtype=np.float64)
         for event, floor in floors.items():
@@ -264,7 +276,7 @@ class LaminarBounds(Bounds):
 
     @classmethod
     def of(cls, lower: Array, events: tuple[Event, ...], amounts: Array) -> Self:
-        """The set with given parts."""
+        """Build the set from lower bounds, events and event slack."""
         free = np.maximum(1.0 - lower.sum(axis=1) - amounts.sum(axis=1), 0.0)
         upper = lower + free[:, None]
         for event, amount in zip(events, amounts.T, strict=True):
@@ -273,21 +285,21 @@ class LaminarBounds(Bounds):
 
     @property
     def event_slack(self) -> Array:
-        """δ_S, (n_samples, n_events)."""
+        """δ_S, shape (n_samples, n_events)."""
         return np.zeros((len(self.lower), 0)) if self.amounts is None else self.amounts
 
     @property
     def free(self) -> Array:
-        """δ_0, the slack that may go anywhere; shape (n_samples,)."""
+        """δ_0, the slack that any class can take; shape (n_samples,)."""
         return self.slack - self.event_slack.sum(axis=1)
 
     @property
     def crossed(self) -> Mask:
-        """Rows that no probability vector fits."""
+        """Rows whose set is empty; shape (n_samples,)."""
         return ~(self.free >= -ROUNDING)
 
     def contains(self, probabilities: ArrayLike, tolerance: float = ROUNDING) -> Mask:
-        """Rows whose probability vector lies in the set."""
+        """Rows whose probability vector lies in the set; shape (n_samples,)."""
         probabilities = np.asarray(probabilities, dtype=np.float64)
         inside = (probabilities >= self.lower - tolerance).all(axis=1)
         inside &= np.abs(probabilities.sum(axis=1) - 1.0) <= tolerance
@@ -298,24 +310,27 @@ class LaminarBounds(Bounds):
         return inside
 
     def extreme(self, gain: Array) -> Array:
-        """The class probabilities in the set with the largest Σ_k gain_k η_k, (n_samples, n_classes)."""
+        """Class probabilities in the set that maximise Σ_k gain_k η_k, shape (n_samples, n_classes)."""
         return allocate_slack(self.lower, self.free, gain, self.events, self.event_slack)
 
     def extremes(self, coefficients: ArrayLike) -> tuple[Array, Array]:
-        """Min and max of Σ_k c_k η_k = Σ c lower + Σ_S δ_S min_S c + δ_0 min c, and likewise max."""
+        """Minimum and maximum of Σ_k c_k η_k over the set, each of shape (n_samples,).
+
+        The minimum is Σ_k c_k lower_k + Σ_S δ_S min_S c + δ_0 min c; the maximum has max in place of min.
+        """
         values = np.broadcast_to(np.asarray(coefficients, dtype=np.float64), self.lower.shape)
         low, high = (np.einsum("nk,nk->n", values, self.extreme(sign * values)) for sign in (-1.0, 1.0))
         return low, high
 
     def repaired(self) -> tuple["LaminarBounds", Mask]:
-        """Mend empty rows: all parts are scaled to sum to one, so that earmarks stay and no slack is left."""
+        """Scale lower bounds and event slack of empty rows to sum to one, which leaves no free slack."""
         crossed = self.crossed
         total = self.lower.sum(axis=1) + self.event_slack.sum(axis=1)
         scale = np.where(crossed, total, 1.0)[:, None]
         return LaminarBounds.of(self.lower / scale, self.events, self.event_slack / scale), crossed
 
     def best_case_costs(self) -> Array:
-        """Smallest zero-one regret of each class: (max_{j≠t} η_j - η_t)^+ at the best case of t."""
+        """Smallest zero-one regret of each class t: (max_{j≠t} η_j - η_t)^+ at its best case."""
         costs = np.empty_like(self.lower)
         for candidate in range(self.lower.shape[1]):
             level = self.best_case(candidate)
@@ -325,10 +340,10 @@ class LaminarBounds(Bounds):
         return costs
 
     def best_case(self, candidate: int) -> Array:
-        """Probabilities with the smallest regret of a class: it gets all that it may, the rest is kept level.
+        """Class probabilities that minimise the regret of a class, shape (n_samples, n_classes).
 
-        Each pot without the class is spread, small events first, so that no class stands out more than it
-        must.
+        The class takes its upper bound. The slack of each event without the class is spread over the lowest
+        classes of the event, smallest events first, so that the largest rival is as small as possible.
         """
         level = self.lower.copy()
         for event, amount in zip(self.events, self.event_slack.T, strict=True):
@@ -341,14 +356,15 @@ class LaminarBounds(Bounds):
 def allocate_slack(
     lower: Array, free: Array, gain: Array, events: Sequence[Event], event_slack: Array
 ) -> Array:
-    """Lower bounds, and each pot with the class of its event that has the largest gain.
+    """Add the slack of each event to the class of the event with the largest gain.
 
-    Any of them may have one more axis, of linear forms; gains have not.
+    The free slack goes to the class with the largest gain overall. All arguments but `gain` can have one more
+    axis, for linear forms.
 
     Examples
     --------
     >>> gain = np.array([[0.0, 2.0, 1.0]])
-    >>> poured(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
+    >>> allocate_slack(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
     array([[0. , 0.5, 0.5]])
     """
     found, rows = np.array(lower), np.arange(len(lower))
@@ -361,7 +377,7 @@ def allocate_slack(
 
 
 def spread_evenly(level: Array, event: Event, amount: Array) -> None:
-    """Pour an amount into the classes of an event, the lowest first, in place."""
+    """Add an amount to the classes of an event in place, raising the lowest ones to a common level."""
     members = list(event)
     bottom = level[:, members]
     brim = bottom + amount[:, None]
@@ -370,7 +386,7 @@ def spread_evenly(level: Array, event: Event, amount: Array) -> None:
 
 
 def laminar(events: Sequence[Event], n_classes: int) -> tuple[Event, ...]:
-    """Events, small ones first; refused if two of them cross: then there is no closed form.
+    """Sort events by size; raise an error if two of them cross, because no closed form exists then.
 
     Examples
     --------
@@ -395,10 +411,10 @@ def laminar(events: Sequence[Event], n_classes: int) -> tuple[Event, ...]:
 
 
 def identified_set(lower: Array, floors: dict[Event, Array]) -> Bounds:
-    """The set that floors under events leave: earmarked slack, or a box where they bound single classes.
+    """Identified set under lower bounds on events: `LaminarBounds`, or a box.
 
-    A floor under all classes but one is a ceiling on that one: with floors and ceilings of single classes
-    only, events may cross, and the set is a box.
+    A lower bound on all classes but one is an upper bound on that class. If every event is one class or all
+    classes but one, the events may cross and the set is a box.
 
     Parameters
     ----------
@@ -427,28 +443,28 @@ def identified_set(lower: Array, floors: dict[Event, Array]) -> Bounds:
 
 
 def crossing(events: Sequence[Event]) -> bool:
-    """Whether two events overlap without one holding the other."""
+    """Whether two events overlap and neither contains the other."""
     sets = [set(each) for each in events]
     return any(a & b and not a <= b and not b <= a for a in sets for b in sets)
 
 
 def boxed(events: Sequence[Event], n_classes: int) -> bool:
-    """Whether every event is one class, or all classes but one."""
+    """Whether every event is one class or all classes but one."""
     return all(len(each) in (1, n_classes - 1) for each in events)
 
 
 @dataclass(frozen=True, eq=False)
 class LaminarScores:
-    """Slack that is known to be within an event, or ceilings on single classes, row by row.
+    """Scores of event slack, or of upper bounds on single classes, row by row.
 
     Attributes
     ----------
     events : tuple of tuples of int
-        Codes of the classes of each event, small events first.
+        Codes of the classes of each event, smallest event first.
     values, plug_in : (n_samples, n_events) arrays
-        Scores of the slack of each event, and what a model that has not seen the row says.
+        Scores of the slack of each event, and predictions of a model that was not fitted on the row.
     ceiling, ceiling_plug_in : (n_samples, n_classes) arrays or None
-        Scores of upper bounds of each class, and what the model says; None: there are none.
+        Scores of the upper bound of each class, and predictions of the model; None without upper bounds.
     """
 
     events: tuple[tuple[int, ...], ...]
@@ -459,7 +475,7 @@ class LaminarScores:
 
     @classmethod
     def joined(cls, parts: "Sequence[LaminarScores]", places: np.ndarray) -> "LaminarScores":
-        """Those of chunks of rows one after the other, the rows put in order."""
+        """Concatenate the scores of several chunks and put the rows in order."""
 
         def put(several: list[np.ndarray]) -> np.ndarray:
             return np.concatenate(several)[places]
@@ -472,7 +488,7 @@ class LaminarScores:
         return cls(parts[0].events, values, plug_in, put(ceilings), put(models))
 
     def empty(self, n_samples: int) -> "LaminarScores":
-        """The same for as many rows, all zero."""
+        """Scores of zero with the same events for `n_samples` rows."""
         shape = (n_samples, len(self.events))
         if self.ceiling is None:
             return LaminarScores(self.events, np.zeros(shape), np.zeros(shape))
@@ -480,7 +496,7 @@ class LaminarScores:
         return LaminarScores(self.events, np.zeros(shape), np.zeros(shape), np.zeros(wide), np.zeros(wide))
 
     def add(self, rows: np.ndarray, part: "LaminarScores", weight: float = 1.0) -> None:
-        """Add those of some rows."""
+        """Add the scores of some rows in place, times a weight."""
         self.values[rows] += weight * part.values
         self.plug_in[rows] += weight * part.plug_in
         for total, here in (

@@ -1,12 +1,10 @@
-"""Sharp bounds of linear functionals of the class probabilities, and of the regret, for a fixed classifier.
+"""Sharp bounds on linear functionals of the class probabilities, and on the regret, of a fixed classifier.
 
-Every row may hold any class probabilities of its identified set, whatever the other rows hold. So the
-expectation of the smallest value in each row is itself attained: it is the sharp lower end, and likewise for
-the largest.
+The class probabilities of each row vary freely within its identified set. The expectation of the row minima
+is therefore attained and is the sharp lower bound; the same holds for the maxima.
 
-A classifier is always given as ``prediction`` of shape (n_samples, n_classes), the probability with which
-it predicts each class; a hard classifier is the one-hot case. Functionals that are ratios of expectations
-stand in `ranking`.
+A classifier is given as ``prediction`` of shape (n_samples, n_classes), the probability of predicting each
+class; a hard classifier is the one-hot case. Ratios of expectations are in `rates`.
 """
 
 import numpy as np
@@ -19,12 +17,13 @@ from selective_labels.identification.event_bounds import LaminarBounds
 
 
 def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
-    """w_i / Σ_j w_j, and 1 / n without weights.
+    """Normalised weights w_i / Σ_j w_j; 1 / n without weights.
 
     Parameters
     ----------
     weights : array-like of shape (n_samples,) or None
-        Non-negative sample weights; zero outside a subgroup restricts every functional to that subgroup.
+        Non-negative sample weights. Weights of zero outside a subgroup restrict a functional to that
+        subgroup.
     n_samples : int
         Number of rows.
 
@@ -41,7 +40,7 @@ def normalized_weights(weights: ArrayLike | None, n_samples: int) -> Array:
     if weights is None:
         return np.full(n_samples, 1.0 / n_samples)
     weights = np.asarray(weights, dtype=float)
-    if weights.shape != (n_samples,):  # a mistake of the caller: the weights of data have passed its checks
+    if weights.shape != (n_samples,):  # a programming error: user weights are validated earlier
         raise ValueError(f"weights have shape {weights.shape}, but there are {n_samples} rows.")
     if (weights < 0).any() or not weights.sum() > 0:
         raise InputError("Weights must be non-negative and at least one must be positive.", "sample_weight")
@@ -53,15 +52,15 @@ def mean_extremes(
 ) -> tuple[float, float]:
     """E[min_η Σ_k c_k(X) η_k(X)] and E[max_η Σ_k c_k(X) η_k(X)] over the identified set.
 
-    With slack δ this is E[Σ_k c_k l_k + δ min_k c_k] and the same with the largest c_k; with a box that
-    binds, the slack is poured greedily. Sharp wherever the identified set is. A difference of two
-    functionals is bounded through the difference of their coefficients, which cancel where two classifiers
-    agree. Cost O(n K log K).
+    With slack δ the minimum is E[Σ_k c_k l_k + δ min_k c_k], and the maximum has max_k c_k. If upper bounds
+    bind, the slack is allocated greedily. The bounds are sharp wherever the identified set is. For a
+    difference of two functionals, pass the difference of their coefficients: they cancel where two
+    classifiers agree. The cost is O(n K log K).
 
     Parameters
     ----------
     coefficients : array-like of shape (n_samples, n_classes) or (n_classes,)
-        What a case of each class contributes, for instance from `accuracy_coefficients`.
+        Contribution of a case of each class, for instance from `accuracy_coefficients`.
     bounds : Bounds
         Identified set of each row.
     weights : array-like of shape (n_samples,), optional
@@ -73,7 +72,7 @@ def mean_extremes(
 
     Examples
     --------
-    The error of one classifier minus that of another, which differ in the second row only:
+    Bounds on the error of one classifier minus the error of another, which differ only in the second row:
 
     >>> bounds = Bounds(lower=np.array([[0.5, 0.1], [0.2, 0.6]]), upper=np.array([[0.9, 0.5], [0.4, 0.8]]))
     >>> a, b = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -86,7 +85,7 @@ def mean_extremes(
 
 
 def accuracy_coefficients(prediction: ArrayLike) -> Array:
-    """c_k(x) = P(t(x)=k): a case of class k counts with the probability that it is predicted.
+    """Coefficients c_k(x) = P(t(x)=k) of the accuracy.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def accuracy_coefficients(prediction: ArrayLike) -> Array:
 
 
 def cost_coefficients(prediction: ArrayLike, cost: ArrayLike) -> Array:
-    """c_k(x) = Σ_a P(t(x)=a) C[k, a]; the error is the case C = 1 - I.
+    """Coefficients c_k(x) = Σ_a P(t(x)=a) C[k, a] of the expected cost; the error has C = 1 - I.
 
     Parameters
     ----------
@@ -130,7 +129,7 @@ def cost_coefficients(prediction: ArrayLike, cost: ArrayLike) -> Array:
 
 
 def log_loss_coefficients(probabilities: ArrayLike) -> Array:
-    """c_k(x) = -log q_k(x), with q_k held at the machine epsilon or above so that the loss stays finite.
+    """Coefficients c_k(x) = -log q_k(x) of the log loss, with q_k clipped at machine epsilon.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def log_loss_coefficients(probabilities: ArrayLike) -> Array:
 
 
 def brier_coefficients(probabilities: ArrayLike) -> Array:
-    """c_k(x) = Σ_j (q_j(x) - 1{j=k})² = Σ_j q_j² - 2 q_k + 1, between 0 and 2.
+    """Coefficients c_k(x) = Σ_j (q_j(x) - 1{j=k})² = Σ_j q_j² - 2 q_k + 1 of the Brier score, in [0, 2].
 
     Parameters
     ----------
@@ -172,9 +171,9 @@ def brier_coefficients(probabilities: ArrayLike) -> Array:
 
 
 def class_coefficients(classes: ArrayLike, n_classes: int) -> Array:
-    """c_k = 1{k in classes}: the share of these classes.
+    """Coefficients c_k = 1{k in classes} of the share of these classes.
 
-    With weights that are zero outside a score bin, it is the calibration in that bin.
+    With weights that are zero outside a score bin, the functional is the calibration in that bin.
 
     Parameters
     ----------
@@ -196,7 +195,7 @@ def class_coefficients(classes: ArrayLike, n_classes: int) -> Array:
 
 
 def policy_coefficients(action: ArrayLike, utility: ArrayLike, default: float = 0.0) -> Array:
-    """c_k(x) = d(x) b_k + (1 - d(x)) c_0: the value of acting with probability d on a case of class k.
+    """Coefficients c_k(x) = d(x) b_k + (1 - d(x)) c_0 of the value of a policy that acts with probability d.
 
     Parameters
     ----------
@@ -222,17 +221,17 @@ def policy_coefficients(action: ArrayLike, utility: ArrayLike, default: float = 
 
 
 def event_range(bounds: Bounds, classes: ArrayLike) -> tuple[Array, Array]:
-    """min_η and max_η of P(Y* in classes | x) = Σ_{k in classes} η_k(x), row by row.
+    """Bounds min_η and max_η of P(Y* in classes | x) = Σ_{k in classes} η_k(x), row by row.
 
-    Both ends are realizable (E5), and any choice of one value per row is too: this is all that the ratios of
-    `ranking` need to know about the identified set.
+    Both bounds are realizable (E5), and so is every choice of one value per row. The ratios in `rates` need
+    no other information about the identified set.
 
     Parameters
     ----------
     bounds : Bounds
         Identified set of each row.
     classes : int or array-like of int
-        Codes of the classes that make up the event.
+        Codes of the classes in the event.
 
     Returns
     -------
@@ -252,8 +251,8 @@ def regret_extremes(
 ) -> tuple[float, float]:
     """E[min_η r(X)] and E[max_η r(X)] of the regret r(x) = max_j η_j(x) - Σ_a P(t(x)=a) η_a(x).
 
-    The regret compares with the Bayes rule of the same η, so it is not linear; see `regret_rows` for the
-    solution.
+    The regret is not linear, because the Bayes rule it compares with depends on the same η. `regret_rows`
+    gives the solution.
 
     Parameters
     ----------
@@ -283,13 +282,13 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     """min_η and max_η of max_j η_j - Σ_a π_a η_a, row by row, with π_a the probability of predicting a.
 
     A hard classifier t with slack δ has [(max_{j≠t} l_j - l_t - δ)^+, (max_{j≠t} l_j - l_t + δ)^+] (Theorem
-    5.3 with E5 and E12). Both ends are exact for stochastic classifiers and for any box ∩ simplex too.
+    5.3 with E5 and E12). Both bounds are exact for stochastic classifiers and for any box ∩ simplex as well.
 
-    The largest regret is max_j of a linear maximum with coefficients e_j - π. The smallest is min_τ τ - V(τ),
-    where V(τ) is the largest accuracy under the cap η_k ≤ τ on all classes. Raising the cap by ε adds mass of
-    at most ε to each class, so it adds at most ε Σ_a π_a = ε to the accuracy: the smallest feasible cap is
-    best. Cost O(n K² log K). With earmarked slack, the smallest regret of a stochastic classifier is the
-    mean over its predictions: valid, and sharp for hard ones.
+    The largest regret is the maximum over j of a linear program with coefficients e_j - π. The smallest is
+    min_τ τ - V(τ), where V(τ) is the largest accuracy under the cap η_k ≤ τ on all classes. Raising the cap
+    by ε adds at most ε to each class and thus at most ε Σ_a π_a = ε to the accuracy, so the smallest feasible
+    cap is optimal. The cost is O(n K² log K). With event slack, the smallest regret of a stochastic
+    classifier is the mean over its predictions: valid, and sharp for hard classifiers.
 
     Parameters
     ----------
@@ -316,15 +315,15 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     cap = smallest_cap(bounds)
     capped = Bounds(bounds.lower, np.minimum(bounds.upper, cap[:, None]))
     minimum = cap - linear_extremes(prediction, capped)[1]
-    # Pouring up to the cap rounds in the last digit, and a regret is never negative.
+    # Rounding can make the difference slightly negative; a regret never is.
     return np.maximum(minimum, 0.0), maximum
 
 
 def smallest_cap(bounds: Bounds) -> Array:
-    """min_η max_k η_k: the smallest τ ≥ max_k l_k with Σ_k min(u_k, τ) ≥ 1.
+    """Smallest feasible cap min_η max_k η_k: the smallest τ ≥ max_k l_k with Σ_k min(u_k, τ) ≥ 1.
 
-    As a sum of minima is the smallest of the lines Σ_{i≤c} u_(i) + (K - c) τ, with u_(1) ≤ u_(2) ≤ ... and
-    c = 0..K-1, the condition is τ ≥ (1 - Σ_{i≤c} u_(i)) / (K - c) for every c.
+    The sum of minima is the smallest of the lines Σ_{i≤c} u_(i) + (K - c) τ, with u_(1) ≤ u_(2) ≤ ... and
+    c = 0..K-1. The condition is therefore τ ≥ (1 - Σ_{i≤c} u_(i)) / (K - c) for every c.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means of decision-makers made comparable, and their value at leniency one."""
+"""Decision-makers' mean outcomes adjusted for case mix, and their extrapolation to a leniency of one."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ LEAST_RELIABILITY = 0.25
 def adjusted_means(
     values: np.ndarray, code: np.ndarray, cells: np.ndarray, weight: np.ndarray, shares: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of each code, as if all had the same cells.
+    """Mean of each code, adjusted to the same distribution of cells.
 
     α_j + Σ_s share_s γ_s   from the weighted least squares fit   value = α_code + γ_cell + error
 
@@ -19,11 +19,11 @@ def adjusted_means(
     ----------
     values : (n_rows, n_values) array
     code, cells : (n_rows,) int arrays
-        Every code and every cell occurs, and a chain of shared cells connects all codes.
+        Code and cell of each row. Every code and every cell occurs, and shared cells connect all codes.
     weight : (n_rows,) array
-        Positive.
+        Positive weights.
     shares : (n_cells,) array
-        Sums to one.
+        Common distribution of cells; sums to one.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def adjusted_means(
     (array([2., 3.]), array([0.67, 0.67]))
     """
     n_codes, n_cells = code.max() + 1, len(shares)
-    if n_cells == 1:  # the common case: plain means
+    if n_cells == 1:  # the common case needs no regression
         precision = np.bincount(code, weight)
         return _sums(values, code, weight, n_codes) / precision[:, None], precision
     counts = np.bincount(cells * n_codes + code, weight, n_cells * n_codes).reshape(n_cells, n_codes)
@@ -49,7 +49,7 @@ def adjusted_means(
     within = counts / counts.sum(axis=1, keepdims=True)
     normal = np.diag(counts.sum(axis=0)) - counts.T @ within
     precision = np.diag(normal).copy()
-    # Only differences of the α_j are identified; the added constant makes them sum to zero.
+    # Only differences of the α_j are identified; the added constant makes the α_j sum to zero.
     alpha = np.linalg.solve(normal + precision.mean(), by_code - within.T @ by_cell)
     gamma = (by_cell - counts @ alpha) / counts.sum(axis=1, keepdims=True)
     return alpha + shares @ gamma, precision
@@ -58,27 +58,26 @@ def adjusted_means(
 def expected_leniency(
     leniency: np.ndarray, cases: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Leniency as it is expected to be, given a rate that was measured on few cases.
+    """Expected leniency given a rate that was measured on few cases (regression calibration).
 
-    E[λ_j | λ̂_j] = m + τ² / (τ² + s_j²) (λ̂_j - m),   s_j² = m (1-m) / n_j,   τ² = var(λ̂) - mean(s²),
+    E[λ_j | λ̂_j] = m + τ² / (τ² + s_j²) (λ̂_j - m),   s_j² = m (1-m) / n_j,   τ² = var(λ̂) - mean(s²)
 
-    τ² at least a quarter of var(λ̂): a larger correction would be noise itself.
-
-    Regression calibration: a slope on these is not drawn to zero by the errors of measurement, as one on the
-    rates themselves is, by the factor of their reliability.
+    τ² is at least a quarter of var(λ̂), because a larger correction would itself be mostly noise. Measurement
+    error attenuates a slope on the measured rates by the factor of their reliability. A slope on the expected
+    leniency is not attenuated.
 
     Parameters
     ----------
     leniency, cases : (n_codes,) arrays
-        Measured rates, and on how many cases.
+        Measured rates, and the number of cases behind each.
     weight : (n_codes,) array
-        With which they enter the regression.
+        Regression weights.
 
     Returns
     -------
     expected : (n_codes,) array
     reliability : float
-        1 - mean(s²) / var(λ̂), zero at least: the share of the variance of the rates that is not noise.
+        1 - mean(s²) / var(λ̂), at least zero: the share of the variance of the rates that is not noise.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def expected_leniency(
 def value_at_one(
     leniency: np.ndarray, means: np.ndarray, precision: np.ndarray, form: str, bandwidth: float | None = None
 ) -> np.ndarray:
-    """Weighted least squares fit of means on leniency, evaluated at one, (n_values,).
+    """Value at a leniency of one of a weighted least squares fit of means on leniency, (n_values,).
 
     Parameters
     ----------
@@ -133,9 +132,9 @@ def value_at_one(
 
 
 def coherent(joint: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Nearest joint law of class and prediction with the given law of predictions.
+    """Nearest joint distribution of class and prediction with the given distribution of predictions.
 
-    Column a is projected on {ω >= 0, Σ_k ω_ka = P(t=a)}.
+    Column a is projected onto {ω >= 0, Σ_k ω_ka = P(t=a)}.
 
     Parameters
     ----------

@@ -1,17 +1,19 @@
-"""The tilt: by how much the odds of a class among the refused differ from those among like accepted cases.
+"""Constant odds ratio models: unlabeled and labeled cases differ by a constant factor in the odds of a class.
 
-Model O (constant odds ratio), for labels p_kz(x) = P(Y=k, D=1 | x, z) and leniency λ_z = Σ_k p_kz:
+Model O (constant odds ratio), with p_kz(x) = P(Y=k, D=1 | x, z) and leniency λ_z = Σ_k p_kz:
 
     q_kz(x) = P(Y*=k | D=0, x, z) ∝ p_kz(x) e^{-γ_k},   that is   logit P(D=1 | Y*=k, x, z) = α(x, z) + γ_k.
 
-γ is one vector for everybody, defined up to a constant; γ = 0 says that the refused are like the accepted of
-the same features and decision-maker. Given γ, η_k(x) = p_kz + (1 - λ_z) q_kz for every z; as η does not
-depend on z, an instrument that moves leniency identifies γ.
+The tilt γ is one vector for all cases, defined up to a constant. γ = 0 means that unlabeled and labeled cases
+with the same features and decision-maker have the same class probabilities. Given γ,
+η_k(x) = p_kz + (1 - λ_z) q_kz for every z. Because η does not depend on z, an instrument that shifts leniency
+identifies γ.
 
-Model N (one tilt of the labeled cases' answer, under NUCEM): η = softmax(log η0 - γ), η0 = p̄ / λ̄.
+Model N (a tilt of the labeled cases' probabilities, under NUCEM): η = softmax(log η0 - γ), η0 = p̄ / λ̄.
 
-Tilts enter as `odds` w_k = e^{-γ_k}, scaled to a largest value of one (:func:`relative_odds`): an infinite
-tilt is then a zero, and no formula has a special case.
+Functions take the tilt as `odds` w_k = e^{-γ_k}, scaled to a maximum of one (:func:`relative_odds`). An
+infinite tilt is then a zero, and no formula needs a special case. The file holds the scores and moments of
+both models, and the weights and confidence sets of tilts on a grid.
 """
 
 from dataclasses import dataclass
@@ -23,10 +25,10 @@ from scipy.stats import chi2
 
 from selective_labels.identification.bounds import Array
 
-# No refused case stands for more than so many: where hardly anybody of a class is accepted, its weight in a
-# score would be noise. As with inverse probabilities elsewhere (1 / .01).
+# Cap on the weight of a labeled case in a score. Where hardly any case of a class is labeled, a larger weight
+# would be noise. It matches the floor of .01 on inverse probabilities elsewhere (1 / .01).
 LARGEST_WEIGHT = 100.0
-# Labels that a model holds to be impossible still have a place to be tilted from.
+# Floor on predicted probabilities, so that a tilt can also raise a class predicted at zero.
 SMALLEST = 1e-12
 
 
@@ -36,7 +38,7 @@ def relative_odds(tilt: ArrayLike) -> Array:
     Parameters
     ----------
     tilt : (..., n_classes) array
-        γ. Classes at -∞ share all that is refused; if there is one, the others have odds of zero.
+        γ. If some classes are at -∞, they share all unlabeled cases and the other classes have odds of zero.
 
     Examples
     --------
@@ -51,13 +53,14 @@ def relative_odds(tilt: ArrayLike) -> Array:
 
 
 def refused(labeled: Array, odds: Array) -> Array:
-    """Class probabilities of the refused: q_k = p_k w_k / Σ_j p_j w_j.
+    """Class probabilities of unlabeled cases: q_k = p_k w_k / Σ_j p_j w_j.
 
     Parameters
     ----------
     labeled : (..., n_classes) array
-        p_k = P(Y=k, D=1 | ...), or anything proportional to it.
+        p_k = P(Y=k, D=1 | ...), or an array proportional to it.
     odds : (n_classes,) array
+        w_k.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def refused(labeled: Array, odds: Array) -> Array:
 
 
 def everybody(labeled: Array, odds: Array) -> Array:
-    """Class probabilities of everybody under model O: η_k = p_k + (1 - λ) q_k; any leading axes.
+    """Class probabilities of all cases under model O: η_k = p_k + (1 - λ) q_k, for any leading axes.
 
     Examples
     --------
@@ -84,16 +87,18 @@ def odds_scores(labeled: Array, y: Array, odds: Array) -> Array:
 
     ψ_k = q_k + D (1 + c w_Y) (Y_k - q_k),   c = (1 - λ) / Σ_j p_j w_j
 
-    E[ψ_k | x, z] = p_kz + (1 - λ_z) q_kz. Its derivatives in q and in c vanish at the truth, and given γ the
-    bias is a product of two errors, (q̂ - q)(1 - λ - ĉ Σ_j p_j w_j). Weights c w_Y are held at 100.
+    E[ψ_k | x, z] = p_kz + (1 - λ_z) q_kz. The derivatives of this mean in q and in c vanish at the truth.
+    Given γ, the bias is the product of two errors, (q̂ - q)(1 - λ - ĉ Σ_j p_j w_j). The weights c w_Y are
+    capped at 100.
 
     Parameters
     ----------
     labeled : (n_samples, n_classes) array
-        p_kz of the row's own decision-maker, by a model that has not seen the row.
+        p_kz of the row's own decision-maker, from a model that was not fitted on the row.
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 for unlabeled rows.
     odds : (n_classes,) array
+        w_k.
 
     Returns
     -------
@@ -115,7 +120,7 @@ def odds_score_slopes(labeled: Array, y: Array, odds: Array) -> Array:
 
     ∂q_k / ∂γ_m = -q_k (1{k=m} - q_m),   ∂(c w_Y) / ∂γ_m = c w_Y (q_m - 1{Y=m})
 
-    Weights are taken as they are, not held.
+    The weights are not capped here.
 
     Examples
     --------
@@ -132,9 +137,10 @@ def odds_score_slopes(labeled: Array, y: Array, odds: Array) -> Array:
 
 
 def odds_residuals(labeled: Array, propensity: Array, arm: Array, y: Array, odds: Array) -> Array:
-    """Residual of model O: ψ_k - Σ_z e_z(x) [p_kz + (1 - λ_z) q_kz], of mean zero given x at the truth.
+    """Residual of model O: ψ_k - Σ_z e_z(x) [p_kz + (1 - λ_z) q_kz], with mean zero given x at the truth.
 
-    Times any f with E[f | x] = 0 it is a moment of γ alone: errors of p, of e and of f come in products.
+    Multiplied by any f with E[f | x] = 0, the residual is a moment for γ. The moment is orthogonal: errors in
+    p, e and f enter only as products.
 
     Parameters
     ----------
@@ -153,7 +159,9 @@ def odds_residuals(labeled: Array, propensity: Array, arm: Array, y: Array, odds
 
 
 class Mixture:
-    """Everybody under model O, over decision-makers: what does not depend on the tilt is computed once.
+    """Class probabilities of all cases under model O, averaged over decision-makers.
+
+    Quantities that do not depend on the tilt are computed once.
 
     Parameters
     ----------
@@ -173,7 +181,7 @@ class Mixture:
 
 
 class OddsRows:
-    """Rows under model O, for many tilts, classes first; parameters as in :func:`odds_residuals`."""
+    """Residuals of model O for many tilts, classes first; parameters as in :func:`odds_residuals`."""
 
     def __init__(self, labeled: Array, propensity: Array, arm: Array, y: Array):
         own = labeled[arm, np.arange(len(arm))]
@@ -192,7 +200,7 @@ class OddsRows:
 
 
 def tilted_answer(selected: Array, odds: Array) -> Array:
-    """Model N: η = softmax(log η0 - γ), η0 the labeled cases' answer; any leading axes.
+    """Model N: η = softmax(log η0 - γ), with η0 the labeled cases' class probabilities; any leading axes.
 
     Examples
     --------
@@ -207,16 +215,18 @@ def answer_moments(labeled: Array, y: Array, odds: Array, instrument: Array, str
 
     g_k = f (D Y_k - p̄_k - η_k (D - λ̄)) - V (D / λ̄) (w_Y / Σ_j η0_j w_j) (Y_k - η_k)
 
-    with f the instrument (E[f | x] = 0) and V = E[f D | x] its strength. The first part is the moment; its
-    derivative in η0 does not vanish, and the second part, of mean zero, takes it away. Weights are held at
-    100.
+    with the instrument f (E[f | x] = 0) and its strength V = E[f D | x]. The first term is the moment; its
+    derivative in η0 does not vanish. The second term has mean zero and cancels that derivative. The weights
+    are capped at 100.
 
     Parameters
     ----------
     labeled : (n_samples, n_classes) array
-        p̄_k(x) = P(Y=k, D=1 | x), over all decision-makers.
+        p̄_k(x) = P(Y=k, D=1 | x), averaged over decision-makers.
     y : (n_samples,) int array
+        Label codes, -1 for unlabeled rows.
     odds : (n_classes,) array
+        w_k.
     instrument, strength : (n_samples,) arrays
         f and V.
 
@@ -229,7 +239,7 @@ def answer_moments(labeled: Array, y: Array, odds: Array, instrument: Array, str
 
 
 class AnswerRows:
-    """Rows under model N, for many tilts, classes first; parameters as in :func:`answer_moments`."""
+    """Moments of model N for many tilts, classes first; parameters as in :func:`answer_moments`."""
 
     def __init__(self, labeled: Array, y: Array, instrument: Array, strength: Array):
         self._leniency = np.maximum(labeled.sum(axis=1), SMALLEST)
@@ -249,23 +259,23 @@ class AnswerRows:
 
 
 def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, odds_ratio: float) -> Array:
-    """Orthogonal score of the share of an event, if the odds of the event are tilted.
+    """Orthogonal score of the share of an event, when the odds of the event are tilted.
 
     S = p1 r + (λ - p1),   q = p1 r / S,   ψ = q + D (1 + (1 - λ) r^C / S) (C - q),   r = e^{-γ}
 
-    C = 1{Y* = t(x)} (or any event of the label) and p1 = P(D=1, C=1 | x, z): model O with two classes, the
-    event and its opposite. r = 0 and r = ∞ are allowed.
+    C = 1{Y* = t(x)} (or any event of the label) and p1 = P(D=1, C=1 | x, z). This is model O with two
+    classes, the event and its complement. r = 0 and r = ∞ are allowed.
 
     Parameters
     ----------
     chance, leniency : (n_samples,) arrays
         p1 and λ of the row's own decision-maker.
     event : (n_samples,) bool array
-        C; of no meaning where the label was not seen.
+        C; ignored for unlabeled rows.
     decided : (n_samples,) bool array
         D.
     odds_ratio : float
-        r: odds of the event among the refused over those among like accepted cases.
+        r: odds of the event among unlabeled cases over the odds among comparable labeled cases.
 
     Examples
     --------
@@ -281,7 +291,7 @@ def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, o
 
 
 def event_odds(odds_ratio: float) -> Array:
-    """Odds of the opposite of an event and of the event, the larger one set to one.
+    """Relative odds of the complement of an event and of the event; the larger one is scaled to one.
 
     Examples
     --------
@@ -307,10 +317,11 @@ def _one_hot(y: Array, labeled: Array) -> Array:
 
 
 def contrasts(n_classes: int) -> Array:
-    """Rows C with γ = c C, Σ_k γ_k = 0 and length 1/√2: coordinates of tilts, (n_classes - 1, n_classes).
+    """Matrix C of tilt coordinates c with γ = c C and Σ_k γ_k = 0, shape (n_classes - 1, n_classes).
 
-    Orthogonal polynomials in the number of the class. For two classes c = γ_2 - γ_1. A normal prior of c does
-    not depend on the order of the classes: all orthogonal coordinates of one scale give the same.
+    The rows are orthogonal polynomials in the class number with length 1/√2. For two classes c = γ_2 - γ_1. A
+    normal prior on c does not depend on the order of the classes, because all orthogonal coordinates with the
+    same scale give the same prior.
 
     Examples
     --------
@@ -326,13 +337,13 @@ def contrasts(n_classes: int) -> Array:
 
 @dataclass(frozen=True)
 class MomentSums:
-    """Mean and covariance of moments, for each of several tilts.
+    """Mean and covariance of the moments at each of several tilts.
 
     Attributes
     ----------
     mean : (n_tilts, n_moments) array
     covariance : (n_tilts, n_moments, n_moments) array
-        Of one unit.
+        Covariance of the moments of a single unit.
     n_units : float
     """
 
@@ -342,10 +353,10 @@ class MomentSums:
 
     @property
     def statistic(self) -> Array:
-        """Q(γ) = n ḡ' Ω(γ)⁻¹ ḡ, (n_tilts,); χ² with as many degrees as moments at the true tilt.
+        """Q(γ) = n ḡ' Ω(γ)⁻¹ ḡ, (n_tilts,); at the true tilt χ² with one degree of freedom per moment.
 
-        Anderson and Rubin's kind: honest however weak the instrument is. A moment that does not vary
-        says nothing.
+        This is an Anderson–Rubin statistic, valid however weak the instrument is. A moment without variance
+        contributes nothing.
         """
         scale = np.trace(self.covariance, axis1=1, axis2=2) / self.mean.shape[1]
         floor = (1e-10 * scale + np.finfo(float).tiny)[:, None, None] * np.eye(self.mean.shape[1])
@@ -355,17 +366,18 @@ class MomentSums:
 
 @dataclass(frozen=True, eq=False)
 class TiltWeights:
-    """Tilts with their statistics and quasi-posterior weights.
+    """Tilts with their test statistics and quasi-posterior weights.
 
     w(γ) ∝ exp(-Q(γ) / 2) · N(c; 0, 1) · volume,   γ = c C
 
     Attributes
     ----------
     tilts : (n_tilts, n_classes) array
-        Infinite ones have weight zero, and count in the confidence set only.
+        Infinite tilts have weight zero and enter only the confidence set.
     statistic : (n_tilts,) array
+        Q(γ).
     weights : (n_tilts,) array
-        Sum to one.
+        Quasi-posterior weights; sum to one.
     """
 
     tilts: Array
@@ -374,7 +386,7 @@ class TiltWeights:
 
     @classmethod
     def from_grid(cls, tilts: Array, statistic: Array, log_volume: Array | float = 0.0) -> "TiltWeights":
-        """Weigh the points of a grid; `log_volume` is that of the cell around each."""
+        """Weigh the points of a grid; `log_volume` is the log volume of the cell around each point."""
         finite: np.ndarray = np.asarray(np.isfinite(tilts).all(axis=1))
         squares = 2.0 * np.sum(np.where(finite[:, None], tilts, 0.0) ** 2, axis=1)  # |c|² for γ = c C
         logs = np.where(finite, -(statistic + squares) / 2.0 + log_volume, -np.inf)
@@ -394,19 +406,19 @@ class TiltWeights:
     def confidence_range(self, level: float = 0.95) -> tuple[Array, Array]:
         """Smallest and largest γ_k among tilts with Q(γ) <= χ²_{K-1}(level); infinite where unbounded.
 
-        NaN if no tilt is left: the model does not fit.
+        The limits are NaN if every tilt is rejected, that is if the model does not fit.
         """
         n_classes = self.tilts.shape[1]
         left = self.tilts[self.statistic <= chi2.ppf(level, n_classes - 1)]
         if not len(left):
             return np.full(n_classes, np.nan), np.full(n_classes, np.nan)
-        # Tilts sum to zero: where some are +∞, those beside them are -∞.
+        # Tilts sum to zero: if some are +∞, the finite ones in the same row stand for -∞.
         limit = np.isinf(left).any(axis=1, keepdims=True)
         left = np.where(limit & np.isfinite(left), -np.inf, left)
         return left.min(axis=0), left.max(axis=0)
 
     def heaviest(self, share: float = 0.999) -> tuple[Array, Array]:
-        """The tilts that hold so much of the weight, and their weights, which sum to one."""
+        """Tilts with the largest weights, up to a total of `share`, and their rescaled weights."""
         order = np.argsort(-self.weights)
         enough = int(np.searchsorted(np.cumsum(self.weights[order]), share)) + 1
         kept = order[:enough]
@@ -419,10 +431,10 @@ class TiltWeights:
 
 
 def far_tilts(n_classes: int, distance: float = 8.0, along: Array | None = None) -> Array:
-    """Tilts far out, and their limits: so far that a bounded grid would call an unbounded set bounded.
+    """Extreme and infinite tilts, so that an unbounded confidence set is not mistaken for a bounded one.
 
-    Each class alone, and each two classes at finite odds (`along`) to each other, take all that is refused
-    (γ of the others +∞); two classes: ±8 besides.
+    All unlabeled cases belong to one class, or to two classes at finite relative odds (`along`); the other
+    classes have γ = +∞. For two classes the tilts ±8 are added.
 
     Examples
     --------

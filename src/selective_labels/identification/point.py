@@ -1,4 +1,7 @@
-"""Point identification: slopes of the seen labels on an instrument, shrunk and projected."""
+"""Point identification: class probabilities as slopes of labels on an instrument.
+
+The file holds the moments of the slope, the shrunken slope, and projections onto the simplex and the bounds.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from selective_labels.identification.bounds import Array, Bounds, clipped_sum_ro
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What a slope needs, row by row.
+    """Moments that determine a slope, row by row.
 
     Parameters
     ----------
@@ -20,7 +23,7 @@ class Moments:
     strength : array of shape (n_samples,)
         V = Σ_k c_k, covariance of the instrument and the leniency.
     selected : array of shape (n_samples, n_classes)
-        P(Y=k | x, D=1), what the labeled cases alone say.
+        P(Y=k | x, D=1), class probabilities of the labeled cases.
     """
 
     covariance: Array
@@ -31,11 +34,13 @@ class Moments:
 class SlopeMoments:
     """Moments of one instrument, accumulated over decision-makers.
 
-    covariance_k = Σ_z e_z (f_z - f̄)(p_kz - p̄_k),   strength = Σ_z e_z (f_z - f̄)(λ_z - λ̄) = Σ_k
-    covariance_k, selected_k = p̄_k / λ̄
+    covariance_k = Σ_z e_z (f_z - f̄)(p_kz - p̄_k)
+    strength = Σ_z e_z (f_z - f̄)(λ_z - λ̄) = Σ_k covariance_k
+    selected_k = p̄_k / λ̄
 
-    with instrument values f_z(x), assignment shares e_z(x) (normalised here) and bars for means under e. The
-    updates are of Welford's kind: they never subtract two large sums, so codes far from zero do no harm.
+    with instrument values f_z(x), assignment shares e_z(x) (normalised here), and bars for means under e. The
+    updates are of Welford's type. They never subtract two large sums, so codes far from zero lose no
+    precision.
 
     Examples
     --------
@@ -61,8 +66,9 @@ class SlopeMoments:
         ----------
         instrument : number or array of shape (n_samples,)
         joint : array of shape (n_samples, n_classes + 1)
-            The unlabeled class first.
+            Joint probabilities, with the unlabeled class first.
         share : number or array of shape (n_samples,)
+            Assignment share.
         """
         instrument, share = _column(instrument), _column(share)
         labeled = np.asarray(joint, dtype=np.float64)[:, 1:]
@@ -80,7 +86,7 @@ class SlopeMoments:
     @property
     def labeled(self) -> Array:
         """p̄_k = P(Y=k, D=1 | x); shape (n_samples, n_classes)."""
-        if self._labeled is None:  # a mistake of the caller
+        if self._labeled is None:  # a programming error
             raise ValueError("moments need the joint probabilities of at least one decision-maker, got none")
         return self._labeled
 
@@ -97,26 +103,27 @@ class SlopeMoments:
 
     @property
     def selected(self) -> Array:
-        """Class probabilities among the labeled, uniform where nobody is; shape (n_samples, n_classes)."""
+        """Class probabilities of labeled cases, uniform where there are none; (n_samples, n_classes)."""
         return _selected(self.labeled)
 
 
 def numeric_moments(
     codes: Iterable[ArrayLike], joint: Iterable[ArrayLike], share: Iterable[ArrayLike]
 ) -> Moments:
-    """Moments for the paper's ratio of covariances with a numeric coding of the decision-makers.
+    """Moments for the paper's ratio of covariances with numeric codes for the decision-makers.
 
     η_k = Cov(D Y_k, Z | x) / Cov(D, Z | x)
 
-    Theorem 4.3: true if and only if NUCEM holds for this very coding and Cov(D, Z | x) ≠ 0; relevance alone
-    is not enough, and another numbering gives another answer (E4). Y_k is the indicator of class k, not ±1
-    (E1b). The sign of a coding is arbitrary, so each row is turned to a strength that is not negative.
+    Theorem 4.3: the equation holds if and only if NUCEM holds for this coding and Cov(D, Z | x) ≠ 0.
+    Relevance alone is not enough, and a different numbering gives a different result (E4). Y_k is the
+    indicator of class k, not ±1 (E1b). The sign of a coding is arbitrary, so the sign of each row is chosen
+    to make the strength non-negative.
 
     Parameters
     ----------
     codes : iterable of numbers, one per decision-maker
     joint : iterable of arrays of shape (n_samples, n_classes + 1)
-        In the same order, the unlabeled class first.
+        Joint probabilities in the same order, with the unlabeled class first.
     share : iterable of numbers or arrays of shape (n_samples,)
         Assignment shares, in the same order.
 
@@ -141,15 +148,15 @@ def two_fold_moments(
     V = ½ Σ_z e_z (d_z^A d_z^B + d_z^B d_z^A),
     c_k = ½ Σ_z e_z (d_z^A (p_kz - p̄_k)^B + d_z^B (p_kz - p̄_k)^A)
 
-    with d_z = λ_z - λ̄ in the folds A and B. Under NUCEM for every pair of decision-makers (Proposition
-    A.1, E4b) p_kz = κ_k + η_k λ_z, so c_k / V = η_k under any naming of the decision-makers. Noise of
-    independent folds does not enter V or c_k on average, whereas a slope within one fold is pulled to the
-    labeled cases' answer; the price is that V can be negative.
+    with d_z = λ_z - λ̄ in folds A and B. Under NUCEM for every pair of decision-makers (Proposition A.1, E4b)
+    p_kz = κ_k + η_k λ_z, so c_k / V = η_k for any coding of the decision-makers. The noise of independent
+    folds does not bias V or c_k, whereas noise biases a slope within one fold towards the labeled cases'
+    class probabilities. The drawback is that V can be negative.
 
     Parameters
     ----------
     first, second : iterables of arrays of shape (n_samples, n_classes + 1)
-        Estimates of the two folds, in the same order of decision-makers, the unlabeled class first.
+        Estimates of the two folds in the same order of decision-makers, with the unlabeled class first.
     share : iterable of numbers or arrays of shape (n_samples,)
         Assignment shares, in the same order.
 
@@ -172,12 +179,12 @@ def two_fold_moments(
 
 
 def slope(covariance: Array, strength: Array, selected: Array, shrinkage: ArrayLike = 0.0) -> Array:
-    """Class probabilities as slopes, shrunk to the labeled cases' answer where the instrument is weak.
+    """Class probabilities as slopes, shrunk towards the labeled cases where the instrument is weak.
 
     η̂_k = (c_k + τ selected_k) / (V + τ) where V > 0,   selected_k where V <= 0
 
-    The sum over classes is one for every τ, because Σ_k c_k = V. A row whose strength is not positive has no
-    usable instrument (two folds that contradict each other), so its covariance is dropped together with V.
+    The probabilities sum to one for every τ, because Σ_k c_k = V. A row with V <= 0 has no usable instrument
+    (the two folds contradict each other), so its covariance is not used either.
 
     Parameters
     ----------
@@ -189,7 +196,7 @@ def slope(covariance: Array, strength: Array, selected: Array, shrinkage: ArrayL
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Sums to one; single values can lie outside [0, 1], see `project_to_simplex`.
+        Rows sum to one; single values can lie outside [0, 1], see `project_to_simplex`.
 
     Examples
     --------
@@ -199,7 +206,7 @@ def slope(covariance: Array, strength: Array, selected: Array, shrinkage: ArrayL
            [0.25, 0.75]])
     """
     tau = _column(shrinkage)
-    if not (tau >= 0.0).all():  # a mistake of the caller: nobody gives this from outside
+    if not (tau >= 0.0).all():  # a programming error: users do not set this value
         raise ValueError("shrinkage must not be negative")
     denominator = _column(strength)
     usable = np.broadcast_to(denominator > 0.0, covariance.shape)
@@ -209,7 +216,7 @@ def slope(covariance: Array, strength: Array, selected: Array, shrinkage: ArrayL
 
 
 def project_to_simplex(values: Array) -> Array:
-    """Nearest probability vector of each row, by sorting.
+    """Project each row onto the probability simplex, by sorting.
 
     argmin_η ‖η - values‖ over η >= 0, Σ_k η_k = 1;   η_k = max(values_k - θ, 0)
 
@@ -224,12 +231,12 @@ def project_to_simplex(values: Array) -> Array:
 
 
 def project_to_bounds(values: Array, bounds: Bounds) -> Array:
-    """Nearest vector of the identified set {η >= lower, Σ_k η_k = 1} of each row.
+    """Project each row onto its identified set {η >= lower, Σ_k η_k = 1}.
 
     η = lower + slack · proj((values - lower) / slack)
 
-    with the projection onto the simplex (for a = 0, b = 1, where the upper bounds never bind). The result
-    is compatible with the instrument alone. A row without slack gets its lower bounds.
+    where proj is the projection onto the simplex. This requires a = 0 and b = 1, so that upper bounds never
+    bind. The result satisfies the bounds of the instrument. A row without slack equals its lower bounds.
 
     Examples
     --------
@@ -243,9 +250,9 @@ def project_to_bounds(values: Array, bounds: Bounds) -> Array:
 
 
 def project_within(values: Array, bounds: Bounds) -> Array:
-    """Nearest vector of {lower <= η <= upper, Σ_k η_k = 1} of each row, also where upper bounds bind.
+    """Project each row onto {lower <= η <= upper, Σ_k η_k = 1}; upper bounds may bind.
 
-    η_k = clip(values_k + θ, lower_k, upper_k), θ such that they sum to one
+    η_k = clip(values_k + θ, lower_k, upper_k), with θ such that they sum to one
 
     Examples
     --------
@@ -260,7 +267,7 @@ def project_within(values: Array, bounds: Bounds) -> Array:
 
 def _project(values: Array, total: Array) -> Array:
     """Project the rows onto {η >= 0, Σ_k η_k = total}."""
-    # The projection ignores a common shift; without it the total is lost beside large values.
+    # A common shift does not change the projection; it keeps the precision of the total for large values.
     shifted = values - values.max(axis=1, keepdims=True)
     descending = -np.sort(-shifted, axis=1)
     excess = np.cumsum(descending, axis=1) - total
@@ -277,5 +284,5 @@ def _selected(labeled: Array) -> Array:
 
 
 def _column(values: ArrayLike) -> Array:
-    """Lift a number or one value per row to two dimensions."""
+    """Convert a number, or one value per row, to a column."""
     return np.atleast_1d(np.asarray(values, dtype=np.float64))[:, None]

@@ -1,4 +1,8 @@
-"""A known share of an event in the population: one multiplier, and rows go their own ways again."""
+"""Bounds under a known prevalence: a constraint on the share of an event in the population.
+
+A Lagrange multiplier for the constraint makes the problem separable again, so that each row is solved by
+itself.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,35 +16,37 @@ from selective_labels.identification.costs import extreme_probabilities
 from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.functionals import normalized_weights
 
-# (n_samples, n_classes) gains -> the class probabilities, or scores of them, where the gain is largest.
+# From gains of shape (n_samples, n_classes) to the class probabilities, or their scores, that maximise them.
 Extreme = Callable[[Array], Array]
-# So many multipliers are tried at most; more places where they matter are represented by quantiles.
+# Largest number of multipliers to try; if there are more candidates, quantiles represent them.
 MOST_CANDIDATES = 64
 MAX_STEPS = 60
-# Multipliers of a rule are scanned in so many steps to each side, by so many numbers at most.
+# Grid steps to each side of zero in the scan for a rule, and the largest number of entries it uses.
 N_STEPS = 10
 MOST_ROWS = 40_000
 STEP_TOLERANCE = 1e-12
 ROUNDING = 1e-9
-# Rows whose mind a multiplier changes within so much are indifferent.
+# Rows whose maximiser changes when the multiplier moves by this much are indifferent.
 INDIFFERENCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """low <= E[Σ_{k in A} η_k(X) | rows] <= high.
+    """Constraint low <= E[Σ_{k in A} η_k(X) | rows] <= high on the share of an event.
 
     Attributes
     ----------
     members : (n_classes,) array of 0 and 1
-        The event A.
+        Indicator of the classes in the event A.
     low, high : float
+        Range of the share.
     rows : (n_samples,) bool array
-        Whom it is about.
+        Rows that the constraint concerns.
     error : float
-        Standard error of `low` and `high`, from a source other than these rows.
+        Standard error of `low` and `high`, if they were estimated from another source.
     times : (n_samples,) array or None
-        How many rows each is, where it is a cell of rows that are alike; None: each is one.
+        Number of rows behind each entry, if entries are cells of identical rows; None if each entry is one
+        row.
     """
 
     members: Array
@@ -51,27 +57,26 @@ class Share:
     times: Array | None = None
 
     def limit(self, multiplier: float) -> float:
-        """The end that a multiplier presses against."""
+        """Limit of the share that binds for a multiplier of this sign."""
         return self.high if multiplier > 0.0 else self.low
 
     def of(self, probabilities: Array) -> Array:
-        """Σ_{k in A} η_k, row by row."""
+        """Σ_{k in A} η_k of each row."""
         return np.asarray(np.einsum("nk...,k->n...", probabilities, self.members))
 
 
 @dataclass(frozen=True, eq=False)
 class Tilt:
-    """A gain, tilted by multipliers ν of shares: (gain - ν 1_A) · η + ν π has its maximum row by row.
+    """Solution of the Lagrangian at multipliers ν: each row maximises (gain - ν 1_A) · η + ν π.
 
     Attributes
     ----------
     probabilities : (n_samples, n_classes) array
-        Where the tilted gain is largest. What is called a row may be a cell of rows that are alike: then
-        there is one more axis, of linear forms.
+        Maximiser of each row. If rows are cells of identical rows, there is one more axis, for linear forms.
     surplus : (n_samples,) array
-        ν (π - η_A): what the multipliers add to a row.
+        ν (π - η_A), the term that the multipliers add to each row.
     multipliers : tuple of float
-        One for each share.
+        One multiplier per share.
     """
 
     probabilities: Array
@@ -79,16 +84,19 @@ class Tilt:
     multipliers: tuple[float, ...]
 
     def of(self, coefficients: Array) -> Array:
-        """Σ_k c_k η_k, row by row."""
+        """Σ_k c_k η_k of each row."""
         return np.asarray(np.einsum("nk,nk...->n...", coefficients, self.probabilities))
 
     def worth(self, gain: Array) -> Array:
-        """Gain · η + surplus, row by row: in the mean it is not below max_η E[gain · η]."""
+        """Lagrangian gain · η + surplus of each row; by weak duality its mean is >= max_η E[gain · η]."""
         return self.of(gain) + self.surplus
 
 
 def tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float]) -> Tilt:
-    """Tilt a gain: for any multipliers, the mean of gain · η + surplus is at least max_η E[gain · η]."""
+    """Maximise the Lagrangian row by row for given multipliers.
+
+    By weak duality the mean of gain · η + surplus is at least max_η E[gain · η] for any multipliers.
+    """
     tilted = np.array(gain)
     for share, multiplier in zip(shares, multipliers, strict=True):
         tilted[share.rows] -= multiplier * share.members
@@ -100,7 +108,7 @@ def tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Se
 
 
 def candidates(gain: Array, share: Share) -> Array:
-    """Multipliers at which some row changes its mind: gain_k - gain_j, k in A and j not, and zero."""
+    """Multipliers at which the maximiser of a row changes: gain_k - gain_j, k in A and j not, and zero."""
     inside = np.flatnonzero(share.members > 0.0)
     outside = np.flatnonzero(share.members <= 0.0)
     rows = gain[share.rows]
@@ -109,14 +117,14 @@ def candidates(gain: Array, share: Share) -> Array:
     if len(values) > MOST_CANDIDATES:
         times = np.ones(len(rows)) if share.times is None else share.times[share.rows]
         mass = np.cumsum(np.bincount(code.ravel(), np.repeat(times, differences.shape[1])))
-        # Each a value that occurs: at any other, no row changes its mind.
+        # Use values that occur: the maximiser of a row changes only there.
         steps = np.linspace(0.0, 1.0, MOST_CANDIDATES) * mass[-1]
         values = values[np.minimum(np.searchsorted(mass, steps - ROUNDING * mass[-1]), len(values) - 1)]
     return np.unique(np.append(values, 0.0))
 
 
 def tilts(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[Tilt]:
-    """A tilt for every number of a candidate; shares with fewer repeat their last."""
+    """Solutions at all candidate multipliers; shares with fewer candidates repeat their last one."""
     options = [candidates(gain, share) for share in shares]
     most = max(map(len, options))
     return [
@@ -126,12 +134,13 @@ def tilts(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[Tilt]:
 
 
 def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: Array) -> Tilt:
-    """The multipliers with the smallest mean of gain · η + surplus: there it is the maximum itself.
+    """Solution at the multipliers that minimise the mean of gain · η + surplus, which then is the maximum.
 
     max_{η in S, low <= E[η_A] <= high} E[gain · η]
         = min_ν  ν^+ high - ν^- low + E[max_{η in S(X)} (gain - ν 1_A) · η]
 
-    Shares are about different rows, so each multiplier is found by itself. The probabilities have the share.
+    The shares concern disjoint rows, so each multiplier is found separately. The probabilities satisfy the
+    constraints.
     """
     tried = tilts(gain, extreme, shares)
     values = [each.worth(gain) for each in tried]
@@ -145,9 +154,10 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
 def _with_shares(
     gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float], weights: Array
 ) -> Tilt:
-    """The tilt in which rows that are indifferent at the best multipliers are divided so that shares hold.
+    """Solution in which rows that are indifferent at the best multipliers are divided to satisfy the shares.
 
-    Without it the maximum is the same, but E[g · η] of any other g, and so how a ratio moves, is not.
+    The maximum is the same without this step. The value of E[g · η] for any other g is not, so a ratio would
+    change.
     """
     found = tilt(gain, extreme, shares, multipliers)
     more, less = (
@@ -177,20 +187,23 @@ def shared_ratio_extremes(
 ) -> tuple[float, float]:
     """Min and max of E[c · η] / E[g · η] over the identified set with known shares of an event.
 
-    The largest value θ solves max_η E[(c - θ g) · η] = 0 (Dinkelbach), each maximum by its multiplier. A
-    mean is the case g = 1. Sharp, but for the quantiles that stand for many multipliers.
+    The largest value θ solves max_η E[(c - θ g) · η] = 0 (Dinkelbach); each maximum is found by its
+    multiplier. A mean has g = 1. The bounds are sharp, except that quantiles replace the candidates when
+    there are many multipliers.
 
     Parameters
     ----------
     numerator, denominator : arrays broadcastable to (n_samples, n_classes)
+        c and g.
     bounds : Bounds
     shares : sequence of Share
-        About different rows.
+        Constraints on disjoint rows.
     weights : (n_samples,) array, optional
+        Sample weights.
 
     Examples
     --------
-    Accuracy of "0 for all", if class 1 has a share of .4 at most:
+    Accuracy of predicting class 0 for all cases, if class 1 has a share between .3 and .4:
 
     >>> bounds = Bounds(np.array([[0.1, 0.2]]), np.array([[0.8, 0.9]]))
     >>> share = Share(np.array([0.0, 1.0]), 0.3, 0.4, np.array([True]))
@@ -212,7 +225,7 @@ def shared_ratio_extremes(
 
 
 def check_shares(shares: Sequence[Share], bounds: Bounds, mass: Array) -> None:
-    """Refuse shares that no class probabilities in the set have."""
+    """Raise an error if no class probabilities in the set satisfy the shares."""
     for share in shares:
         low, high = (
             float(np.average((each @ share.members)[share.rows], weights=mass[share.rows]))
@@ -229,18 +242,20 @@ def check_shares(shares: Sequence[Share], bounds: Bounds, mass: Array) -> None:
 
 
 def tilted_regrets(bounds: Bounds, members: Array, multiplier: float, cost: ArrayLike | None = None) -> Array:
-    """Largest regret of each prediction less ν η_A: max_j max_η Σ_k (C[k, t] - C[k, j] - ν 1_A) η_k.
+    """Largest regret of each prediction minus ν η_A: max_j max_η Σ_k (C[k, t] - C[k, j] - ν 1_A) η_k.
 
-    Where the share of A is known, the largest mean regret of a rule t is min_ν ν^+ high - ν^- low plus the
-    mean of this at t(x): whoever wants to make the rule look bad has a budget of η_A, and ν is its price.
+    If the share of A is known, the largest mean regret of a rule t is the minimum over ν of ν^+ high - ν^-
+    low plus the mean of this quantity at t(x). The multiplier ν is the shadow price of the constraint on η_A.
 
     Parameters
     ----------
     bounds : Bounds
     members : (n_classes,) array of 0 and 1
+        Indicator of the classes in A.
     multiplier : float
+        ν.
     cost : (n_classes, n_classes) array, optional
-        C[k, a] of predicting a where k is true; default 0-1.
+        C[k, a], the cost of predicting a when k is true; zero-one by default.
 
     Returns
     -------
@@ -262,10 +277,10 @@ def tilted_regrets(bounds: Bounds, members: Array, multiplier: float, cost: Arra
 
 
 def minimax_multiplier(bounds: Bounds, share: Share, weights: Array, cost: ArrayLike | None = None) -> float:
-    """ν with the smallest ν^+ high - ν^- low + E[min_t w_t(X; ν)]: the rule with the least largest regret.
+    """Multiplier ν of the minimax-regret rule: minimise ν^+ high - ν^- low + E[min_t w_t(X; ν)].
 
-    w is :func:`tilted_regrets`. Rule and multiplier are both on the side that minimises, so one scan finds
-    them: first coarse, then around the best. Of many rows some are looked at.
+    w is :func:`tilted_regrets`. The rule and the multiplier both minimise, so one scan over ν finds them: a
+    coarse grid, then a fine grid around the best point. Large samples are thinned.
     """
     n_classes = bounds.lower.shape[1]
     rows = np.unique(np.linspace(0, len(weights) - 1, min(len(weights), MOST_ROWS // n_classes)).astype(int))
@@ -308,12 +323,13 @@ def _ratio_end(
 def widest_share(
     slopes: ArrayLike, intercepts: ArrayLike, mean_gain: float, between: Sequence[float]
 ) -> float:
-    """argmax_s of (J(s) - s E[gain]) / (s (1 - s)), J(s) = min_ν (ν s + I_ν): Cov(gain, η) / (s (1 - s)).
+    """argmax_s of Cov(gain, η) / (s (1 - s)) = (J(s) - s E[gain]) / (s (1 - s)), J(s) = min_ν (ν s + I_ν).
 
-    J(s) is the largest E[gain η] with E[η] = s, by multipliers ν. Where one of them is the smallest, the
-    value is I/s + (I + ν - E[gain]) / (1 - s). If both numerators are negative this is concave with its top
-    where s / (1 - s) is the root of their ratio, else it is convex or monotone. So the largest is at a top,
-    at a crossing of two lines, or at an end of the interval: all are compared, and the answer is exact.
+    J(s) is the largest E[gain η] with E[η] = s, by the multipliers ν. Where a single ν attains the minimum,
+    the value is I/s + (I + ν - E[gain]) / (1 - s). If both numerators are negative, this function is concave,
+    with its maximum where s / (1 - s) equals the square root of their ratio. Otherwise it is convex or
+    monotone. The largest value therefore lies at such a maximum, at a crossing of two lines, or at an end of
+    the interval. All of these points are compared, so the result is exact.
 
     Parameters
     ----------
@@ -322,7 +338,7 @@ def widest_share(
     mean_gain : float
         E[gain].
     between : low and high
-        Strictly between 0 and 1.
+        Range of s, strictly between 0 and 1.
 
     Returns
     -------
@@ -330,8 +346,8 @@ def widest_share(
 
     Examples
     --------
-    Two cells of equal mass, with gains 1 and 0 and η between .2 and .6 in each. Unknown, the share would be
-    .4 at the largest separation; it is known to be larger.
+    Two cells of equal mass with gains 1 and 0, and η between .2 and .6 in each. The separation is largest at
+    a share of .4; in the second call the share is known to be larger.
 
     >>> round(widest_share([0.0, 1.0], [0.3, -0.1], 0.5, (0.2, 0.6)), 3)
     0.4

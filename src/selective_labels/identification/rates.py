@@ -1,9 +1,9 @@
-"""Sharp bounds of rates, predictive values, F1, balanced accuracy and AUC, by one sort and cumulative sums.
+"""Sharp bounds on rates, predictive values, F1, balanced accuracy and AUC, by one sort and cumulative sums.
 
-All of them depend on one probability per row, η(x) = P(event | x), where the event is a class or a set of
-classes; `functionals.event_range` gives its ends l(x) and u(x), and any choice of η(x) in [l(x), u(x)] for
-each row is possible. At the optimum η = u on one side of a cut-off of the prediction or score, and η = l on
-the other. Ends of several ratios, each sharp, need not be attained together.
+Each metric depends on one probability per row, η(x) = P(event | x), where the event is a class or a set of
+classes. `functionals.event_range` gives its bounds l(x) and u(x), and η(x) can take any value in [l(x), u(x)]
+in each row. At the optimum, η = u on one side of a cut-off of the prediction or score and η = l on the other
+side. The bounds on several ratios are each sharp, but need not be attained by the same η.
 """
 
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import ROUNDING, Array, Mask
 from selective_labels.identification.functionals import normalized_weights
 
-# Rounding of probabilities near 0 or 1 leaves shares below this; a ratio to such a share is noise.
+# Rounding of probabilities near 0 or 1 leaves shares below this; dividing by them would give noise.
 NEGLIGIBLE = 1e-14
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """Sharp ends of a functional, and where they are attained.
+    """Sharp bounds on a functional, and the η that attain them.
 
-    Each end is the value of the functional at η = lower + at_upper · (upper - lower). Inference replaces
-    the bounds by scores and keeps this selector: the cut-off is optimal, so the end does not move with it
-    to first order.
+    Each bound is the value of the functional at η = lower + at_upper · (upper - lower). Inference replaces
+    the bounds of the rows by scores and keeps this selector. The cut-off is optimal, so to first order it
+    does not affect the bound.
 
     Attributes
     ----------
     minimum, maximum : float
-        The sharp ends.
+        Sharp bounds.
     minimum_at_upper, maximum_at_upper : ndarray of shape (n_samples,)
-        Boolean, true where η is the upper bound. For balanced accuracy and AUC float, as one row may lie in
-        between.
+        Boolean, true where η is the upper bound. For balanced accuracy and AUC the array is float, because η
+        of one row can lie strictly between its bounds.
     """
 
     minimum: float
@@ -45,20 +45,20 @@ class Extremes:
 def rate_extremes(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
 ) -> Extremes:
-    """min_η and max_η of P(t=a | event) = E[π_a(X) η(X)] / E[η(X)].
+    """min_η and max_η of P(t=a | event) = E[π_a(X) η(X)] / E[η(X)], with π_a(x) = P(t(x)=a).
 
-    Here π_a(x) is the probability of predicting a. TPR, FPR, and any rate given the true class. The maximum
-    θ solves max_η E[(π_a - θ) η] = 0, so it has η = u where π_a > θ and η = l elsewhere; the minimum is the
-    reverse. For a hard classifier, with A = E[1{t=a} ·] and B = E[1{t≠a} ·], this is A(l) /
-    (A(l) + B(u)) and A(u) / (A(u) + B(l)). Where the event may have probability zero, the ends are over the
-    η for which the rate is defined. Cost O(n log n).
+    This covers TPR, FPR and any rate given the true class. The maximum θ solves max_η E[(π_a - θ) η] = 0, so
+    η = u where π_a > θ and η = l elsewhere; the minimum is the reverse. For a hard classifier, with
+    A = E[1{t=a} ·] and B = E[1{t≠a} ·], the bounds are A(l) / (A(l) + B(u)) and A(u) / (A(u) + B(l)). If the
+    event can have probability zero, the bounds are over the η for which the rate is defined. The cost is O(n
+    log n).
 
     Parameters
     ----------
     prediction : array-like of shape (n_samples,)
         Probability of predicting a.
     lower, upper : array-like of shape (n_samples,)
-        Range of the probability of the event that is conditioned on.
+        Bounds on the probability of the conditioning event.
     weights : array-like of shape (n_samples,), optional
         Sample weights.
 
@@ -81,16 +81,17 @@ def rate_extremes(
 def predictive_value_extremes(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
 ) -> Extremes:
-    """min_η and max_η of P(event | t=a) = E[π_a(X) η(X)] / E[π_a(X)]: η = l everywhere, and η = u everywhere.
+    """min_η and max_η of P(event | t=a) = E[π_a(X) η(X)] / E[π_a(X)], at η = l and at η = u.
 
-    PPV for the predicted class itself. The denominator is known, so this is linear in η. Cost O(n).
+    For the predicted class itself this is the PPV. The denominator is known, so the functional is linear in
+    η. The cost is O(n).
 
     Parameters
     ----------
     prediction : array-like of shape (n_samples,)
         Probability of predicting a.
     lower, upper : array-like of shape (n_samples,)
-        Range of the probability of the event.
+        Bounds on the probability of the event.
     weights : array-like of shape (n_samples,), optional
         Sample weights.
 
@@ -120,19 +121,19 @@ def predictive_value_extremes(
 def f1_extremes(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
 ) -> Extremes:
-    """min_η and max_η of F1 = 2 E[π(X) η(X)] / (E[π(X)] + E[η(X)]).
+    """min_η and max_η of F1 = 2 E[π(X) η(X)] / (E[π(X)] + E[η(X)]), with π(x) = P(t(x) = event).
 
-    Here π(x) is the probability of predicting the event. E[π] is known, so the argument of `rate_extremes`
-    holds with a constant in the denominator: the maximum θ has η = u where 2π > θ. For a hard classifier
-    the ends are 2 A(l) / (P(t=1) + A(l) + B(u)) and 2 A(u) / (P(t=1) + A(u) + B(l)), with A and B the parts
-    where the event is and is not predicted. Cost O(n log n).
+    E[π] is known, so the argument of `rate_extremes` applies with a constant in the denominator: the maximum
+    θ has η = u where 2π > θ. For a hard classifier the bounds are 2 A(l) / (P(t=1) + A(l) + B(u)) and 2 A(u)
+    / (P(t=1) + A(u) + B(l)), with A over the cases predicted as the event and B over the others. The cost is
+    O(n log n).
 
     Parameters
     ----------
     prediction : array-like of shape (n_samples,)
         Probability of predicting the event.
     lower, upper : array-like of shape (n_samples,)
-        Range of the probability of the event.
+        Bounds on the probability of the event.
     weights : array-like of shape (n_samples,), optional
         Sample weights.
 
@@ -155,16 +156,17 @@ def balanced_accuracy_extremes(
 ) -> Extremes:
     """min_η and max_η of ½ (P(t=1 | event) + P(t=0 | no event)) = ½ + ½ Cov(π, η) / (E[η] (1 - E[η])).
 
-    Exact; see `_separation_maximum`. A hard classifier attains the ends of its two rates together, at η = u
-    where the event is predicted and l elsewhere or the reverse, so that its ends are the means of theirs. A
-    stochastic one does not, and its ends are narrower than these means. Cost O(n log n).
+    The bounds are exact; see `_separation_maximum`. A hard classifier attains the bounds on its two rates
+    together (η = u where the event is predicted and l elsewhere, or the reverse), so its bounds are the means
+    of theirs. A stochastic classifier does not, and its bounds are narrower than these means. The cost is O(n
+    log n).
 
     Parameters
     ----------
     prediction : array-like of shape (n_samples,)
         Probability π of predicting the event.
     lower, upper : array-like of shape (n_samples,)
-        Range of the probability of the event.
+        Bounds on the probability of the event.
     weights : array-like of shape (n_samples,), optional
         Sample weights.
 
@@ -188,17 +190,17 @@ def auc_extremes(
     """min_η and max_η of P(S > S' | event, no event') + ½ P(S = S' | event, no event') for independent cases.
 
     AUC = E[F | event] - E[F | no event] + ½ = ½ + Cov(F, η) / (E[η] (1 - E[η])), with F the mid-rank
-    distribution function of the score, so it is bounded like balanced
-    accuracy, with F for π. Exact if the rows are the population. In a sample of distinct cases, a row
-    paired with itself counts as a tie; these own pairs move the result by O(1 / n), and by nothing where
-    labels are certain. Cost O(n log n).
+    distribution function of the score. It is bounded like balanced accuracy, with F in place of π. The bounds
+    are exact if the rows are the population. In a sample of distinct cases, each row paired with itself
+    counts as a tie. These pairs change the result by O(1 / n), and not at all if labels are certain. The cost
+    is O(n log n).
 
     Parameters
     ----------
     score : array-like of shape (n_samples,)
-        Higher means that the event is more likely.
+        Score; a higher value means that the event is more likely.
     lower, upper : array-like of shape (n_samples,)
-        Range of the probability of the event.
+        Bounds on the probability of the event.
     weights : array-like of shape (n_samples,), optional
         Sample weights.
 
@@ -219,9 +221,9 @@ def auc_extremes(
 def _as_rows(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array]:
-    """Arrays of floats, bounds that are probabilities, and weights that sum to one."""
+    """Convert to float arrays, clip the bounds to [0, 1] and normalise the weights."""
     prediction, lower, upper = (np.asarray(values, dtype=float) for values in (prediction, lower, upper))
-    # Bounds are ours, and so is a mistake in them.
+    # A programming error: the package computes these bounds itself.
     if not ((lower >= -ROUNDING) & (lower <= upper + ROUNDING) & (upper <= 1 + ROUNDING)).all():
         raise ValueError("Bounds of the event must satisfy 0 <= lower <= upper <= 1 in every row.")
     weights = normalized_weights(weights, len(prediction))
@@ -238,13 +240,13 @@ def _mid_ranks(score: Array, weights: Array) -> Array:
 def _cutoff_sums(at_upper: Array, at_lower: Array) -> Array:
     """Σ of the first j entries at upper and of the others at lower, for j = 0..n.
 
-    The two parts are summed apart, and not through their difference, so that a sum of zeros is exactly zero.
+    The two parts are summed separately, not through their difference, so that a sum of zeros is exactly zero.
     """
     return np.append(0.0, np.cumsum(at_upper)) + np.append(np.cumsum(at_lower[::-1])[::-1], 0.0)
 
 
 def _defined_argmax(values: Array) -> int:
-    """Position of the maximum; an error if no value is defined, that is if all are -inf."""
+    """Index of the maximum; raise an error if all values are -inf, that is undefined."""
     best = int(np.argmax(values))
     if values[best] == -np.inf:
         raise UndefinedError(
@@ -257,7 +259,7 @@ def _ratio_extremes(gain: Array, lower: Array, upper: Array, weights: Array, off
     """min_η and max_η of E[gain η] / (offset + E[η])."""
     maximum, maximum_at_upper = _ratio_maximum(gain, lower, upper, weights, offset)
     minimum, minimum_at_upper = _ratio_maximum(-gain, lower, upper, weights, offset)
-    # 0.0 - x and not -x, which would show a rate of zero as minus zero.
+    # `0.0 - x`, because `-x` would turn a rate of zero into minus zero.
     return Extremes(0.0 - minimum, maximum, minimum_at_upper, maximum_at_upper)
 
 
@@ -286,12 +288,12 @@ def _separation_extremes(gain: Array, lower: Array, upper: Array, weights: Array
 def _separation_maximum(gain: Array, lower: Array, upper: Array, weights: Array) -> tuple[float, Array]:
     """max_η of E[gain η] / E[η] - E[gain (1 - η)] / E[1 - η], and the share of upper - lower in each row.
 
-    For a fixed share s = E[η] the problem is linear: η rises from lower to upper in the order of the gain,
-    and one row, of gain g, is in between. While that row rises, the value is a/s + b/(1-s) with a = E[(gain
-    - g) η] and b = E[(g - gain) (1 - η)] constant. If a and b are negative (the event is the less likely,
-    the higher the gain), this is concave with its top -(√-a + √-b)² at s/(1-s) = √(a/b); otherwise it is
-    convex or monotone, and largest where a row begins or ends. So all cut-offs, and the tops within rows,
-    are compared. Cut-offs alone miss the end by O(1 / n). Rows of equal gain rise together, as one.
+    For a fixed s = E[η] the problem is linear: η is upper for the rows with the highest gain and lower for
+    the rest, with one row of gain g in between. As η of that row increases, the value is a/s + b/(1-s), with
+    constants a = E[(gain - g) η] and b = E[(g - gain) (1 - η)]. If a and b are negative (the event is less
+    likely at higher gains), this is concave with the maximum -(√-a + √-b)² at s/(1-s) = √(a/b). Otherwise it
+    is convex or monotone, and largest at a cut-off between rows. All cut-offs and all maxima within rows are
+    compared; cut-offs alone miss the bound by O(1 / n). Rows with equal gain are merged into one.
     """
     levels, level = np.unique(gain, return_inverse=True)
     if len(levels) < len(gain):
@@ -327,7 +329,7 @@ def _separation_maximum(gain: Array, lower: Array, upper: Array, weights: Array)
 
 
 def _separation(gain_share: Array, share: Array, gain_rest: Array, rest: Array) -> Array:
-    """E[gain | event] - E[gain | no event], and -inf where one of the two has no probability."""
+    """E[gain | event] - E[gain | no event]; -inf where the event or its complement has probability zero."""
     defined = (share > NEGLIGIBLE) & (rest > NEGLIGIBLE)
     values = np.full(share.shape, -np.inf)
     values[defined] = gain_share[defined] / share[defined] - gain_rest[defined] / rest[defined]

@@ -1,1 +1,1 @@
-"""From scores to estimates: ends of functionals, influences, intervals, the scored sample."""
+"""Inference: estimated bounds, standard errors and confidence intervals from scores."""

@@ -1,11 +1,12 @@
-"""Ends of the identified interval of a functional, estimated from scores, each with its influence.
+"""Estimates of the bounds on a functional from scores, each with its influence function.
 
-A functional of one classifier, or the difference of two, is one of three things: a ratio of expectations that
-are linear in the class probabilities (`Ratio`; with a constant below, a mean), a separation of an event from
-its complement (`Separation`, `RankSeparation`), or the regret (`Regret`).
-Each finds where its extreme lies and then averages scores there: where does not depend on a row's own noise,
-so the delta method applies. What is called a row may be a cell of rows that are alike, whose scores are
-linear forms (:mod:`selective_labels.evaluation.partitioned.cells`): arrays of scores then have one more axis.
+A functional of one classifier, or the difference of two, is one of three types: a ratio of expectations that
+are linear in the class probabilities (`Ratio`; a mean if the denominator is constant), a separation of an
+event from its complement (`Separation`, `RankSeparation`), or the regret (`Regret`). Each type first finds
+the class probabilities that attain the bound, then averages their scores. This choice does not depend on the
+noise of a row's own score, so the delta method applies. A row can be a cell of identical rows, with linear
+forms as scores (:mod:`selective_labels.evaluation.partitioned.cells`). Arrays of scores then have one more
+axis.
 """
 
 from collections.abc import Callable
@@ -35,17 +36,17 @@ from selective_labels.inference.evidence import (
 from selective_labels.inference.intervals import count_scores
 from selective_labels.inference.known_prevalence import SharedSeparation, notice_ties, shared_ratio_end
 
-# From evidence and weights to two ends.
+# From evidence and weights to a lower and an upper bound.
 FindEnds = Callable[[Evidence, Array], Ends]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-12
 
 
 class Functional(Protocol):
-    """Something between two ends."""
+    """A functional of the class probabilities that can be bounded."""
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end; rows of weight zero are outside the population."""
+        """Lower and upper bound; rows with weight zero are outside the population."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +54,17 @@ class Ratio:
     """E[Σ_k c_k(X) η_k(X)] / E[Σ_k g_k(X) η_k(X)].
 
     The largest value θ solves max_η E[Σ_k (c_k - θ g_k) η_k] = 0, so the slack of each row goes to the class
-    with the largest c_k - θ g_k, and the smallest likewise (Dinkelbach's iteration; hard and stochastic
-    classifiers, any number of classes). Sharp. Where it goes depends on the row through c, g and the number θ
-    only, and θ is optimal: to first order the end does not move with it, and the delta method holds the
-    choice fixed.
+    with the largest c_k - θ g_k. The smallest value is found likewise. Dinkelbach's iteration solves both,
+    for hard and stochastic classifiers and any number of classes, and the bounds are sharp. The allocation of
+    a row depends only on c, g and θ. Because θ is optimal, the bound does not change with the allocation to
+    first order, and the delta method holds it fixed.
 
     Attributes
     ----------
     numerator, denominator : (n_samples, n_classes) arrays
-        c and g, g not negative.
+        c and g, with g non-negative.
     signed : bool
-        Whether it is the difference of two ratios with the same denominator.
+        Whether the ratio is the difference of two ratios with the same denominator.
     """
 
     numerator: Array
@@ -71,7 +72,7 @@ class Ratio:
     signed: bool = False
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Lower and upper bound."""
         low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
         return notice_ties(low, high, evidence.covariance) if evidence.shares else (low, high)
 
@@ -81,7 +82,7 @@ class Ratio:
         return bool((self.denominator == self.denominator[:, :1]).all())
 
     def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
-        """Scores of the lower and of the upper end of a mean over everybody, that is where g = 1."""
+        """Scores of the lower and upper bound of a mean over all rows, that is with g = 1."""
         low, high = (self._scores(evidence.extreme(sign * self.numerator))[0] for sign in (-1.0, 1.0))
         return low, high
 
@@ -89,7 +90,7 @@ class Ratio:
         if evidence.shares:
             return shared_ratio_end(self.numerator, self.denominator, evidence, weights, sign)
         shares = _shares(weights, len(evidence.slack))
-        # A known denominator makes the choice independent of θ; else start with the slack spread evenly.
+        # With a known denominator the allocation does not depend on θ; otherwise spread the slack evenly.
         value = 0.0
         if not self.known_denominator:
             value = _ratio_of_means(*self._scores(evidence.evenly()), shares)
@@ -104,7 +105,7 @@ class Ratio:
         return replace(ratio_estimate(above, below), counts=counts, support=support)
 
     def _scores(self, probabilities: Array) -> tuple[Array, Array]:
-        """Scores of numerator and denominator, from scores of class probabilities."""
+        """Scores of the numerator and denominator, from scores of the class probabilities."""
         above = np.einsum("nk,nk...->n...", self.numerator, probabilities)
         if self.known_denominator:  # class probabilities sum to one, and so do their scores
             return above, of_rows(self.denominator[:, 0], above)
@@ -115,15 +116,15 @@ class Ratio:
 class KnownRatioDifference:
     """Difference of two ratios whose denominators do not depend on η, such as predictive values.
 
-    E[Σ_k c_k η_k] / E[g] - E[Σ_k c'_k η_k] / E[g'], linear in η: the slack goes to the class with the largest
-    (smallest) c_k / E[g] - c'_k / E[g']. Sharp.
+    E[Σ_k c_k η_k] / E[g] - E[Σ_k c'_k η_k] / E[g'] is linear in η, so the slack goes to the class with the
+    largest (smallest) c_k / E[g] - c'_k / E[g']. The bounds are sharp.
     """
 
     first: Ratio
     second: Ratio
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Lower and upper bound."""
         scale = [self._below(each, evidence, weights).value for each in (self.first, self.second)]
         if min(scale) <= NEGLIGIBLE:
             raise UndefinedError("its condition has no probability among these cases.", "metric")
@@ -133,7 +134,7 @@ class KnownRatioDifference:
 
     def _end(self, evidence: Evidence, weights: Array | None, gain: Array, sign: float) -> Estimate:
         if evidence.shares:
-            # The two denominators vary too, and by a multiplier their part of the error is not worked out.
+            # The variance contribution of the two denominators is not derived for a solution by multipliers.
             raise UndefinedError(
                 "the difference of two predictive values has no interval under a known share.", "metric"
             )
@@ -153,19 +154,19 @@ class KnownRatioDifference:
 class Separation:
     """½ + scale · (E[gain | event] - E[gain | no event]) = ½ + scale · Cov(gain, η) / (E[η] (1 - E[η])).
 
-    Balanced accuracy of two classes has the probability of predicting the event as gain and scale ½. Where η
-    is at its upper end comes from the model's bounds, exactly
+    For the balanced accuracy of two classes, the gain is the probability of predicting the event and the
+    scale is ½. The model's bounds determine in which rows η is at its upper bound, exactly
     (:func:`selective_labels.identification.rates.balanced_accuracy_extremes`).
 
     Attributes
     ----------
     values : (n_samples,) array
-        The gain.
+        Gain of each row.
     event : int
         Code of the class that is the event.
     scale : float
     centre : float
-        What stands in place of ½: zero for a difference.
+        Constant in place of ½; zero for a difference.
     """
 
     values: Array
@@ -174,7 +175,7 @@ class Separation:
     centre: float = 0.5
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Lower and upper bound."""
         gain = self.gain(weights)
         if evidence.shares:
             plain = self.ends(replace(evidence, shares=()), weights)
@@ -189,11 +190,11 @@ class Separation:
         return low, high
 
     def gain(self, weights: Array | None) -> Array:
-        """Return the gain of each row."""
+        """Gain of each row."""
         return self.values
 
     def spill(self, mass: Array, weights: Array | None) -> Array:
-        """How much a row moves E[gain · mass] by moving the gains of the others."""
+        """Effect of each row on E[gain · mass] through the gains of the other rows."""
         return np.zeros_like(mass)
 
     def _end(self, evidence: Evidence, weights: Array | None, gain: Array, at_upper: Array) -> Estimate:
@@ -223,18 +224,18 @@ class Separation:
 
 @dataclass(frozen=True, eq=False)
 class RankSeparation(Separation):
-    """AUC, or the difference of two: a separation with the mid-ranks of scores as gain, and scale one.
+    """AUC, or the difference of two: a separation with mid-ranks of scores as gain and scale one.
 
-    AUC = ½ + Cov(F, η) / (E[η] (1 - E[η])), F the mid-rank distribution function of the score. F is estimated
-    from the same rows; its part of the influence is how much a row moves the ranks of the others (Hájek's
-    projection).
+    AUC = ½ + Cov(F, η) / (E[η] (1 - E[η])), with F the mid-rank distribution function of the score. F is
+    estimated from the same rows. Its part of the influence function is the effect of a row on the ranks of
+    the other rows (Hájek's projection).
 
     Attributes
     ----------
     values : (n_scores, n_samples) int array
-        Levels of each score, from its lowest value up.
+        Level of each score, with 0 for the lowest value.
     signs : tuple of float
-        One for each score.
+        One sign per score.
     """
 
     signs: tuple[float, ...] = (1.0,)
@@ -245,7 +246,7 @@ class RankSeparation(Separation):
         return np.sum([sign * _mass_below(level, share) for sign, level in self._scores], axis=0)
 
     def spill(self, mass: Array, weights: Array | None) -> Array:
-        """Mass at higher scores, whose ranks a row raises."""
+        """Mass at higher scores, whose ranks each row raises."""
         moved = _shares(weights, len(mass)) * mass
         above = moved if moved.ndim == 1 else moved.sum(axis=1)
         spills = [sign * _mass_below(level.max() - level, above) for sign, level in self._scores]
@@ -257,7 +258,7 @@ class RankSeparation(Separation):
 
 
 def outer_difference(first: Ends, second: Ends) -> Ends:
-    """[lower - upper', upper - lower']: sharp if the two concern different cases, and valid always."""
+    """[lower - upper', upper - lower']: always valid, and sharp if the two concern different cases."""
     return subtract(first[0], second[1]), subtract(first[1], second[0])
 
 
@@ -273,7 +274,7 @@ def _shares(weights: Array | None, n_samples: int) -> Array:
 
 
 def _mass_below(level: np.ndarray, mass: Array) -> Array:
-    """Mass at lower levels and half of that at the same level."""
+    """Mass at lower levels plus half of the mass at the same level."""
     by_level = np.bincount(level, weights=mass)
     return (np.cumsum(by_level) - by_level / 2.0)[level]
 
@@ -283,16 +284,17 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Regret:
-    """E[max_j η_j(X) - Σ_a π_a(X) η_a(X)]: what the Bayes rule would be right more often.
+    """Regret E[max_j η_j(X) - Σ_a π_a(X) η_a(X)] against the Bayes rule.
 
-    With rival classes frozen by a model that has not seen the row, each end is linear:
-    lower: E[min_η Σ_k (q_k - π_k) η_k] with the best lottery q of rivals (weak duality: any q gives a valid
-    lower end, the best one the sharp end);
-    upper: E[max_η (η_j - Σ_a π_a η_a)] with the strongest rival j.
+    A model that was not fitted on the row selects the rival classes. Given the rivals, each bound is linear:
 
-    The lower end is valid for any model. The upper end is not: a wrong rival lowers it. It is right to
-    first order where the strongest rival is separated from the next (margin condition). A known share of an
-    event narrows the lower end only.
+    - lower: E[min_η Σ_k (q_k - π_k) η_k] with the best distribution q over rivals. By weak duality any q
+      gives a valid lower bound, and the best q gives the sharp one;
+    - upper: E[max_η (η_j - Σ_a π_a η_a)] with the strongest rival j.
+
+    The lower bound is valid for any model. The upper bound is not, because a wrong rival lowers it. It is
+    correct to first order if the strongest rival is well separated from the next one (margin condition). A
+    known share of an event tightens only the lower bound.
 
     Attributes
     ----------
@@ -303,7 +305,7 @@ class Regret:
     prediction: Array
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Lower and upper bound."""
         low, high = (mean_estimate(each, weights) for each in self.row_ends(evidence))
         if evidence.shares:
             rival = self._rivals(evidence)[0]
@@ -312,7 +314,7 @@ class Regret:
         return low, high
 
     def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
-        """Scores of the lower and of the upper end."""
+        """Scores of the lower and upper bound."""
         low, high = self._rivals(evidence)
         return (
             np.einsum("nk,nk->n", low, evidence.extreme(-low)),
@@ -320,22 +322,24 @@ class Regret:
         )
 
     def _rivals(self, evidence: Evidence) -> tuple[Array, Array]:
-        """Rivals less the prediction, for the lower and the upper end."""
+        """Rivals minus the prediction, for the lower and upper bound."""
         low, high = (find(self.prediction, evidence.bounds) for find in (best_lottery, strongest_rival))
         return low - self.prediction, high - self.prediction
 
 
 def best_lottery(prediction: Array, bounds: Bounds) -> Array:
-    """argmax_q min_η Σ_k (q_k - π_k) η_k over lotteries q: the dual of the smallest regret.
+    """argmax_q min_η Σ_k (q_k - π_k) η_k over distributions q: the dual of the smallest regret.
 
-    The smallest regret is τ - V(τ), τ the smallest cap that all η_k can stay below and V(τ) the largest
-    accuracy under it (:func:`selective_labels.identification.functionals.regret_rows`). With μ the π of the
-    class that the slack ends in, and with the class k' or the classes C that force the cap:
+    The smallest regret is τ - V(τ), with τ the smallest feasible cap on all η_k and V(τ) the largest accuracy
+    under it (:func:`selective_labels.identification.functionals.regret_rows`). Let μ be the π of the class
+    that takes the last of the slack. The solution depends on whether one class k' or a set of classes C
+    determines the cap:
 
         τ = l_k' :       q_k = (π_k - μ)^+ where the cap binds, and the rest on k'
         Σ_C τ + Σ_{k not in C} u_k = 1 :   q_k = π_k in C, and the rest evenly on C
 
-    Sharp for any box and any prediction. Earmarked slack: sharp for hard predictions, else valid.
+    The result is sharp for any box and any prediction. With event slack it is sharp for hard predictions, and
+    valid otherwise.
 
     Examples
     --------
@@ -359,12 +363,12 @@ def best_lottery(prediction: Array, bounds: Bounds) -> Array:
     lottery[rows, top] = 0.0
     lottery[rows, top] = 1.0 - lottery.sum(axis=1)
     found = np.where(forced[:, None], lottery, spread)
-    # What beats "no regret at all" by rounding only does not beat it.
+    # A regret that is positive only by rounding counts as zero.
     return np.where((cap[:, 0] - accuracy > ROUNDING)[:, None], found, prediction)
 
 
 def _last_filled(prediction: Array, capped: Bounds) -> Array:
-    """π of the class in which the slack comes to an end, the most likely predictions first; a column."""
+    """Column with π of the class that takes the last of the slack, with classes in descending order of π."""
     order = np.argsort(-prediction, axis=1, kind="stable")
     filled = np.cumsum(np.take_along_axis(capped.width, order, axis=1), axis=1)
     last = (filled < capped.slack[:, None] - ROUNDING).sum(axis=1).clip(max=prediction.shape[1] - 1)
@@ -386,10 +390,11 @@ def strongest_rival(prediction: Array, bounds: Bounds) -> Array:
 
 
 def _laminar_lottery(prediction: Array, bounds: LaminarBounds) -> Array:
-    """Σ_t π_t q_t: for each class t that may be predicted, equal chances for the classes that stand highest.
+    """Σ_t π_t q_t: for each class t that may be predicted, q_t is uniform over its highest rivals.
 
-    In the best case for t it gets all that it may, and the rest is kept level. A pot that fed one of the
-    highest classes has no class below them, so the lottery over them pays its mass whatever is done.
+    The best case for t gives it its upper bound and keeps its rivals as low as possible. If the slack of an
+    event raised one of the highest rivals, the event has no class below them. The distribution over these
+    rivals therefore receives that slack however it is divided.
     """
     lottery = np.zeros_like(prediction)
     for candidate in np.flatnonzero(prediction.any(axis=0)).tolist():
@@ -398,7 +403,7 @@ def _laminar_lottery(prediction: Array, bounds: LaminarBounds) -> Array:
         height = level[:, rivals].max(axis=1, keepdims=True)
         highest = np.zeros_like(level)
         highest[:, rivals] = level[:, rivals] >= height - ROUNDING
-        # What beats "no regret at all" by rounding only does not beat it.
+        # A regret that is positive only by rounding counts as zero.
         none = level[:, [candidate]] >= height - ROUNDING
         chosen = np.where(none, np.eye(level.shape[1])[candidate], highest)
         lottery += prediction[:, [candidate]] * chosen / chosen.sum(axis=1, keepdims=True)

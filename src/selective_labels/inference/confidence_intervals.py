@@ -1,4 +1,4 @@
-"""From estimated ends to what is printed: the crossing rule, and intervals that hold in small cells."""
+"""Reported bounds and confidence intervals: the rule for crossed bounds, and intervals for small cells."""
 
 from dataclasses import dataclass, replace
 
@@ -17,30 +17,30 @@ NAN = float("nan")
 NOTHING = Interval(NAN, NAN)
 EVERYTHING = (-float("inf"), float("inf"))
 
-# Below this many rows no interval is printed: an exact one would say next to nothing.
+# With fewer rows no interval is reported, because even an exact one would be uninformative.
 FEWEST_ROWS = 5
-# How often ends that may touch cross, by noise alone, so far that the assumption is said to be contradicted.
+# Error probability of reporting a contradiction when the true bounds coincide.
 FALSE_CONTRADICTION = 5e-4
 
 
 @dataclass(frozen=True)
 class Reported:
-    """Ends and interval as they are printed.
+    """Bounds and confidence interval as reported.
 
     Attributes
     ----------
     lower, upper : float
-        In order and within the possible values; NaN if no value is left.
+        Bounds in order and within the possible values; NaN if the bounds are contradictory.
     interval : Interval
-        NaN if there is none.
+        Confidence interval; NaN if there is none.
     errors : pair of float
-        Standard errors, widened where few rows carry them.
+        Standard errors, widened if few rows carry the variance.
     crossed : bool
-        Whether the estimated ends were in the wrong order.
+        Whether the estimated bounds crossed.
     exact : bool
-        Whether the interval was made from counts.
+        Whether the interval is exact, computed from counts.
     reason : str or None
-        Why a number is NaN.
+        Reason for a NaN.
     """
 
     lower: float
@@ -55,31 +55,31 @@ class Reported:
 def uncross(
     lower: float, upper: float, errors: Pair, correlation: float = 0.0, number: float = np.inf
 ) -> tuple[float, float, bool]:
-    """Put two estimated ends in order: the one crossing rule, for every estimate that has two ends.
+    """Put two estimated bounds in order; every estimate with two bounds uses this rule.
 
-    1. lower <= upper: they stay.
-    2. lower > upper by no more than noise: both become the value that each reaches by as many of its
-       standard errors, (lower s_U + upper s_L) / (s_L + s_U). An interval around it contains the interval
-       around the crossed ends, so that it covers at least as often.
-    3. lower > upper by more, (lower - upper) / sd(lower - upper) > t: no value is left, both become NaN. The
-       assumption, or a model in use, contradicts the data. Where the ends of the truth touch, this happens
-       at most once in two thousand times.
+    1. lower <= upper: the bounds are unchanged.
+    2. lower > upper by no more than sampling error: both become the value that is the same number of standard
+       errors from each, (lower s_U + upper s_L) / (s_L + s_U). An interval around this value contains the
+       interval around the crossed bounds, so its coverage is at least as high.
+    3. lower > upper by more, (lower - upper) / sd(lower - upper) > t: both become NaN. The assumption, or a
+       model in use, contradicts the data. If the true bounds coincide, this happens with a probability of at
+       most one in two thousand.
 
     Parameters
     ----------
     lower, upper : float
     errors : pair of float
-        Standard errors; where they are unknown (NaN), a crossing counts as noise.
+        Standard errors; if they are unknown (NaN), a crossing counts as sampling error.
     correlation : float
-        Of the estimated ends.
+        Correlation of the estimated bounds.
     number : float
-        Units that carry the variance.
+        Effective number of units that carry the variance.
 
     Returns
     -------
     lower, upper : float
     crossed : bool
-        True in the second and the third case.
+        True in the second and third case.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def uncross(
     excess = lower - upper
     if not excess > ROUNDING * max(1.0, abs(lower), abs(upper)):
         return lower, max(lower, upper), False
-    if not sum(errors) > 0.0:  # unknown, or zero
+    if not sum(errors) > 0.0:  # unknown or zero
         return (lower + upper) / 2.0, (lower + upper) / 2.0, True
     low, high = errors
     noise = np.sqrt(max(low**2 + high**2 - 2.0 * correlation * low * high, 0.0))
@@ -107,16 +107,16 @@ def report(
     confidence_level: float = 0.95,
     limits: Pair = EVERYTHING,
 ) -> Reported:
-    """Ends in order, with an interval that holds in small cells.
+    """Bounds in order, with a confidence interval that is valid in small cells.
 
-    - Fewer than five rows, or two clusters: no interval.
-    - Scores that are labels (0 and 1, of equal weight): exact, see
-      :mod:`selective_labels.inference.intervals`, each tail with the error probability that the constant of
-      the parameter's (set's) interval gives it.
-    - Else ends ± constant · error, with Student's factor for the units that carry the variance
-      (:func:`selective_labels.inference.standard_errors.effective_number`). An error of zero says only that
-      all n scores happened to be alike: of the population, a share of 1 - (α/2)^(1/n) may have others,
-      anywhere in the possible values, and the interval reaches as far.
+    - Fewer than five rows, or fewer than two clusters: no interval.
+    - Scores that are labels (0 and 1, with equal weights): an exact interval, see
+      :mod:`selective_labels.inference.intervals`. Each tail has the error probability that corresponds to the
+      constant of the parameter (or set) interval.
+    - Otherwise bounds ± constant · standard error, with Student's factor for the effective number of units
+      (:func:`selective_labels.inference.standard_errors.effective_number`). A standard error of zero only
+      means that all n scores in the sample are equal. A share of 1 - (α/2)^(1/n) of the population can have
+      other scores, anywhere in the range of possible values, and the interval allows for it.
 
     Parameters
     ----------
@@ -125,17 +125,17 @@ def report(
     confidence_level : float
         Above one half.
     limits : pair of float
-        Possible values.
+        Range of possible values.
 
     Examples
     --------
-    >>> report(Spread(0.52, 0.5, (0.01, 0.03), 0.0, 400, n_units=400), limits=(0.0, 1.0)).crossed
+    >>> report(BoundStandardErrors(0.52, 0.5, (0.01, 0.03), 0.0, 400, n_units=400), limits=(0.0, 1.0)).crossed
     True
-    >>> report(Spread(1.0, 1.0, (0.0, 0.0), 1.0, 3), limits=(0.0, 1.0)).reason
+    >>> report(BoundStandardErrors(1.0, 1.0, (0.0, 0.0), 1.0, 3), limits=(0.0, 1.0)).reason
     'an interval needs five cases or more, and there are 3.'
     """
     check_interval(interval, confidence_level)
-    # Moving an end to the nearest possible value only brings it nearer to the truth.
+    # Clipping a bound to the range of possible values can only bring it closer to the truth.
     ends = float(np.clip(spread.lower, *limits)), float(np.clip(spread.upper, *limits))
     too_few = _too_few(spread)
     errors = spread.errors if too_few else _floored(spread, ends, confidence_level, limits)
@@ -167,10 +167,11 @@ def report_gap(
     confidence_level: float,
     limits: Pair,
 ) -> Reported:
-    """Report first minus second of different cases, from what is reported of each.
+    """Report the difference of two estimates on different cases, from the reports of both.
 
-    reach² = reach_1² + reach_2² to each side: the intervals of both, exact ones among them, joined by
-    squares. The gap's own standard errors would know nothing of a small group without a mistake.
+    reach² = reach_1² + reach_2² on each side. This combines the intervals of both estimates, including exact
+    ones. The standard errors of the difference alone would miss the uncertainty of a small group in which all
+    scores are equal.
     """
     found = report(gap, interval, confidence_level, limits)
     reason = first.reason or second.reason or found.reason
@@ -184,14 +185,14 @@ def report_gap(
 
 @dataclass(frozen=True)
 class Basis:
-    """What an interval can be made from again: of one estimate, or of the two that a gap subtracts."""
+    """Inputs to recompute an interval, for one estimate or for the difference of two."""
 
     spread: BoundStandardErrors
     limits: tuple[float, float]
     parts: "tuple[Basis, Basis] | None" = None
 
     def report(self, interval: str, confidence_level: float) -> Reported:
-        """Ends and interval."""
+        """Bounds and confidence interval."""
         if self.parts is None:
             return report(self.spread, interval, confidence_level, self.limits)
         first, second = (each.report(interval, confidence_level) for each in self.parts)
@@ -199,7 +200,7 @@ class Basis:
 
 
 def check_interval(interval: str, confidence_level: float) -> None:
-    """Refuse an interval that cannot be made."""
+    """Raise an error if the type of interval or the confidence level is invalid."""
     require_choice("interval", interval, INTERVALS)
     require_share("confidence_level", confidence_level, low=0.5)
 
@@ -217,7 +218,7 @@ def _too_few(spread: BoundStandardErrors) -> str | None:
 def _constants(spread: BoundStandardErrors, errors: Pair, interval: str, confidence_level: float) -> Pair:
     both = float(ndtri((1.0 + confidence_level) / 2.0))
     width = spread.upper - spread.lower
-    # A point estimate is one number with one error: nothing is to be divided between two ends.
+    # A point estimate has a single error, so no error probability is divided between two bounds.
     one = width == 0.0 and spread.correlation >= LARGEST_CORRELATION
     if interval == "set" or one or not max(errors) > 0.0:
         return both, both
@@ -225,7 +226,7 @@ def _constants(spread: BoundStandardErrors, errors: Pair, interval: str, confide
 
 
 def _floored(spread: BoundStandardErrors, ends: Pair, confidence_level: float, limits: Pair) -> Pair:
-    """Errors, where they are zero as large as rows that were not met may make them."""
+    """Standard errors; where they are zero, a value that allows for scores not present in the sample."""
     tail = (1.0 - confidence_level) / 2.0
     room = ends[0] - limits[0], limits[1] - ends[1]
     floored = []

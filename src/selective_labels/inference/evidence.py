@@ -1,4 +1,8 @@
-"""What the data say about class probabilities, row by row, under one assumption."""
+"""Estimates with influence functions, their covariance, and the evidence on class probabilities in each row.
+
+`Estimate` and its functions implement the delta method, clustered covariance and the bootstrap. `Evidence`
+holds the scores of the bounds under one assumption.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,21 +24,22 @@ N_DRAWS = 500
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """An estimate and how much each row moves it.
+    """An estimate with its influence function.
 
     Attributes
     ----------
     value : float
     influence : (n_samples,) array
-        Of mean zero: the estimate minus its limit is about the mean of the influences.
+        Influence of each row, with mean zero: the estimation error is approximately the mean of the
+        influences.
     counts : Counts, optional
-        If the estimate is a share of rows (or a difference of two): exact intervals are made from them.
+        Counts for an exact interval, if the estimate is a share of rows or a difference of two shares.
     support : float
-        Share of the rows that it rests on, such as those that meet a condition.
+        Share of the rows that the estimate uses, such as those that meet a condition.
     outside : tuple of float
-        How far one standard error of each number from elsewhere moves it.
+        Change of the estimate per standard error of each external number, such as a known share.
     widened : float
-        By how much the error was multiplied, because the estimate is the best of several.
+        Factor on the standard error, because the estimate was selected as the best of several.
     """
 
     value: float
@@ -57,8 +62,8 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     ----------
     scores : array-like of shape (n_samples,)
     weights : array-like of shape (n_samples,), optional
-        Not negative, not all zero. Of cells (:mod:`selective_labels.evaluation.partitioned.cells`) both
-        arrays are of shape (n_cells, n_parts), and the influence is the form of each cell.
+        Non-negative weights, not all zero. For cells (:mod:`selective_labels.evaluation.partitioned.cells`)
+        both arrays have shape (n_cells, n_parts), and the influence is the linear form of each cell.
 
     Examples
     --------
@@ -69,13 +74,13 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     scores = np.asarray(scores, dtype=np.float64)
     weights = np.ones_like(scores) if weights is None else np.asarray(weights, dtype=np.float64)
     value = float(np.average(scores, weights=weights))
-    if weights.ndim > 1:  # forms of cells: what a row of weight one adds to the error of the mean
+    if weights.ndim > 1:  # linear forms of cells: the error contribution of a row with weight one
         return Estimate(value, (scores - value) * weights.any(axis=1, keepdims=True) / weights.sum())
     return Estimate(value, weights * (scores - value) / weights.mean())
 
 
 def of_rows(values: ArrayLike, like: Array) -> Array:
-    """One number for each row in the shape of scores: of cells, the form that is the same for every part.
+    """Broadcast one number per row to the shape of the scores; for cells, the same number for every part.
 
     Examples
     --------
@@ -88,14 +93,14 @@ def of_rows(values: ArrayLike, like: Array) -> Array:
 
 
 def by_row(weights: Array | None) -> Array | None:
-    """Weights of rows; those of cells are given part by part, and are summed."""
+    """Weight of each row; for cells, the weights of the parts are summed."""
     return weights if weights is None or weights.ndim == 1 else weights.sum(axis=1)
 
 
 def smooth_estimate(
     function: Callable[..., float], gradient: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
 ) -> Estimate:
-    """Smooth function of several estimates by the delta method.
+    """Smooth function of several estimates, by the delta method.
 
     value = g(a, b, ...),   influence = ∂g/∂a · influence_a + ∂g/∂b · influence_b + ...
 
@@ -104,7 +109,7 @@ def smooth_estimate(
     function : callable of as many numbers as there are estimates
     gradient : its partial derivatives at the estimates
     estimates : list of Estimate
-        Of the same rows.
+        Estimates from the same rows.
 
     Examples
     --------
@@ -143,7 +148,7 @@ def subtract(first: Estimate, second: Estimate) -> Estimate:
 def weighted_outside(
     weights: Sequence[float] | ArrayLike, estimates: Sequence[Estimate]
 ) -> tuple[float, ...]:
-    """How far numbers from elsewhere move a weighted sum of estimates.
+    """Change of a weighted sum of estimates per standard error of each external number.
 
     Examples
     --------
@@ -160,7 +165,7 @@ def weighted_outside(
 
 
 def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:
-    """Ratio of two estimates by the delta method.
+    """Ratio of two estimates, by the delta method.
 
     value = a / b,   influence = (influence_a - value · influence_b) / b
 
@@ -175,17 +180,17 @@ def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:
 
 
 def covariance(influences: ArrayLike, clusters: ArrayLike | None = None) -> Array:
-    """Covariance matrix of estimates from their influences.
+    """Covariance matrix of estimates from their influence functions.
 
     Σ = G / (G - 1) · Σ_g (Σ_{i in g} ψ_i) (Σ_{i in g} ψ_i)' / n²
 
-    with every row a cluster of its own by default. Valid when clusters are independent and many.
+    By default every row is its own cluster. The matrix is valid if there are many independent clusters.
 
     Parameters
     ----------
     influences : array-like of shape (n_estimates, n_samples)
     clusters : array-like of shape (n_samples,), optional
-        Ids of any type: repeated cases, or decision-makers if assignment is clustered by them.
+        Cluster ids of any type: repeated cases, or decision-makers if assignment is clustered by them.
 
     Returns
     -------
@@ -220,14 +225,14 @@ def bootstrap_covariance(
 ) -> Array:
     """Covariance matrix of statistics of weighted rows, by a multiplier bootstrap.
 
-    Each draw multiplies the weight of every row (of every cluster) by an independent exponential variable of
-    mean and variance one. Nothing is fitted again: nuisances are held fixed. For statistics without a
-    simple influence, such as AUC.
+    Each draw multiplies the weight of every row (or cluster) by an independent exponential variable with mean
+    and variance one. No model is refitted: nuisance models are held fixed. Use it for statistics without a
+    simple influence function, such as AUC.
 
     Parameters
     ----------
     statistic : callable
-        From weights of shape (n_samples,) to an array of shape (n_statistics,).
+        Function from weights of shape (n_samples,) to an array of shape (n_statistics,).
     n_samples : int
     weights : array-like of shape (n_samples,), optional
     clusters : array-like of shape (n_samples,), optional
@@ -256,11 +261,11 @@ def bootstrap_covariance(
 
 
 def median_of_repeats(values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
-    """One estimate and standard error from repeated cross-fitting.
+    """Estimate and standard error from repeated cross-fitting.
 
     value = median_b θ̂_b,   error = √ median_b (s_b² + (θ̂_b - value)²)
 
-    The error contains the spread that is due to how the rows were cut into folds.
+    The standard error includes the variation due to the random split into folds.
 
     Parameters
     ----------
@@ -282,27 +287,28 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the data say about the class probabilities η(x) = lower(x) + Σ_S pot_S(x) v_S(x) + slack(x) v(x).
+    """Scores of the class probabilities η(x) = lower(x) + Σ_S δ_S(x) v_S(x) + slack(x) v(x).
 
-    v is any distribution over the classes, v_S any over those of the event S.
+    v is any distribution over all classes, and v_S any distribution over the classes of the event S.
 
     Attributes
     ----------
     lower : (n_samples, n_classes) array
-        Scores of the lower bounds; of η itself if `slack` is zero.
+        Scores of the lower bounds, or of η itself if `slack` is zero.
     slack : (n_samples,) array
-        Scores of the slack that may go anywhere: exactly zero where a point assumption identifies η.
+        Scores of the slack that any class can take; exactly zero where a point assumption identifies η.
     model : (n_samples, n_classes) array
-        What a model that has not seen the row says of `lower`. To choose with, not to average.
-    earmarks : LaminarScores or None
-        Scores of slack that is within an event, or ceilings on classes.
+        Predictions of `lower` by a model that was not fitted on the row. They are used to choose classes and
+        cut-offs, not to average.
+    laminar_scores : LaminarScores or None
+        Scores of event slack δ_S, or of upper bounds on classes.
     shares : tuple of Share
-        What is known of means over the rows; of disjoint rows each.
+        Known means over disjoint sets of rows.
     population : (n_samples,) array or None
-        Weights of the rows that shares are about.
+        Weights of the rows that the shares refer to.
     clusters : (n_samples,) array or None
-        Independent units, by which a share is found to be impossible, or two ways to use it alike; None:
-        every row is one.
+        Independent units, used to test whether a share is impossible or whether two solutions differ; None if
+        every row is a unit.
     """
 
     lower: Array
@@ -315,7 +321,7 @@ class Evidence:
 
     @classmethod
     def from_scores(cls, scores: Scores, point: bool) -> "Evidence":
-        """Scores under an assumption that bounds η, or (`point`) identifies it but in bounded rows."""
+        """Evidence from scores; with `point`, η is identified except in the rows that use bounds."""
         if not point:
             free = scores.slack
             if scores.laminar_scores is not None:
@@ -327,55 +333,55 @@ class Evidence:
 
     @classmethod
     def from_labels(cls, y: np.ndarray, n_classes: int) -> "Evidence":
-        """Nothing is missing: the label itself is the score."""
+        """Evidence from fully observed labels: the label itself is the score."""
         seen = (y[:, None] == np.arange(n_classes)).astype(float)
         return cls(seen, np.zeros(len(y)), seen)
 
     def with_shares(
         self, shares: tuple[Share, ...], population: Array, clusters: np.ndarray | None = None
     ) -> "Evidence":
-        """The same, with known shares among rows of these weights."""
+        """Copy with known shares among rows with the given weights."""
         if not shares:
             return self
         return replace(self, shares=shares, population=population, clusters=clusters)
 
     def covariance(self, influences: Sequence[Array]) -> Array:
-        """Covariance matrix of estimates from their influences, by rows or clusters."""
+        """Covariance matrix of estimates from their influence functions, by rows or clusters."""
         return covariance(influences, self.clusters)
 
     def count_units(self, weights: Array) -> int:
-        """How many independent units have a positive weight."""
+        """Number of independent units with a positive weight."""
         (rows,) = np.nonzero(weights)
         return len(rows) if self.clusters is None else len(np.unique(self.clusters[rows]))
 
     @property
     def unit(self) -> Array | None:
-        """Of cells, the weight of every row where scores are labels; of rows, None."""
+        """For cells, the common row weight where scores are labels; None for rows."""
         return None
 
     @property
     def even(self) -> Array | None:
-        """Of cells, the weight of every row where weights are equal; of rows, None."""
+        """For cells, the common row weight where weights are equal; None for rows."""
         return None
 
     @property
     def times(self) -> Array | None:
-        """Of cells, how many rows each has; of rows, None."""
+        """For cells, the number of rows in each; None for rows."""
         return None
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events that slack is earmarked for."""
+        """Events with slack of their own."""
         return () if self.laminar_scores is None else self.laminar_scores.events
 
     @property
     def event_slack(self) -> Array:
-        """Scores of earmarked slack, (n_samples, n_events)."""
+        """Scores of event slack, (n_samples, n_events)."""
         return np.zeros((len(self.slack), 0)) if self.laminar_scores is None else self.laminar_scores.values
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The model's identified set, realizable and mended where it is empty."""
+        """The model's identified set, realizable and repaired where it is empty."""
         if self.laminar_scores is not None and self.laminar_scores.ceiling_plug_in is not None:
             return repair(Bounds(self.model, self.laminar_scores.ceiling_plug_in))[0]
         if self.laminar_scores is not None:
@@ -385,9 +391,10 @@ class Evidence:
 
     @cached_property
     def _box(self) -> Bounds:
-        """The model's floors and ceilings as they are, but where they are empty.
+        """The model's lower and upper bounds without tightening; repaired only where the set is empty.
 
-        Tightened ones, of which the scores know nothing, would say that slack comes to an end too early.
+        The scores correspond to the bounds before tightening. With tightened bounds, the slack would seem to
+        be used up too early.
         """
         assert self.laminar_scores is not None
         assert self.laminar_scores.ceiling_plug_in is not None
@@ -400,7 +407,7 @@ class Evidence:
 
     @property
     def empty(self) -> np.ndarray:
-        """Rows in which the model finds nothing possible, (n_samples,) bool."""
+        """Rows in which the model's identified set is empty, (n_samples,) bool."""
         if self.laminar_scores is None:
             return np.asarray(self.model.sum(axis=1) > 1.0 + ROUNDING)
         if self.laminar_scores.ceiling_plug_in is not None:
@@ -410,8 +417,8 @@ class Evidence:
     def extreme(self, gain: Array) -> Array:
         """Scores of the class probabilities with the largest Σ_k gain_k η_k, (n_samples, n_classes).
 
-        All slack goes where the gain is largest, within its event. With ceilings, classes are filled in the
-        order of their gains; in which of them the slack comes to an end is read off the model.
+        All slack goes to the class with the largest gain, within its event. With upper bounds, classes are
+        filled in the order of their gains, and the model determines which class takes the last of the slack.
         """
         gain = np.broadcast_to(gain, self.lower.shape[:2])
         if self.laminar_scores is None or self.laminar_scores.ceiling is None:
@@ -428,14 +435,14 @@ class Evidence:
         return found
 
     def evenly(self) -> Array:
-        """Scores of class probabilities in the middle: all slack spread evenly."""
+        """Scores of the class probabilities with all slack spread evenly."""
         found = self.lower + self.slack[:, None] / self.lower.shape[1]
         for place, event in enumerate(self.events):
             found[:, list(event)] += self.event_slack[:, place, None] / len(event)
         return found
 
     def inside(self, weights: Array | None) -> Array:
-        """1 where a row counts, 0 elsewhere, as a column."""
+        """Column with 1 for rows with a positive weight and 0 for the others."""
         if weights is None:
             return np.ones((len(self.slack), 1))
         return (np.asarray(by_row(weights)) > 0.0).astype(float)[:, None]

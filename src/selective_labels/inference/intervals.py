@@ -1,4 +1,7 @@
-"""Confidence intervals for a parameter that is known to lie between two estimated ends."""
+"""Confidence intervals for a parameter between two estimated bounds, and exact intervals for shares.
+
+The first part has the constants of Imbens and Manski and of Stoye; the second has intervals from counts.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,11 +12,11 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, ndtr, ndtri, owens_t
 from scipy.stats import t as student
 
-# A correlation this close to one is one: the bivariate normal law has no density beyond.
+# Correlations are capped here, because the bivariate normal distribution has no density at one.
 LARGEST_CORRELATION = 1.0 - 1e-9
-# No constant of an interval is larger than this at any level that a double can tell from one.
+# Larger than the constant at any confidence level that differs from one in double precision.
 LARGEST_CONSTANT = 40.0
-# The share of the error probability that one end gets at least; the best division is rarely so unequal.
+# Smallest share of the error probability for one bound; the optimal division is rarely so unequal.
 SMALLEST_TAIL = 1e-4
 
 
@@ -32,24 +35,24 @@ def parameter_interval(
     n_samples: int,
     confidence_level: float = 0.95,
 ) -> Interval:
-    """Interval that covers the parameter, wherever it lies between the two ends, with the given probability.
+    """Interval that covers the parameter with the given probability, wherever it lies between the bounds.
 
     [θ̂_L - c_L s_L, θ̂_U + c_U s_U]
 
-    Where the estimated width exceeds max(s_L, s_U) √(ln n), both constants are those of Imbens and Manski;
-    where it does not, the width may be zero, and they are Stoye's at Δ = 0 (his pretest, which makes the
-    coverage uniform over widths). A point estimate is the case of equal ends with correlation one.
+    If the estimated width exceeds max(s_L, s_U) √(ln n), both constants are those of Imbens and Manski.
+    Otherwise the width may be zero, and the constants are Stoye's at Δ = 0. This pretest, also due to Stoye,
+    makes the coverage uniform over widths. A point estimate is the case of equal bounds with correlation one.
 
     Parameters
     ----------
     lower, upper : float
-        Estimated ends. They may cross; an interval that is empty then says that the assumption fails.
+        Estimated bounds. They may cross; if the interval is empty, the assumption fails.
     errors : pair of float
-        Standard errors of the ends.
+        Standard errors of the bounds.
     correlation : float
-        Of the estimated ends.
+        Correlation of the estimated bounds.
     n_samples : int
-        Rows, or clusters.
+        Number of rows or clusters.
     confidence_level : float
         Above one half.
 
@@ -75,7 +78,7 @@ def parameter_constants(
     n_samples: float,
     confidence_level: float = 0.95,
 ) -> tuple[float, float]:
-    """Constants c_L and c_U of :func:`parameter_interval`; one error at least is positive.
+    """Constants c_L and c_U of :func:`parameter_interval`; at least one error must be positive.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def parameter_constants(
     if width > largest * np.sqrt(np.log(n_samples)):
         constant = imbens_manski_constant(width / largest, confidence_level)
         return constant, constant
-    # An end without error costs nothing; a tiny one keeps the program defined.
+    # A bound without error adds no length; a tiny error keeps the optimisation well defined.
     error_lower, error_upper = np.maximum(errors, 1e-9 * largest)
     return stoye_constants(0.0, error_lower, error_upper, correlation, confidence_level)
 
@@ -96,7 +99,9 @@ def set_interval(
 ) -> Interval:
     """Interval that covers the whole identified interval with the given probability.
 
-    [θ̂_L - z_{1-α/2} s_L, θ̂_U + z_{1-α/2} s_U], at least 1 - α by Bonferroni's inequality.
+    [θ̂_L - z_{1-α/2} s_L, θ̂_U + z_{1-α/2} s_U]
+
+    By Bonferroni's inequality the coverage is at least 1 - α.
 
     Examples
     --------
@@ -109,11 +114,12 @@ def set_interval(
 
 
 def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> float:
-    """How much wider an interval must be because few rows, or clusters, carry its error.
+    """Factor on standard errors when few rows or clusters carry the variance.
 
-    t_{G-1, 1-α/2} / z_{1-α/2}: standard errors are multiplied by it. Below about forty it matters; below
-    ten, treat the interval as a rough guide. G need not be whole: see
-    :func:`selective_labels.inference.standard_errors.effective_number`.
+    t_{G-1, 1-α/2} / z_{1-α/2}
+
+    The factor matters below about forty units. Below ten, treat the interval as a rough guide. G need not be
+    an integer: see :func:`selective_labels.inference.standard_errors.effective_number`.
 
     Examples
     --------
@@ -125,17 +131,17 @@ def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> fl
 
 
 def imbens_manski_constant(relative_width: float, confidence_level: float = 0.95) -> float:
-    """Constant C of the interval that covers the parameter.
+    """Constant C of the interval that covers the parameter (Imbens and Manski 2004).
 
     Φ(C + Δ / max(s_L, s_U)) - Φ(-C) = 1 - α
 
-    Imbens and Manski (2004). C is z_{1-α/2} when the identified interval is a point, and falls to z_{1-α}
-    as it grows wide, because the parameter is then near one end at most.
+    C is z_{1-α/2} when the identified interval is a point. It falls to z_{1-α} as the interval becomes wide,
+    because the parameter is then close to at most one bound.
 
     Parameters
     ----------
     relative_width : float
-        Δ / max(s_L, s_U), not negative.
+        Δ / max(s_L, s_U), non-negative.
     confidence_level : float
 
     Examples
@@ -156,23 +162,23 @@ def imbens_manski_constant(relative_width: float, confidence_level: float = 0.95
 def stoye_constants(
     width: float, error_lower: float, error_upper: float, correlation: float, confidence_level: float = 0.95
 ) -> tuple[float, float]:
-    """Constants of the shortest interval that covers the parameter, given the correlation of the ends.
+    """Constants of the shortest interval that covers the parameter, given the correlation of the bounds.
 
     minimise c_L s_L + c_U s_U subject to
-    P(W_L <= c_L,  W_U >= -c_U - Δ/s_U) >= 1 - α   (the parameter at the lower end),
-    P(W_U >= -c_U, W_L <= c_L + Δ/s_L) >= 1 - α    (the parameter at the upper end),
+    P(W_L <= c_L,  W_U >= -c_U - Δ/s_U) >= 1 - α   (the parameter at the lower bound),
+    P(W_U >= -c_U, W_L <= c_L + Δ/s_L) >= 1 - α    (the parameter at the upper bound),
 
-    W_L and W_U standard normal with correlation ρ. Stoye (2009), his third interval. Unlike the
-    constant of Imbens and Manski it does not need the ends to be ordered in every sample.
+    with W_L and W_U standard normal with correlation ρ. This is the third interval of Stoye (2009). Unlike
+    the constant of Imbens and Manski, it does not require that the bounds are ordered in every sample.
 
     Parameters
     ----------
     width : float
-        Δ, not negative.
+        Δ, non-negative.
     error_lower, error_upper : float
         Standard errors s_L, s_U, positive.
     correlation : float
-        ρ of the estimated ends.
+        Correlation ρ of the estimated bounds.
     confidence_level : float
         Above one half.
 
@@ -195,11 +201,11 @@ def stoye_constants(
         at_upper = bivariate_normal(lower + room_lower, upper, opposite)
         return confidence_level - min(at_lower, at_upper)
 
-    # Neither constant can be smaller than the one-sided one, where the other would have to be infinite.
+    # Neither constant can be below the one-sided constant, at which the other one is infinite.
     smallest, largest = ndtri(confidence_level), ndtri(1.0 - (1.0 - confidence_level) * SMALLEST_TAIL)
 
     def upper_for(lower: float) -> float:
-        """Smallest c_U that goes with c_L."""
+        """Smallest feasible c_U for a given c_L."""
         if shortfall(smallest, lower) <= 0.0:
             return float(smallest)
         return float(brentq(shortfall, smallest, LARGEST_CONSTANT, args=(lower,), xtol=1e-10))
@@ -216,7 +222,8 @@ def bivariate_normal(first: float, second: float, correlation: float) -> float:
 
     ½ Φ(h) + ½ Φ(k) - T(h, (k - ρh) / (h √(1-ρ²))) - T(k, (h - ρk) / (k √(1-ρ²)))
 
-    with Owen's function T (Owen 1956); exact to rounding, where general routines integrate numerically.
+    with Owen's function T (Owen 1956). The result is exact up to rounding, whereas general routines integrate
+    numerically.
 
     Examples
     --------
@@ -229,24 +236,24 @@ def bivariate_normal(first: float, second: float, correlation: float) -> float:
     return float((ndtr(first) + ndtr(second)) / 2.0 - tilt_first - tilt_second)
 
 
-# Probability of a normal variable beyond one standard error.
+# Probability that a normal variable exceeds its mean by one standard deviation.
 ONE_ERROR = 0.16
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows behind a share, or behind the difference of two shares among the same rows.
+    """Counts behind a share, or behind the difference of two shares among the same rows.
 
     Attributes
     ----------
     plus : int
-        Rows that count one.
+        Rows that count as one.
     minus : int
-        Rows that count minus one: where the second of two classifiers is right alone.
+        Rows that count as minus one: only the second of two classifiers is right.
     trials : int
         Rows that meet the condition.
     signed : bool
-        Whether a row may count minus one.
+        Whether a row can count as minus one.
     """
 
     plus: int
@@ -255,7 +262,7 @@ class Counts:
     signed: bool = False
 
     def interval(self, tails: tuple[float, float]) -> Interval:
-        """Interval that misses the value below (above) with probability `tails` at most."""
+        """Interval that misses the value below (above) with probability at most `tails`."""
         if self.signed:
             return paired_interval(self.plus, self.minus, self.trials, tails)
         return clopper_pearson(self.plus, self.trials, tails)
@@ -268,21 +275,21 @@ def count_scores(
     signed: bool = False,
     unit: np.ndarray | None = None,
 ) -> Counts | None:
-    """Count rows, if scores are counts: values of -1, 0 and 1 among rows of equal weight.
+    """Count rows if the scores are counts: values of -1, 0 and 1 among rows with equal weights.
 
     Parameters
     ----------
     above, below : (n_samples,) arrays
-        Scores of numerator and denominator of a ratio.
+        Scores of the numerator and denominator of a ratio.
     weights : (n_samples,) array, optional
-        Rows of weight zero are outside the population.
+        Rows with weight zero are outside the population.
     signed : bool
     unit : (n_cells,) array, optional
-        Of cells, whose scores are forms: the weight of every row where scores are labels, else -1.
+        For cells, whose scores are linear forms: the common row weight where scores are labels, otherwise -1.
 
     Returns
     -------
-    Counts, or None if some score is another number or rows have different weights
+    Counts, or None if a score has another value or the weights differ
 
     Examples
     --------
@@ -310,7 +317,7 @@ def count_scores(
 def _count_cells(
     above: np.ndarray, below: np.ndarray, weights: np.ndarray, signed: bool, unit: np.ndarray | None
 ) -> Counts | None:
-    """Count the rows of cells: a row is of one part, and each part scores 0, 1 or -1."""
+    """Count the rows of cells: each row belongs to one part, and each part has a score of 0, 1 or -1."""
     inside = weights.any(axis=1)
     if unit is None or not inside.any() or not (unit[inside] == max(unit[inside][0], 0.0)).all():
         return None
@@ -325,12 +332,12 @@ def _count_cells(
 
 
 def clopper_pearson(successes: int, trials: int, tails: tuple[float, float] = (0.025, 0.025)) -> Interval:
-    """Exact interval of a probability (Clopper and Pearson 1934).
+    """Exact interval for a probability (Clopper and Pearson 1934).
 
     lower: the p with P(Bin(n, p) >= k) = tail, 0 if k = 0;   upper: P(Bin(n, p) <= k) = tail, 1 if k = n
 
-    Holds at every n and p, at the price of covering more than it says: Wilson's interval is shorter, but
-    below its level near the ends (n = 50, p = .98: .922 of .95).
+    The interval is valid for every n and p, but conservative. Wilson's interval is shorter, but its coverage
+    is below the nominal level near 0 and 1 (n = 50, p = .98: .922 instead of .95).
 
     Examples
     --------
@@ -345,26 +352,27 @@ def clopper_pearson(successes: int, trials: int, tails: tuple[float, float] = (0
 def paired_interval(
     plus: int, minus: int, trials: int, tails: tuple[float, float] = (0.025, 0.025)
 ) -> Interval:
-    """Interval of P(+) - P(-) of a row that counts 1, -1 or 0: the difference of two paired shares.
+    """Interval for P(+) - P(-), where a row counts 1, -1 or 0: the difference of two paired shares.
 
     θ = q (2p - 1),   q = P(row counts),   p = P(+ | row counts)
 
-    p has the exact interval given the rows that count, so zero is outside exactly if McNemar's exact test
-    rejects p = ½. What q adds is joined by squares, each reach standing for a multiple of an error (the
-    method of variance estimates recovery), and at least the end of p is taken with q one error larger.
-    Enumerated for 8 to 100 rows: a level of .95 covers .955 and more wherever p and q are.
+    p has its exact interval given the rows that count, so the interval excludes zero exactly if McNemar's
+    exact test rejects p = ½. The uncertainty of q is added in squares, as in the method of variance estimates
+    recovery. The limits are at least as wide as those of p with q one standard error larger. In an
+    enumeration for 8 to 100 rows, the coverage at level .95 is at least .955 for all p and q.
 
     Parameters
     ----------
     plus, minus : int
-        Rows in which the first, the second alone is right.
+        Rows in which only the first (second) classifier is right.
     trials : int
-        All rows.
+        Number of rows.
     tails : pair of float
+        Error probabilities of the lower and upper limit.
 
     Examples
     --------
-    Four rows of a hundred, all for the first: a fair coin does that once in eight times.
+    Four of a hundred rows count, all for the first. A fair coin gives such a result one time in eight.
 
     >>> [round(end, 3) for end in paired_interval(4, 0, 100)]
     [-0.016, 0.099]
@@ -383,7 +391,7 @@ def paired_interval(
     above = np.hypot(size * (high - middle), middle * (more if middle > 0.0 else less))
     lower, upper = middle * size - below, middle * size + above
     larger = clopper_pearson(counting, trials, (ONE_ERROR, ONE_ERROR)).upper
-    # The exact test decides about zero, whatever the squares say.
+    # The exact test decides whether the interval contains zero, not the sum of squares.
     lower = min(lower, low * larger) if low < 0.0 else max(lower, low * share.lower)
     upper = max(upper, high * larger) if high > 0.0 else min(upper, high * share.lower)
     return Interval(float(max(lower, -1.0)), float(min(upper, 1.0)))

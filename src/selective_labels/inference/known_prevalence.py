@@ -1,4 +1,7 @@
-"""Ends where a share of the population is known: by a multiplier, and with the error of the share."""
+"""Estimated bounds when the share of an event in the population is known.
+
+The bounds are solved with a Lagrange multiplier, and their standard errors include the error of the share.
+"""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -30,40 +33,42 @@ from selective_labels.inference.evidence import (
     subtract,
 )
 
-# From influences to the covariance matrix of estimates.
+# Function from influences to the covariance matrix of the estimates.
 NoiseOf = Callable[[Sequence[Array]], Array]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-10
 NEGLIGIBLE = 1e-14
-# Multipliers whose ends differ by fewer standard errors than this cannot be told apart.
+# Multipliers whose bounds differ by fewer standard errors than this count as indistinguishable.
 CLOSE = 2.0
-# Among more of them neighbours are always close, and their ends are too.
+# With more candidates, neighbouring multipliers and their bounds are close anyway, so ties are ignored.
 FEW_CANDIDATES = 12
-# One-sided level at which an end holds although it is the best of several; normal draws to find the factor.
+# One-sided level of a bound selected as the best of several, and the number of normal draws for its
+# critical value.
 LEVEL = 0.95
 N_DRAWS = 20_000
-# An interval that is longer by so large a part is worth a word.
+# Relative increase in the length of the interval above which a warning is given.
 NOTICED = 0.05
 
 
 class ContradictedError(UndefinedError):
-    """No class probabilities agree with the data and with all that is assumed."""
+    """No class probabilities agree with both the data and all assumptions."""
 
 
 def shared_ratio_end(
     numerator: Array, denominator: Array, evidence: Evidence, weights: Array | None, sign: float
 ) -> Estimate:
-    """Lower (sign -1) or upper end of E[c · η] / E[g · η] where shares are known.
+    """Lower (sign -1) or upper (sign 1) bound on E[c · η] / E[g · η] when shares are known.
 
     θ = (E[c · η_ν] ± E[ν (π - η_ν,A)]) / E[g · η_ν],   η_ν where ±(c - θ g) - ν 1_A is largest
 
-    Any ν gives a valid end, the best one the sharp end; it is one number for the whole sample, and optimal,
-    so that to first order the end does not move with it. No share is one of them (ν = 0), so that the end is
-    never wider than without. Where several cannot be told apart (two standard errors), the best looks better
-    than it is: the interval then holds for the best of all of them (:func:`best_of`).
+    Any multiplier ν gives a valid bound, and the best ν gives the sharp bound. The best ν is one number for
+    the whole sample and optimal, so to first order the bound does not change with it. ν = 0 ignores the
+    share, so the bound is never wider than without the share. If several multipliers are within two standard
+    errors of each other, the best one looks better than it is. The interval is then made valid for the best
+    of all of them (:func:`best_of`).
 
-    The share is about everybody, so rows outside the subgroup at hand (weight zero) enter by what they leave
-    of it.
+    The share refers to the whole population, so rows outside the subgroup (weight zero) enter through their
+    part of the share.
     """
     assert evidence.population is not None
     inside, population = evidence.inside(weights), evidence.population
@@ -85,10 +90,10 @@ def shared_ratio_end(
 
 
 def notice_ties(low: Estimate, high: Estimate, noise_of: NoiseOf) -> Ends:
-    """Return the two ends as they are, and warn if they are the best of several and the interval shows it.
+    """Return the two bounds unchanged, and warn if selection among ties makes the interval much longer.
 
-    Ties are common and cost little: a factor of 1.2 on one error, where most of the interval is between its
-    ends. What is worth a word is an interval that is longer by a twentieth or more.
+    Ties are common and usually cost little: a factor of 1.2 on one standard error, when most of the interval
+    is the distance between the bounds. The warning is given if the interval is longer by a twentieth or more.
     """
     reaches = [float(ndtri(LEVEL)) * standard_error(each, noise_of) for each in (low, high)]
     excess = sum(
@@ -105,22 +110,22 @@ def notice_ties(low: Estimate, high: Estimate, noise_of: NoiseOf) -> Ends:
 
 
 def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Estimate:
-    """The first of several valid ends, the best, with an error that holds although it was chosen.
+    """First (best) of several valid bounds, with a standard error that accounts for the selection.
 
-    reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the ends' joint normal noise,
+    reach = min_ν (±θ_ν + c s_ν),   c the 95 % quantile of max_ν of the bounds' joint normal noise,
     s = (reach ∓ θ_best) / 1.645
 
-    Intersection bounds (Chernozhukov, Lee and Rosen, 2013): the interval reaches as far as the best limit,
-    each with the factor that all of them need.
+    These are intersection bounds (Chernozhukov, Lee and Rosen, 2013). The interval extends to the best of the
+    confidence limits, each computed with the critical value for all of them jointly.
 
     Parameters
     ----------
     estimates : sequence of Estimate
-        The best first.
+        Valid bounds, the best one first.
     noise_of : callable
-        From influences to a covariance matrix.
+        Function from influences to a covariance matrix.
     sign : float
-        1 for upper ends, -1 for lower ones.
+        1 for upper bounds, -1 for lower bounds.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Es
         return best
     scale = np.maximum(errors, NEGLIGIBLE)
     squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
-    # The symmetric root: any other depends on the signs of axes, and so on rounding.
+    # Use the symmetric root: others depend on the signs of eigenvectors, which rounding determines.
     noise = _normal_draws(len(errors)) @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
     factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
@@ -151,14 +156,14 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Es
 
 @cache
 def _normal_draws(number: int) -> Array:
-    """The same draws every time, so that results can be repeated."""
+    """Fixed normal draws, so that results are reproducible."""
     return np.random.default_rng(0).standard_normal((N_DRAWS, number))
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:
-    """Say which known share the scores contradict beyond noise; empty if none.
+    """Describe the known share that the scores contradict beyond sampling error; empty if there is none.
 
-    E[L_A] <= π <= E[U_A]: the smallest and the largest share that the rest of what is assumed allows.
+    E[L_A] <= π <= E[U_A], with the smallest and largest share that the other assumptions allow.
     """
     assert evidence.population is not None
     for share in evidence.shares:
@@ -197,7 +202,7 @@ def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign:
 
 
 def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evidence, sign: float) -> Estimate:
-    """The end by another multiplier, to first order around the best one's."""
+    """Bound from another multiplier, to first order around the best one."""
     beyond = mean_estimate(other.worth(gain), evidence.population)
     scale = sign / slope
     outside = _moved(other, evidence, scale)
@@ -205,7 +210,7 @@ def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evide
 
 
 def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
-    """How far one standard error of each share moves the end."""
+    """Change of the bound per standard error of each share."""
     assert evidence.population is not None
     mass = evidence.population / evidence.population.sum()
     return tuple(
@@ -215,7 +220,7 @@ def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
 
 
 def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
-    """Other multipliers whose end cannot be told from the best one's."""
+    """Other multipliers whose bounds are statistically indistinguishable from the best one."""
     base, found = best.worth(gain), []
     for number, share in enumerate(evidence.shares):
         options = candidates(gain, share)
@@ -233,21 +238,22 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
 
 
 def standard_error(estimate: Estimate, noise_of: NoiseOf) -> float:
-    """Error of an estimate, by rows or clusters, and of the numbers from elsewhere that it uses."""
+    """Standard error by rows or clusters, including the errors of external numbers."""
     noise = noise_of([estimate.influence])[0, 0]
     return float(np.sqrt(noise + np.sum(np.square(estimate.outside))))
 
 
-# Shares closer than this to an end of what is stated are at it.
+# A share within this distance of a stated limit counts as at the limit.
 AT_END = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSeparation:
-    """centre + scale · Cov(gain, η) / (π (1 - π)) where π = E[η] is known, maybe up to an interval.
+    """centre + scale · Cov(gain, η) / (π (1 - π)) when π = E[η] is known, possibly up to an interval.
 
-    Linear in η for a given π: E[gain η] by its multiplier. Of an interval, the π counts at which the end is
-    furthest out (:func:`selective_labels.identification.prevalence.widest_share`).
+    For a given π the separation is linear in η, and E[gain η] is solved by its multiplier. If π is known up
+    to an interval, the bound uses the π with the most extreme value
+    (:func:`selective_labels.identification.prevalence.widest_share`).
 
     Attributes
     ----------
@@ -256,7 +262,7 @@ class SharedSeparation:
         Code of the class that is the event.
     centre, scale : float
     spill : callable of chances and weights
-        How much a row moves E[gain · chance] by moving the gains of the others.
+        Effect of each row on E[gain · chance] through the gains of the other rows.
     """
 
     gain: Array
@@ -266,9 +272,10 @@ class SharedSeparation:
     spill: Callable[[Array, Array | None], Array]
 
     def ends(self, evidence: Evidence, weights: Array | None, plain: Ends) -> Ends:
-        """Lower and upper end, never wider than `plain`, the ends without the share.
+        """Lower and upper bound, never wider than `plain`, the bounds without the share.
 
-        Both are valid. If they cannot be told apart, the interval holds for the better of the two.
+        Both pairs of bounds are valid. If they are statistically indistinguishable, the interval accounts for
+        the selection of the better one.
         """
         low, high = (self._end(evidence, weights, *each) for each in zip(plain, (-1.0, 1.0), strict=True))
         return notice_ties(low, high, evidence.covariance)
@@ -301,7 +308,7 @@ class SharedSeparation:
         return self.gain[:, None] * share.members
 
     def _furthest_out(self, share: Share, evidence: Evidence, sign: float) -> float:
-        """The share within what is stated at which the end lies furthest out."""
+        """Share within the stated range at which the bound is most extreme."""
         if share.low == share.high:
             return share.low
         assert evidence.population is not None
@@ -316,7 +323,7 @@ class SharedSeparation:
         return widest_share(slopes, intercepts, mean, (share.low, share.high))
 
     def _at(self, prevalence: float, known: Evidence, weights: Array | None, sign: float) -> Estimate:
-        """The end at one value of the share."""
+        """Bound at one value of the share."""
         share = replace(known.shares[0], low=prevalence, high=prevalence)
         evidence, gains = replace(known, shares=(share,)), self._gains(share)
         assert known.population is not None
@@ -331,7 +338,7 @@ class SharedSeparation:
         spread = prevalence * (1.0 - prevalence)
         contrast = (joint.value - mean.value * prevalence) / spread
         influence = joint.influence + ranks - prevalence * (mean.influence + all_ranks)
-        # The share moves the end through its multiplier, and through the denominator.
+        # The share affects the bound through its multiplier and through the denominator.
         moved = [each / spread for each in joint.outside] or [0.0]
         moved[0] -= share.error * (mean.value + contrast * (1.0 - 2.0 * prevalence)) / spread
         return Estimate(
@@ -343,5 +350,5 @@ class SharedSeparation:
 
 
 def _of_the_other(share: Share) -> Share:
-    """Of two classes, what is known of the other one."""
+    """With two classes, the constraint on the share of the other class."""
     return replace(share, members=1.0 - share.members, low=1.0 - share.high, high=1.0 - share.low)

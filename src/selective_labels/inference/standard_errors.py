@@ -1,4 +1,4 @@
-"""Standard errors and correlation of two estimated ends: the one place where they are made."""
+"""Clustering, and the standard errors and correlation of two estimated bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ GROUPS, DECISION_MAKER, ROWS = "groups", "decision_maker", "none"
 
 
 def choose_clusters(cluster: str | None, data: SelectiveLabels) -> str | None:
-    """Resolve the argument `cluster`: left alone (None), groups of repeated cases cluster if there are any.
+    """Resolve the argument `cluster`; the default None clusters by groups of repeated cases, if any.
 
     Returns
     -------
-    "groups", "decision_maker", or None if every row is a unit of its own
+    "groups", "decision_maker", or None if every row is its own unit
 
     Examples
     --------
@@ -42,44 +42,45 @@ def choose_clusters(cluster: str | None, data: SelectiveLabels) -> str | None:
 
 
 def cluster_codes(cluster: str | None, data: SelectiveLabels) -> np.ndarray | None:
-    """Unit of each row; None if every row is one."""
+    """Cluster of each row; None if every row is its own cluster."""
     if cluster == GROUPS:
         return data.groups
     return data.decision_maker_codes if cluster == DECISION_MAKER else None
 
 
-# No variance is carried by fewer.
+# Smallest effective number of units: a variance needs at least two.
 FEWEST = 2.0
 # Kurtosis of normal influences, for which Student's factor with all units is exact.
 NORMAL_KURTOSIS = 3.0
-# What sums of doubles may miss by.
+# Tolerance for rounding in sums of doubles.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class BoundStandardErrors:
-    """Two estimated ends, with what an interval is made from.
+    """Two estimated bounds, with the inputs of a confidence interval.
 
     Attributes
     ----------
     lower, upper : float
+        Estimated bounds.
     errors : pair of float
         Standard errors; NaN with fewer than two units.
     correlation : float
-        Of the two estimated ends.
+        Correlation of the two estimated bounds.
     n_clusters : int
-        Independent units: rows, or clusters.
+        Number of independent units: rows or clusters.
     clustered : bool
     n_units : float
-        Kish's number of them: as many of equal weight would tell as much.
+        Effective number of units given their weights (Kish).
     effective : pair of float
-        Units that carry the variance of each end, see :func:`effective_number`.
+        Number of units that carry the variance of each bound, see :func:`effective_number`.
     supports : pair of float
-        Share of the units that each end rests on.
+        Share of the units that each bound uses.
     counts : pair of Counts or None
-        Where scores are labels.
+        Counts for exact intervals, if scores are labels.
     coarse : float
-        By how much the ends were moved outwards, because ranks are those of bins.
+        Amount by which the bounds were moved outwards because scores were binned.
     """
 
     lower: float
@@ -95,7 +96,7 @@ class BoundStandardErrors:
     coarse: float = 0.0
 
     def widened(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Errors that make a normal interval as long as that of Student's t."""
+        """Standard errors that give a normal interval the length of Student's t interval."""
         low, high = (few_clusters_factor(each, confidence_level) for each in self.effective)
         return low * self.errors[0], high * self.errors[1]
 
@@ -103,16 +104,16 @@ class BoundStandardErrors:
 def bound_standard_errors(
     ends: Sequence[Ends], rows: np.ndarray, clusters: np.ndarray | None, weights: Array | None = None
 ) -> BoundStandardErrors:
-    """Add standard errors to ends, and take the median over repeats.
+    """Compute the standard errors of two bounds, with medians over repeats of cross-fitting.
 
     Parameters
     ----------
     ends : sequence of pairs of estimates
         One pair for each repeat of cross-fitting.
     rows : (n_samples,) bool array
-        The rows that they concern: how many units these are widens standard errors.
+        Rows that the bounds concern. The number of units among them widens standard errors.
     clusters : (n_samples,) int array or None
-        Independent units; None: every row is one.
+        Independent units; None if every row is a unit.
     weights : (n_samples,) array, optional
 
     Examples
@@ -133,7 +134,7 @@ def bound_standard_errors(
         low, high = np.median(values, axis=0).tolist()
         nothing = float("nan"), float("nan")
         return BoundStandardErrors(low, high, nothing, 1.0, n_clusters, clusters is not None, n_units)
-    # The influences of other rows are zero: what is lost in estimating the mean is lost by these alone.
+    # Rows outside `rows` have zero influence, so the degrees-of-freedom correction counts only these units.
     lost = n_clusters / (n_clusters - 1) * (n_all - 1) / n_all
     matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
     numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
@@ -148,7 +149,7 @@ def summed_up(
     clustered: bool,
     n_units: float,
 ) -> BoundStandardErrors:
-    """Put ends, their covariance matrices and effective numbers together, medians over repeats."""
+    """Combine bounds, covariance matrices and effective numbers, with medians over repeats."""
     values = np.array([[end.value for end in pair] for pair in ends])
     matrices = [matrix + _outside(pair) for matrix, pair in zip(matrices, ends, strict=True)]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
@@ -170,7 +171,7 @@ def summed_up(
 
 
 def kish_number(weights: Array, codes: np.ndarray) -> float:
-    """(Σ_g W_g)² / Σ_g W_g², W_g the weight of cluster g: clusters of equal weight that tell as much.
+    """Effective number of clusters (Kish): (Σ_g W_g)² / Σ_g W_g², with W_g the weight of cluster g.
 
     Examples
     --------
@@ -182,13 +183,14 @@ def kish_number(weights: Array, codes: np.ndarray) -> float:
 
 
 def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> float:
-    """Count the units that carry the variance of an estimate.
+    """Effective number of units that carry the variance of an estimate.
 
-    m = (Σ_g s_g²)² / Σ_g s_g⁴,   s_g the influence of unit g;   number = m (1 + 2 min(1, 3m/n)²),
+    m = (Σ_g s_g²)² / Σ_g s_g⁴,   s_g the influence of unit g;   number = m (1 + 2 min(1, 3m/n)²)
 
-    two at least and n at most. m is n over the kurtosis of the influences. For normal ones, kurtosis 3,
-    Student's t with n - 1 degrees of freedom is exact, and the number is n; where a few of many units carry
-    all the variance, as where two classifiers differ in four rows, it is m.
+    The number is at least two and at most n. m is n divided by the kurtosis of the influences. For normal
+    influences (kurtosis 3), Student's t with n - 1 degrees of freedom is exact, and the number is n. If a few
+    of many units carry all the variance, for instance when two classifiers differ in four rows, the number is
+    m.
 
     Examples
     --------
@@ -199,34 +201,34 @@ def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> flo
     4.0
     """
     largest = np.abs(influence).max()
-    if not largest > ROUNDING:  # nothing varies
+    if not largest > ROUNDING:  # no variance
         return max(n_units, FEWEST)
     squares = np.bincount(codes, influence / largest) ** 2
     return number_of_carriers(squares.sum() ** 2 / np.sum(squares**2), n_units)
 
 
 def number_of_carriers(carrying: float, n_units: float) -> float:
-    """Count units from m = (Σ_g s_g²)² / Σ_g s_g⁴; see :func:`effective_number`."""
+    """Effective number of units from m = (Σ_g s_g²)² / Σ_g s_g⁴; see :func:`effective_number`."""
     like_normal = min(1.0, NORMAL_KURTOSIS * carrying / n_units) ** 2
     number = carrying * (1.0 + (NORMAL_KURTOSIS - 1.0) * like_normal)
     return float(max(min(number, n_units), FEWEST))
 
 
 def _outside(pair: Ends) -> Array:
-    """Covariance of the two ends by numbers that come from elsewhere, each with an error of its own."""
+    """Covariance of the two bounds that is due to the errors of external numbers."""
     size = max(len(end.outside) for end in pair)
     moved = np.array([end.outside or (0.0,) * size for end in pair])
     return moved @ moved.T
 
 
 def _common(ends: Sequence[Ends], end: int) -> Counts | None:
-    """Counts, if they are the same in every repeat."""
+    """Counts, if they are the same in all repeats."""
     found = {pair[end].counts for pair in ends}
     return found.pop() if len(found) == 1 else None
 
 
 def _correlation(matrix: Array, values: Array) -> float:
-    """One, if an end does not vary by more than rounding: then there is nothing to correlate."""
+    """Correlation of the two bounds; one if a bound varies by no more than rounding."""
     if (np.diag(matrix) <= (ROUNDING * np.maximum(np.abs(values), 1.0)) ** 2).any():
         return 1.0
     return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))

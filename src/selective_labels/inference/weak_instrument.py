@@ -1,8 +1,9 @@
-"""Intervals under the event tilt: of one event's share, whatever the strength of the instrument.
+"""Weak-instrument robust intervals under the event tilt, for the share of one event.
 
-Within a group of cases (those predicted as one class) the odds of an event of the label (the prediction is
-right) among the refused are r = e^{-γ} times those among like accepted cases. The instrument tests every γ;
-the interval is the union, over all γ that it does not reject, of an interval for the share given γ.
+Within a group of cases (those predicted as one class), the odds of an event of the label (the prediction is
+right) among unlabeled cases are r = e^{-γ} times the odds among comparable labeled cases. The instrument
+tests every γ. The interval is the union, over all γ that the test does not reject, of the intervals for the
+share given γ.
 """
 
 from collections.abc import Sequence
@@ -22,15 +23,15 @@ from selective_labels.inference.intervals import Interval
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
 
-# Tilts γ of an event that are tried first; with ±∞ no set of them is cut off.
+# Coarse grid of tilts γ of an event. It includes ±∞, so that it does not truncate a confidence set.
 COARSE = np.array([-np.inf, -8.0, -6.0, *np.linspace(-5.0, 5.0, 41), 6.0, 8.0, np.inf])
-# Beyond the last finite one, where a moment changes its sign out there.
+# Additional tilts, used if a moment changes sign beyond the last finite point of the coarse grid.
 FAR = np.array([10.0, 12.0, 16.0, 24.0])
-# Points of the finer grid, where the coarse one leaves few values.
+# Number of points of the fine grid.
 FINE = 41
-# Above it no confidence level in use asks: χ² with four degrees at one in a million is 33.
+# Tilts with a larger statistic are dropped: χ² with four degrees of freedom exceeds 33 once in a million.
 HOPELESS = 40.0
-# With more groups than this, one γ serves all of them.
+# With more groups than this, all groups share one γ.
 MOST_GROUPS = 3
 UNAVAILABLE = (
     "the tilt is of one event: it is there for accuracy, error, share, and differences of accuracies"
@@ -39,18 +40,20 @@ UNAVAILABLE = (
 
 @dataclass(frozen=True, eq=False)
 class TiltRows:
-    """What the event tilt needs of every row, by models that have not seen it.
+    """Inputs of the event tilt for each row, from models that were not fitted on the row.
 
     Attributes
     ----------
     instrument : Evidence
-        Scores of the bounds by the instrument alone.
+        Scores of the bounds from the instrument alone.
     own, mean : (n_samples, n_classes) arrays
-        P(Y=k, D=1 | x, z) of the row's own decision-maker, and over decision-makers.
+        P(Y=k, D=1 | x, z) of the row's own decision-maker, and the mean over decision-makers.
     moves : (n_samples,) array
-        f, of mean zero given x: how lenient the decision-maker is.
+        Instrument f with mean zero given x: the leniency of the decision-maker.
     y : (n_samples,) int array
+        Label codes, -1 for unlabeled rows.
     concentration : float
+        Instrument strength.
     """
 
     instrument: Evidence
@@ -62,7 +65,7 @@ class TiltRows:
 
     @classmethod
     def read(cls, fit: CrossFit, data: SelectiveLabels, instrument: Evidence) -> "TiltRows":
-        """Collect them from fitted models."""
+        """Collect the inputs from fitted models."""
         held_out = HeldOutRows(fit, data)
         stage = first_stage(held_out)
         own = np.empty_like(stage.mean)
@@ -73,14 +76,16 @@ class TiltRows:
 
 @dataclass(frozen=True, eq=False)
 class EventGroup:
-    """An event of the label in some rows, and what it adds to the mean there.
+    """An event of the label in a group of rows, and its contribution to the mean.
 
     Attributes
     ----------
     rows : (n_group,) int array
+        Rows of the group.
     event : (n_group, n_classes) bool array
-        Classes that are the event.
+        Classes in the event.
     worth : (n_group,) array
+        Contribution of the event to the mean.
     """
 
     rows: np.ndarray
@@ -89,18 +94,18 @@ class EventGroup:
 
 
 def event_groups(functional: Functional, weights: Array) -> tuple[Array, list[EventGroup]]:
-    """Write a mean as a known part and events: E[base + Σ_j worth_j 1{Y* in event_j}].
+    """Decompose a mean into a known part and events: E[base + Σ_j worth_j 1{Y* in event_j}].
 
-    A row whose classes are worth two different values has an event; rows of one pattern (one predicted class)
-    are a group. More than three groups become one. The difference of two accuracies of three or more classes
-    has two events in a row, "a is right" and "b is right": one group each.
+    A row has an event if its classes take exactly two values. Rows with the same pattern (the same predicted
+    class) form a group. More than three groups are merged into one. The difference of two accuracies with
+    three or more classes has two events per row, "a is right" and "b is right", and one group for each.
 
     Returns
     -------
     base : (n_samples,) array
     groups : list of EventGroup
     """
-    # A rule of given probabilities has denominators that add up to one but for rounding.
+    # Denominators of a stochastic rule sum to one only up to rounding.
     if not (isinstance(functional, Ratio) and np.allclose(functional.denominator, 1.0, rtol=0.0, atol=1e-9)):
         raise UndefinedError(f"{UNAVAILABLE}.", "metric")
     values = functional.numerator
@@ -125,14 +130,14 @@ def event_groups(functional: Functional, weights: Array) -> tuple[Array, list[Ev
 
 @dataclass(frozen=True, eq=False)
 class TriedTilts:
-    """All combinations of tilts that were tried.
+    """Results for all combinations of tilts that were tried.
 
     Attributes
     ----------
     statistic : (n_tried,) array
-        Q: how much the instrument speaks against them, χ² with `n_groups` degrees at the true ones.
+        Test statistic Q, χ² with `n_groups` degrees of freedom at the true tilts.
     value, variance : (n_tried,) arrays
-        Of the mean given the tilts, uncorrelated with the moments that test them.
+        Estimate of the mean given the tilts and its variance, uncorrelated with the moments of the test.
     n_groups : int
     """
 
@@ -143,11 +148,11 @@ class TriedTilts:
 
     @property
     def best(self) -> float:
-        """The mean under the tilts that the instrument speaks least against."""
+        """Mean under the tilts with the smallest test statistic."""
         return float(self.value[self.statistic.argmin()])
 
     def interval(self, confidence_level: float) -> Interval | None:
-        """Joint Anderson–Rubin interval; None if no tilt is left.
+        """Joint Anderson–Rubin interval; None if all tilts are rejected.
 
         ∪ over {Q <= c} of value ± √((c - Q) variance),   c = χ²_{G+1}(level)
         """
@@ -183,7 +188,7 @@ def try_tilts(
 def _combined(
     sums: Array, covariance: Array, values: np.ndarray, moments: np.ndarray, total: float
 ) -> TriedTilts:
-    """All combinations of tilts at once; `values` and `moments` are places among the sums, one a group."""
+    """Evaluate all combinations of tilts; `values` and `moments` index the sums, one column per group."""
     n_tried, n_groups = values.shape
     with_base = np.concatenate([np.zeros((n_tried, 1), dtype=int), values], axis=1)
     spread = covariance[with_base[:, :, None], with_base[:, None, :]].sum(axis=(1, 2))
@@ -201,17 +206,17 @@ def _combined(
 
 @dataclass(frozen=True)
 class TiltBasis(Basis):
-    """What an interval under the event tilt is made from.
+    """Inputs of an interval under the event tilt.
 
-    `spread` and `limits` are those of the instrument's bounds; `tried` has one for each repeat.
+    `spread` and `limits` belong to the instrument's bounds; `tried` has one entry per repeat.
     """
 
     tried: tuple[TriedTilts, ...] = ()
 
     def report(self, interval: str, confidence_level: float) -> Reported:
-        """Intersect the tilt's interval with the instrument's, each at half the error.
+        """Intersect the intervals of the tilt and of the instrument, each at half the error probability.
 
-        Both hold if the tilt does, so that both cover together with the probability asked for.
+        Both intervals are valid if the tilt is correct, so the intersection has the requested coverage.
         """
         half = (1.0 + confidence_level) / 2.0
         bounds = super().report("parameter", half)
@@ -239,9 +244,9 @@ def tilt_basis(
     clusters: np.ndarray | None,
     bounds: Basis,
 ) -> Basis:
-    """Find what an interval of a functional under the event tilt is made from.
+    """Compute the inputs of an interval for a functional under the event tilt.
 
-    Where nothing depends on an unseen label, `bounds` (of the instrument) are all that there is to say.
+    If the functional does not depend on unobserved labels, the instrument's `bounds` are returned.
     """
     base, groups = event_groups(functional, weights)
     if not groups:
@@ -251,7 +256,7 @@ def tilt_basis(
 
 
 def _scores(rows: TiltRows, group: EventGroup, tilts: Array) -> tuple[Array, Array]:
-    """ψ and g of a group's rows for every tilt, each (n_tilts, n_group)."""
+    """ψ and g of the rows of a group for every tilt, each of shape (n_tilts, n_group)."""
     here = group.rows
     y, own, mean = rows.y[here], rows.own[here], rows.mean[here]
     chance, leniency = np.einsum("nk,nk->n", own, group.event), own.sum(axis=1)
@@ -269,9 +274,9 @@ def _scores(rows: TiltRows, group: EventGroup, tilts: Array) -> tuple[Array, Arr
 
 
 def _points(rows: TiltRows, group: EventGroup, weights: Array, clusters: np.ndarray | None) -> Array:
-    """Tilts of one group to try: the coarse grid, made finer where its moment is near zero or crosses it.
+    """Tilts of one group to try: a coarse grid, refined where the moment is near zero or changes sign.
 
-    Where the moment alone rules a tilt out, so do all moments together.
+    A tilt that the moment of one group rules out is also ruled out by all moments together.
     """
     tilts = COARSE
     statistic, mean = _alone(rows, group, tilts, weights, clusters)
@@ -296,7 +301,7 @@ def _points(rows: TiltRows, group: EventGroup, weights: Array, clusters: np.ndar
 def _alone(
     rows: TiltRows, group: EventGroup, tilts: Array, weights: Array, clusters: np.ndarray | None
 ) -> tuple[Array, Array]:
-    """Statistic of each tilt by the moment of one group alone, and the moment."""
+    """Test statistic of each tilt from the moment of one group, and the moment."""
     _, moments = _scores(rows, group, tilts)
     parts = weights[group.rows] * moments
     if clusters is not None:
@@ -306,7 +311,7 @@ def _alone(
 
 
 def _sums(columns: Array, weights: Array, clusters: np.ndarray | None) -> tuple[Array, Array]:
-    """Weighted sums, and the covariance of the sums over rows or clusters."""
+    """Weighted sums, and their covariance over rows or clusters."""
     sums = columns @ weights
     parts = (columns - (sums / weights.sum())[:, None]) * weights
     if clusters is not None:
@@ -318,25 +323,27 @@ def _sums(columns: Array, weights: Array, clusters: np.ndarray | None) -> tuple[
 def supported_odds(
     rows: TiltRows, event: np.ndarray, weights: Array, clusters: np.ndarray | None, confidence_level: float
 ) -> list[tuple[float, float]]:
-    """How many times the odds of an event the refused can have, by the instrument: a confidence set.
+    """Confidence set for the odds ratio of an event between unlabeled and labeled cases.
 
     {e^{-γ}: Q(γ) <= χ²_1(level)},   γ the tilt of the event in all rows
 
-    Anderson and Rubin's kind of set: it covers the true odds ratio whatever the strength of the instrument,
-    if there is one for all cases and decision-makers. It may be empty, unbounded, or in several pieces.
+    This is an Anderson–Rubin set. It covers the true odds ratio whatever the strength of the instrument, if
+    one odds ratio holds for all cases and decision-makers. The set can be empty, unbounded, or a union of
+    several intervals.
 
     Parameters
     ----------
     event : (n_classes,) bool array
+        Classes in the event.
 
     Returns
     -------
     list of pairs (low, high)
-        Of odds ratios, ascending; infinite where the set is not bounded.
+        Intervals of odds ratios in ascending order; infinite where the set is unbounded.
     """
     used = np.flatnonzero(weights > 0.0)
     group = EventGroup(used, np.broadcast_to(event, (len(used), len(event))), np.ones(len(used)))
-    tilts = _points(rows, group, weights, clusters)[::-1]  # odds ascend as tilts fall
+    tilts = _points(rows, group, weights, clusters)[::-1]  # odds increase as tilts decrease
     statistic, _ = _alone(rows, group, tilts, weights, clusters)
     kept = np.flatnonzero(statistic <= chi2.ppf(confidence_level, 1))
     runs = np.split(kept, np.flatnonzero(np.diff(kept) > 1) + 1) if len(kept) else []

@@ -1,4 +1,4 @@
-"""Text with separators into a frame, whole or not at all."""
+"""Parsing of delimited text (CSV) into a frame: codes with leading zeros, ids, and malformed files."""
 
 import csv
 import io
@@ -14,23 +14,23 @@ import pandas as pd
 from selective_labels._errors import TableError, several
 from selective_labels.data.features import has_leading_zero
 
-# A zero before a digit at the beginning of a cell. Without one in the file, nothing is read twice.
+# A cell that starts with a zero before a digit. Without one in the file, no second read is needed.
 PADDED = re.compile(rb"(?:^|[^0-9A-Za-z.\-])0\d", re.MULTILINE)
 
 
 def with_codes(
     frame: pd.DataFrame, content: bytes, read: Callable[[list[str]], pd.DataFrame]
 ) -> pd.DataFrame:
-    r"""Put the text of cells back into columns of whole numbers in which some begin with a zero.
+    r"""Restore the text of columns that were parsed as whole numbers but contain leading zeros.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As parsed.
+        Frame as parsed.
     content : bytes
-        What it was parsed from.
+        Content that the frame was parsed from.
     read : callable
-        Reads some columns of it as text.
+        Reads some columns of the content as text.
 
     Examples
     --------
@@ -57,23 +57,23 @@ def _is_whole(column: pd.Series) -> bool:
     return bool(len(values) and (values == values.round()).all())
 
 
-WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")  # up to 18 digits, so within 64 bits
-# What a whole number becomes beside holes, wherever floats had to hold it.
+WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")  # up to 18 digits, which fit into 64 bits
+# Whole numbers that were written from a float column because it has missing values.
 POINT_ZERO = re.compile(r"(?:0|-?[1-9]\d{0,14})\.0")
-# Measurements; "1e5" alone could be the name of something.
+# Measurements. "1e5" alone could be a name, so it is excluded.
 FRACTION = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-\d+)?|-?\d\.\d+[eE][+-]?\d+")
 TRUTH = {"True": True, "False": False}
 
 
 def read_names(cells: pd.Series) -> pd.Series:
-    """Cells of text as numbers or truth values if all are written as such and none are one, else as text.
+    """Convert text cells to numbers or booleans if that keeps distinct cells distinct; else keep the text.
 
-    "07" and "7" are two names, so a column that holds both stays text, and so does one that holds "07" alone:
-    who is called 07 is not called 7. Whole numbers come out as whole numbers, also beside holes.
+    A column that holds "07" stays text, because "07" and "7" are different names. Whole numbers become
+    integers, even if the column has missing values.
 
     Parameters
     ----------
-    cells : pandas.Series of str, with holes
+    cells : pandas.Series of str, with missing values
 
     Examples
     --------
@@ -105,7 +105,7 @@ def read_names(cells: pd.Series) -> pd.Series:
     if read is None or not read.is_unique or (read.dtype == float and not np.isfinite(read).all()):
         return cells
     holding_holes: Any = {"i": "Int64", "f": "Float64", "b": "boolean"}[read.dtype.kind]
-    values = pd.array(read.to_numpy(), dtype=holding_holes).take(codes, allow_fill=True)  # -1 is a hole
+    values = pd.array(read.to_numpy(), dtype=holding_holes).take(codes, allow_fill=True)  # -1 is missing
     plain = read.dtype == float or not cells.isna().any()
     return pd.Series(values, cells.index, name=cells.name).astype(read.dtype if plain else values.dtype)
 
@@ -128,13 +128,13 @@ def parse_delimited(
     text: Sequence[str] = (),
     names: Sequence[str] = (),
 ) -> pd.DataFrame:
-    r"""Parse CSV; every line must have as many cells as the header.
+    r"""Parse CSV. Every line must have as many cells as the header.
 
     Parameters
     ----------
     content : bytes
     name : str
-        Of the file, for messages.
+        File name for messages.
     separator, encoding, missing, text, names
         As in :func:`selective_labels.io.read.read_table`.
 
@@ -169,7 +169,7 @@ def parse_delimited(
     except pd.errors.ParserError as error:
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
         raise TableError(_wrong_lines(str(error), name)) from None
-    # pandas takes surplus cells for an index, and fills up short lines: then the last cell is missing.
+    # pandas uses surplus cells as an index, and fills short lines, so that their last cell is missing.
     counted = frame.index.equals(pd.RangeIndex(len(frame)))
     if not counted or frame.iloc[:, -1].isna().any():
         _refuse_uneven_lines(content, name, chosen, encoding, len(header))
@@ -181,13 +181,13 @@ def parse_delimited(
 
 
 def _without_trailing_separator(frame: pd.DataFrame, header: list[str]) -> pd.DataFrame:
-    """Lines that all end with a separator have one cell more than was meant, without a name or a value."""
+    """Drop the empty, unnamed last column that results if all lines end with a separator."""
     surplus = not header[-1] and frame.shape[1] > 1 and frame.iloc[:, -1].isna().all()
     return frame.iloc[:, :-1] if surplus else frame
 
 
 def _named(header: list[str], text: Sequence[str]) -> list[str]:
-    """Columns with one of the names, or that match one as a pattern."""
+    """Columns that equal one of the names or match it as a pattern."""
     return [each for each in header if each in text or any(fnmatchcase(each, pattern) for pattern in text)]
 
 
@@ -199,12 +199,12 @@ def _refuse_binary(content: bytes, name: str, encoding: str) -> None:
 
 
 def _header(content: bytes, name: str, separator: str | None, encoding: str) -> list[str]:
-    """Names of the columns; refuse a wrong separator and repeated names before anything is parsed."""
+    """Column names. Raise :class:`TableError` for a wrong separator or repeated names before parsing."""
     with closing(_records(content, name, separator or COMMA, encoding)) as records:
         _, line = next(records, (0, None))
-        # Surplus cells of the first row make pandas take the first column for an index, and shift all others.
+        # If the first row has surplus cells, pandas uses the first column as an index and shifts the others.
         number, first = next(records, (0, line))
-    if line is None:  # a mark of the order of bytes, and nothing behind it
+    if line is None:  # the file holds a byte order mark and nothing else
         raise TableError(f"{name} is empty.")
     if len(line) == 1:
         others = [each for each in SEPARATORS if each != (separator or COMMA) and each in line[0]]
@@ -226,9 +226,9 @@ def _header(content: bytes, name: str, separator: str | None, encoding: str) -> 
 def _records(
     content: bytes, name: str, separator: str, encoding: str
 ) -> Generator[tuple[int, list[str]], None, None]:
-    """Cells of every record that is not blank, with the number of the line on which it ends.
+    """Cells of every non-blank record, with the number of its last line.
 
-    Close it: until it ends, no reader of this process may meet a cell longer than the file.
+    Close the generator when done: until then, the process-wide limit on the cell size is changed.
     """
     limit = csv.field_size_limit(max(len(content), 1))  # a cell may be as long as the file
     try:
@@ -260,7 +260,7 @@ def _uneven(name: str, line: int, n_cells: int, width: int) -> str:
 
 
 def _wrong_lines(message: str, name: str) -> str:
-    """What pandas says, for people."""
+    """Translate pandas' message for users."""
     if match := UNCLOSED_QUOTE.search(message):
         return (
             f"{name}: a quotation mark is opened near line {int(match[1]) + 1:,} and never closed; mend it."

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writing of files that appear complete or not at all, safe CSV output, and the cache of report sections."""
 
 import contextlib
 import csv
@@ -19,22 +19,22 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 
-# Pipes and character devices (a terminal, the null device) are written into and stay what they are.
+# Pipes and character devices (a terminal, the null device) are written to, not replaced.
 WRITTEN_INTO = (stat.S_IFIFO, stat.S_IFCHR)
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a disk", stat.S_IFSOCK: "a socket"}
-# No room: on the disk, in the quota, below the limit of a file's size.
+# No space: the disk is full, or a quota or file size limit is exceeded.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 ENDING = ".unfinished"
 
-# Temporary files of this process, so that an interrupt can remove them.
+# Temporary files of this process, which an interrupt must remove.
 _unfinished: set[Path] = set()
-# Those of its workers, which may be killed: a folder, and what the names of drafts have in common.
+# Temporary files of workers, which may be killed: their folder, and the common part of their names.
 _of_workers: set[tuple[Path, str]] = set()
 
 
 def require_writable(path: str | Path) -> None:
-    """Raise if a file could not be written; ask before long work, not after.
+    """Raise :class:`InputError` if a file cannot be written. Call it before long work.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def require_writable(path: str | Path) -> None:
     kind = _kind(target)
     if kind in REFUSED:
         raise _unwritable(path, f"it is {REFUSED[kind]}")
-    # What is no file is written into; a file is replaced, for which the folder must be writable.
+    # A device is written to directly. A file is replaced, which requires a writable folder.
     needed, rights = (target, os.W_OK) if kind in WRITTEN_INTO else (folder, os.W_OK | os.X_OK)
-    # Access is asked with the rights in effect, which a privileged process may have given up.
+    # The effective ids count, because a privileged process may have dropped its rights.
     effective = os.access in os.supports_effective_ids
     if not os.access(needed, rights, effective_ids=effective):
         where = "" if kind in WRITTEN_INTO else f" in {folder}"
@@ -63,7 +63,7 @@ def require_writable(path: str | Path) -> None:
 
 
 def is_replaced(path: str | Path) -> bool:
-    """Whether what is written takes the place of a file, rather than flow into a pipe or a device.
+    """Whether writing replaces a file, instead of writing to a pipe or a device.
 
     Examples
     --------
@@ -75,13 +75,13 @@ def is_replaced(path: str | Path) -> bool:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path, run: str = "") -> Iterator[Path]:
-    """A hidden file beside the target to write to; it takes the target's name at the end, or is removed.
+    """Yield a hidden draft beside the target, which replaces the target at the end or is removed.
 
     Parameters
     ----------
     path : str or Path
     run : str
-        Part of the hidden file's name: of :func:`drafts_of_workers`.
+        Part of the draft's name, from :func:`drafts_of_workers`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def whole_file(path: str | Path, run: str = "") -> Iterator[Path]:
     ['a.txt']
     """
     require_writable(path)
-    # A link is followed, so that what it points to is replaced and not the link.
+    # A link is followed, so that its target is replaced and not the link.
     target = _target(Path(path))
     into = _kind(target) in WRITTEN_INTO
     folder = Path(tempfile.gettempdir()) if into else target.parent
@@ -120,14 +120,14 @@ def whole_file(path: str | Path, run: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write text (UTF-8) or bytes to a file, whole or not at all."""
+    """Write text (UTF-8) or bytes to a file, completely or not at all."""
     with whole_file(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
 def drafts_of_workers(folder: Path) -> Iterator[str]:
-    """A name for the drafts that workers write into a folder; what they leave there is removed at the end."""
+    """Yield a name for the drafts that workers write to a folder. Leftover drafts are removed at the end."""
     run = f"{os.getpid()}-{secrets.token_hex(4)}-"
     _of_workers.add((folder, run))
     try:
@@ -138,7 +138,7 @@ def drafts_of_workers(folder: Path) -> Iterator[str]:
 
 
 def discard_unfinished() -> None:
-    """Remove the temporary files of this process; for a process about to end without unwinding."""
+    """Remove temporary files of this process, for a process that is about to exit without unwinding."""
     for draft in list(_unfinished):
         draft.unlink(missing_ok=True)
     for folder, run in list(_of_workers):
@@ -151,8 +151,8 @@ def _discard_of_workers(folder: Path, run: str) -> None:
 
 
 def _target(path: Path) -> Path:
-    """Where links lead; to a pipe that has no name of its own (/dev/stdout), only the link does."""
-    if not os.path.islink(path):  # unlike Path.is_symlink, says no where it may not look
+    """Target of links. The link itself is returned for a pipe without a name (/dev/stdout)."""
+    if not os.path.islink(path):  # unlike Path.is_symlink, returns False where access is denied
         return path
     try:
         return path if _kind(path) in WRITTEN_INTO else path.resolve()
@@ -167,14 +167,14 @@ def _kind(target: Path) -> int | None:
         return None
     except OSError as error:
         raise _unwritable(target, (error.strerror or str(error)).lower()) from None
-    except ValueError:  # a NUL among the letters
+    except ValueError:  # the name contains NUL
         raise _unwritable(target, "no file can have this name") from None
 
 
 def _write_into(target: Path, content: bytes) -> None:
-    """Write into a pipe or a device, which stays what it is."""
+    """Write to a pipe or a device without replacing it."""
     try:
-        # A pipe that nobody reads would keep the process waiting for ever.
+        # Opening a pipe that has no reader would block forever.
         handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         words = "nobody reads from this pipe" if error.errno == errno.ENXIO else os.strerror(error.errno or 0)
@@ -194,13 +194,13 @@ def _umask() -> int:
     return mask
 
 
-# A spreadsheet takes a cell that begins so for a formula, unless it is a number.
+# Spreadsheets interpret cells that start like this as formulas, unless they are numbers.
 FORMULA = re.compile(r"[=+\-@\t\r]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def safe_cell(value: Any) -> Any:
-    """A cell of CSV that no spreadsheet takes for a formula: text that begins like one gets a leading '.
+    """Prefix text that a spreadsheet would interpret as a formula with an apostrophe.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def safe_cell(value: Any) -> Any:
 
 
 def csv_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as CSV with a header; missing values are empty cells."""
+    """Format rows as CSV with a header. Missing values are empty cells."""
     text = io.StringIO()
     names = list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.writer(text, lineterminator="\n")
@@ -223,14 +223,14 @@ def csv_text(rows: list[dict[str, Any]]) -> str:
 
 
 class SectionStore:
-    """Sections kept in a hidden JSON file beside the report, for the same table and options only.
+    """Cache of report sections in a hidden JSON file beside the report, for the same table and options.
 
     Parameters
     ----------
     report : Path
-        The page that is being made. Beside a pipe or a device nothing is kept.
+        Path of the report. If it is a pipe or a device, nothing is stored.
     fingerprint : str
-        Of everything that the sections depend on.
+        Hash of everything that the sections depend on.
 
     Examples
     --------
@@ -250,27 +250,27 @@ class SectionStore:
 
     @property
     def names(self) -> list[str]:
-        """Sections that are finished."""
+        """Names of the finished sections."""
         return list(self._sections)
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """A finished section, or None."""
+        """Return a finished section, or None."""
         return self._sections.get(name)
 
     def put(self, name: str, section: dict[str, Any]) -> None:
-        """Keep a finished section."""
+        """Store a finished section."""
         self._sections[name] = section
         kept = {"fingerprint": self.fingerprint, "sections": self._sections}
         if self._keeps:
             write_whole(self.path, json.dumps(kept, allow_nan=False))
 
     def remove(self) -> None:
-        """Forget everything: the report is whole."""
+        """Delete the cache file, once the report is complete."""
         if self._keeps:
             self.path.unlink(missing_ok=True)
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        # What cannot be read is made again: nothing is lost but time.
+        # An unreadable cache is ignored: the sections are computed again.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             kept = json.loads(self.path.read_text(encoding="utf-8"))
             if kept["fingerprint"] == self.fingerprint:
@@ -279,7 +279,7 @@ class SectionStore:
 
 
 def fingerprint(tables: Sequence[pd.DataFrame | pd.Series], options: dict[str, Any]) -> str:
-    """Hash of tables, cell by cell, and of options.
+    """Hash of the cells of tables, and of options.
 
     Examples
     --------

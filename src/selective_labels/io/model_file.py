@@ -1,4 +1,4 @@
-"""Fitted models in files that hold data and no code; the schema of the features travels with them."""
+"""Model files: fitted models saved as data without code, with the schema of their features."""
 
 import json
 import platform
@@ -27,20 +27,20 @@ from selective_labels.io.prepare import as_kind
 
 PACKAGES = ("selective-labels", "scikit-learn", "numpy", "skops")
 KINDS = (NUMBER, DATE, CATEGORY)
-# So many hashes of training rows tell which share of them is in another table.
+# Number of hashed training rows, enough to estimate the share of them in another table.
 KEPT_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class FeatureSchema:
-    """A feature as the model knows it.
+    """A feature of a model.
 
     Attributes
     ----------
     name : str
     kind : "number", "date" or "category"
     categories : tuple of str
-        Values seen in training; empty for other kinds.
+        Values seen in training. Empty for other kinds.
     """
 
     name: str
@@ -50,7 +50,7 @@ class FeatureSchema:
 
 @dataclass(frozen=True)
 class ModelSchema:
-    """What a model was trained on, and how.
+    """Description of a model's training data and settings.
 
     Attributes
     ----------
@@ -58,15 +58,15 @@ class ModelSchema:
     classes : tuple
         Sorted labels.
     roles : dict
-        Column by role.
+        Columns by role.
     options : dict
-        How the model was fitted.
+        Settings of the fit.
     n_rows : int
-        Training rows.
+        Number of training rows.
     rows : tuple of int
-        Hashes of up to 1,000 of them.
+        Hashes of up to 1,000 training rows.
     versions : dict of str
-        Of Python and of packages.
+        Versions of Python and of packages.
     """
 
     features: tuple[FeatureSchema, ...]
@@ -88,12 +88,12 @@ class ModelSchema:
         return {feature.name: feature.kind for feature in self.features}
 
     def to_json(self) -> str:
-        """The schema as JSON text."""
+        """Serialize the schema as JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "ModelSchema":
-        """The schema of JSON text; an InputError if a part of it is not what it should be."""
+        """Parse the schema from JSON. Raise :class:`InputError` if a part has the wrong type."""
         values = json.loads(text)
         features = tuple(
             FeatureSchema(each["name"], each["kind"], tuple(each["categories"]))
@@ -111,7 +111,7 @@ class ModelSchema:
         return schema
 
     def example(self) -> pd.DataFrame:
-        """One row as a table may have it.
+        """One row that a table for this model could contain.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class ModelSchema:
         return pd.DataFrame({each.name: [cells[each.kind](each)] for each in self.features})
 
     def read(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The model's features out of a table, in order, each of its kind.
+        """Select the model's features from a table, in order, and convert each to its kind.
 
         Examples
         --------
@@ -146,7 +146,7 @@ class ModelSchema:
         return pd.DataFrame({each.name: as_kind(frame[each.name], each.kind) for each in self.features})
 
     def unseen_categories(self, X: pd.DataFrame) -> dict[str, int]:
-        """Number of rows with a category that training had not, by feature; features without are left out."""
+        """Number of rows with a category not seen in training, by feature, where it is not zero."""
         counts = {
             each.name: int((X[each.name].notna() & ~X[each.name].isin(each.categories)).sum())
             for each in self.features
@@ -155,7 +155,7 @@ class ModelSchema:
         return {name: count for name, count in counts.items() if count}
 
     def share_of_training_rows(self, X: pd.DataFrame, others: Sequence[pd.Series]) -> float:
-        """Share of the training rows that are in a table, by what was kept of them."""
+        """Share of the stored training rows that occur in a table."""
         if not self.rows:
             return 0.0
         return float(np.isin(np.array(self.rows, dtype=np.uint64), row_hashes(X, others)).mean())
@@ -176,10 +176,10 @@ def describe(
     X : pandas.DataFrame
         Features.
     kinds : dict of str
-        By feature.
+        Kinds by feature.
     classes : sequence
     others : sequence of pandas.Series
-        Further columns that make a row recognisable, such as label and decision-maker.
+        Further columns that identify a row, such as label and decision-maker.
     roles, options : dict, optional
 
     Examples
@@ -204,7 +204,7 @@ def describe(
 
 
 def row_hashes(X: pd.DataFrame, others: Sequence[pd.Series]) -> np.ndarray:
-    """One 64-bit hash for each row."""
+    """64-bit hash of each row."""
     columns = {f"feature {name}": X[name] for name in X.columns}
     texts = {f"other {place}": column.astype(str).astype(object) for place, column in enumerate(others)}
     table = pd.DataFrame({name: column.to_numpy() for name, column in (columns | texts).items()})
@@ -217,7 +217,7 @@ def current_versions() -> dict[str, str]:
 
 
 def schema_of_model(model: Any) -> ModelSchema:
-    """Schema of a fitted model about whose table nothing else is known."""
+    """Schema of a fitted model without further information about its table."""
     names = getattr(model, "feature_names_in_", [f"x{place}" for place in range(model.n_features_in_)])
     coding: TableCoding | None = getattr(model, "_coding", None)
     kinds = [NUMBER] * len(names) if coding is None else coding.kinds
@@ -230,14 +230,14 @@ def schema_of_model(model: Any) -> ModelSchema:
 
 
 def version_warning(schema: ModelSchema) -> str | None:
-    """A sentence if scikit-learn is not of the version that the model was saved with."""
+    """Warning text if the version of scikit-learn differs from that of the saved model, else None."""
     saved, here = str(schema.versions.get("scikit-learn", "")), version("scikit-learn")
     if saved.split(".")[:2] == here.split(".")[:2]:
         return None
     return f"The model was saved with scikit-learn {saved} and this is {here}; if in doubt, fit it again."
 
 
-# Our own: anything defined (not merely imported) in these modules; none of them opens files or runs programs.
+# Objects defined (not just imported) in these modules are trusted: none of them opens files or runs programs.
 OWN_MODULES = (
     "selective_labels.assumptions.",
     "selective_labels.data.coding.",
@@ -245,13 +245,13 @@ OWN_MODULES = (
     "selective_labels.identification.",
     "selective_labels.nuisance.",
 )
-# Of others, what skops does not trust by itself and our fitted models need.
+# Types of other packages that our fitted models need and that skops does not trust by default.
 OTHER_TYPES = {
-    "functools.partial",  # a FunctionTransformer that HistGradientBoostingClassifier fits
-    "numpy.dtype",  # of fitted encoders
-    "sklearn.compose._column_transformer._RemainderColsList",  # of fitted column transformers
+    "functools.partial",  # in a FunctionTransformer that HistGradientBoostingClassifier fits
+    "numpy.dtype",  # in fitted encoders
+    "sklearn.compose._column_transformer._RemainderColsList",  # in fitted column transformers
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",  # boosting; see refuse_wild_trees
-    "sklearn.utils.validation.check_array",  # the function that this FunctionTransformer applies
+    "sklearn.utils.validation.check_array",  # function applied by this FunctionTransformer
 }
 SPLITS = ("left", "right")
 
@@ -262,16 +262,16 @@ def untrusted(names: list[str], trusted: Sequence[str] = ()) -> list[str]:
     Parameters
     ----------
     names : list of str
-        As given by ``skops.io.get_untrusted_types``.
+        Output of ``skops.io.get_untrusted_types``.
     trusted : sequence of str
-        Types that the user vouches for.
+        Types that the user trusts.
 
     Examples
     --------
     >>> untrusted(["numpy.dtype", "posix.system", "selective_labels.estimators.ucl.UCLClassifier"])
     ['posix.system']
 
-    What a module of ours imports is not ours:
+    Objects that a module of this package merely imports are not trusted:
 
     >>> untrusted(["selective_labels.estimators.ucl.BaseEstimator"])
     ['selective_labels.estimators.ucl.BaseEstimator']
@@ -294,15 +294,15 @@ def _is_own(name: str) -> bool:
 
 
 def refuse_wild_trees(model: Any) -> None:
-    """Raise if a boosted tree points outside itself: scikit-learn would follow it without looking.
+    """Raise :class:`InputError` if a boosted tree has indices out of range: scikit-learn does not check.
 
     Parameters
     ----------
     model : object
-        Loaded, not yet used; everything reachable from it is searched.
+        Loaded model before its first use. All objects reachable from it are searched.
     """
     for estimator in _reachable(model, HistGradientBoostingClassifier):
-        if not hasattr(estimator, "_predictors"):  # a parameter, never fitted
+        if not hasattr(estimator, "_predictors"):  # an unfitted parameter
             continue
         categories = [] if estimator._bin_mapper is None else _known_categories(estimator._bin_mapper)
         if any((codes < 0).any() or (codes > 255).any() for codes in categories):
@@ -321,7 +321,7 @@ def _refuse_wild_tree(tree: Any, n_features: int) -> None:
     places = np.arange(len(nodes))
     inner = nodes["is_leaf"] == 0
     for side in SPLITS:
-        # A child always comes after its parent, so a walk from the root ends.
+        # Children come after their parent, so every walk from the root terminates.
         if not ((nodes[side] > places) & (nodes[side] < len(nodes)))[inner].all():
             raise InputError("a boosted tree points outside itself", "path")
     if not ((nodes["feature_idx"] >= 0) & (nodes["feature_idx"] < n_features))[inner].all():
@@ -332,7 +332,7 @@ def _refuse_wild_tree(tree: Any, n_features: int) -> None:
 
 
 def _reachable(root: Any, wanted: type) -> list[Any]:
-    """Objects of a type that hang on another, each once."""
+    """Distinct objects of a type that are reachable from another object."""
     found, seen, waiting = [], {id(root)}, [root]
     while waiting:
         each = waiting.pop()
@@ -359,7 +359,7 @@ def _model_has(method: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A fitted model and its schema; takes whole tables and finds its features in them.
+    """A fitted model with its schema. Its methods take whole tables and select the model's features.
 
     Attributes
     ----------
@@ -376,35 +376,35 @@ class SavedModel:
         return self.model.classes_
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """Class of every row."""
+        """Predict the class of every row."""
         return self.model.predict(self.schema.read(frame))
 
     @available_if(_model_has("decision_function"))
     def decision_function(self, frame: pd.DataFrame) -> np.ndarray:
-        """Scores, as the model gives them."""
+        """Scores of the model."""
         return self.model.decision_function(self.schema.read(frame))
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
-        """Class probabilities, as the model gives them."""
+        """Class probabilities of the model."""
         return self.model.predict_proba(self.schema.read(frame))
 
 
 def save_model(
     model: Any, path: str | Path, *, schema: ModelSchema | None = None, trusted: Sequence[str] = ()
 ) -> None:
-    """Save a fitted model with skops: data only, no pickle; the file appears whole or not at all.
+    """Save a fitted model with skops: data only, no pickle. The file is written completely or not at all.
 
     Parameters
     ----------
     model : fitted estimator
-        What cannot be loaded safely is refused: functions given as parameters, types of other packages.
+        Parts that cannot be loaded safely raise an error: functions as parameters, types of other packages.
     path : str or Path
     schema : ModelSchema, optional
         Default: the names of the features, all of them numbers.
     trusted : sequence of str
-        Full names of types of your own that may be in it, such as an assumption ("my_module.HalfAsBad"); to
-        load it, they are named again.
+        Full names of your own types in the model, such as an assumption ("my_module.HalfAsBad"). They
+        must be named again to load it.
 
     Examples
     --------
@@ -440,13 +440,13 @@ def save_model(
 
 
 def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
-    """Load a model that :func:`save_model` wrote; a file that holds anything else is refused.
+    """Load a model written by :func:`save_model`. Raise :class:`InputError` for any other content.
 
     Parameters
     ----------
     path : str or Path
     trusted : sequence of str
-        Full names of types of your own that the file may hold; loading imports their modules.
+        Full names of your own types that the file may contain. Loading imports their modules.
 
     Returns
     -------
@@ -472,7 +472,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
     _refuse_bomb(data, path)
     try:
         names = io.get_untrusted_types(data=data)
-    except Exception as error:  # damaged files fail in as many ways as they have parts
+    except Exception as error:  # a damaged file can raise many exceptions
         raise InputError(
             f"{path} is not a model file, or is cut off or damaged: {_first_line(error)}", "path"
         ) from None
@@ -490,7 +490,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
 
 
 def refuse_functions(model: Any) -> None:
-    """Raise if a parameter is a function, which no file can hold as data.
+    """Raise :class:`InputError` if a parameter is a function, which cannot be stored as data.
 
     Examples
     --------
@@ -545,10 +545,10 @@ def _read_content(content: Any, path: Path) -> SavedModel:
 
 
 def _refuse_bomb(data: bytes, path: Path) -> None:
-    """Refuse an archive that unpacks to far more than its size, before any of it is unpacked."""
+    """Raise :class:`InputError` before unpacking an archive that expands to far more than its size."""
     try:
         with ZipFile(BytesIO(data)) as archive:
-            unpacked = sum(each.file_size for each in archive.infolist())  # no more of a part is ever read
+            unpacked = sum(each.file_size for each in archive.infolist())  # reading never exceeds these sizes
     except (BadZipFile, ValueError, OSError, LookupError, NotImplementedError):
         raise InputError(f"{path} is not a model file, or is cut off or damaged.", "path") from None
     if unpacked > largest_expansion(len(data)):
@@ -558,7 +558,7 @@ def _refuse_bomb(data: bytes, path: Path) -> None:
 
 
 def _refuse_unusable(saved: SavedModel, path: Path) -> None:
-    """Refuse what is no fitted model of these features and classes; one row is predicted as a trial."""
+    """Check that the model matches its schema, with a trial prediction of one row."""
     model, schema = saved.model, saved.schema
     if not isinstance(model, BaseEstimator) or not hasattr(model, "predict"):
         raise _damaged(path, "it holds no model")
@@ -572,7 +572,7 @@ def _refuse_unusable(saved: SavedModel, path: Path) -> None:
             saved.predict(schema.example())
     except InputError:
         raise
-    except Exception as error:  # a damaged model fails in as many ways as it has parts
+    except Exception as error:  # a damaged model can raise many exceptions
         raise _damaged(path, f"its model cannot predict ({_first_line(error)})") from None
 
 

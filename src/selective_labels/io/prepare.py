@@ -1,4 +1,4 @@
-"""From a frame and its roles to what the library takes: features of known kinds, label, decisions."""
+"""Preparation of a table for the library: choice and conversion of features, checks, and label coding."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ from selective_labels.io.table_roles import (
 
 
 def as_kind(column: pd.Series, kind: str) -> pd.Series:
-    """Values of a column as numbers (float), dates (datetime64) or text; missing stays missing.
+    """Convert a column to numbers (float), dates (datetime64) or text. Missing values stay missing.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _refuse(column: pd.Series, wrong: pd.Series, what: str) -> None:
 
 
 def _as_text(column: pd.Series) -> pd.Series:
-    """Text as it would be written: whole numbers without a decimal point, also beside holes."""
+    """Convert to text. Whole numbers have no decimal point, even if the column has missing values."""
     if pd.api.types.is_float_dtype(column):
         finite = column.dropna()
         if np.isfinite(finite).all() and (finite == finite.round()).all():
@@ -92,14 +92,14 @@ def _is_date(value: str) -> bool:
     return read_dates(pd.Series([value])) is not None
 
 
-# With fewer rows, all values of an honest feature may differ.
+# With fewer rows, all values of a legitimate feature may differ.
 MIN_ROWS_OF_ID = 50
 DISTINCT_SHARE_OF_ID = 0.9
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that is not used, and why."""
+    """A column that is not used, and the reason."""
 
     name: str
     reason: str
@@ -111,15 +111,15 @@ def chosen_columns(
     exclude: Iterable[str] = (),
     taken: Iterable[str] = (),
 ) -> tuple[list[str], set[str]]:
-    """Columns that names and patterns choose, and those chosen by their very name.
+    """Columns that match names or patterns, and those that are given by their exact name.
 
     Parameters
     ----------
     columns : sequence of str
     features, exclude : iterables of str
-        Names or shell patterns such as "x_*", also several with commas between. Without `features`, all.
+        Names or shell patterns such as "x_*", possibly separated by commas. Without `features`, all columns.
     taken : iterable of str
-        Columns with another role. A pattern passes over them; naming one is an error.
+        Columns with another role. Patterns skip them. Naming one raises an error.
 
     Examples
     --------
@@ -141,10 +141,10 @@ def chosen_columns(
 def without_ids(
     frame: pd.DataFrame, kinds: dict[str, str], keep: Iterable[str] = ()
 ) -> tuple[list[str], list[LeftOut]]:
-    """Features that do not look like ids, and those that do.
+    """Separate features that look like ids from the others.
 
-    Text of which more than 90 % is different, and whole numbers that are all different, name rows. With
-    fewer than 50 rows nothing is said.
+    Text with more than 90 % distinct values and whole numbers that are all distinct look like ids. With fewer
+    than 50 rows, no column does.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def without_ids(
 
 
 def _date_hint(column: pd.Series) -> str:
-    """What to do about days and months in an order that only people know.
+    """Hint for dates in which the order of day and month is ambiguous.
 
     Examples
     --------
@@ -188,17 +188,17 @@ def refuse_leaks(
     names: tuple[str, str],
     allowed: Iterable[str] = (),
 ) -> None:
-    """Raise if a feature alone (nearly) gives the label away where it is seen, or the decision.
+    """Raise :class:`TableError` if a feature alone (nearly) reveals the observed label or the decision.
 
     Parameters
     ----------
     features : pandas.DataFrame
     label, decision : (n_samples,) int arrays
-        Codes; the decision is 1 where the label is seen.
+        Codes. The decision is 1 where the label is observed.
     names : pair of str
-        What to call label and decision.
+        Names of label and decision in messages.
     allowed : iterable of str
-        Features that may.
+        Features that are not checked.
     """
     allowed = set(allowed)
     suspects = features[[column for column in features.columns if column not in allowed]]
@@ -225,7 +225,7 @@ def _matched(columns: Sequence[str], patterns: Iterable[str], option: str) -> tu
     matched: set[str] = set()
     named: set[str] = set()
     for given in patterns:
-        # A comma may belong to a name.
+        # A name may contain a comma.
         parts = [given] if given in known else [part.strip() for part in given.split(",") if part.strip()]
         if not parts:
             raise TableError(f"{option} is empty: give a name or a pattern.")
@@ -255,9 +255,9 @@ OUTPUT_NAMES = re.compile(
     r"guess|logits?|risk_?scores?|pd)([_ .\-](\d+|v\d+|old|new|a|b|model|prob\w*|score|class|label|default|"
     r"decile|band|grade))*"
 )
-# Scores that are measured or bought before the decision, and are known as features.
+# Scores that are measured or bought before the decision, and are legitimate features.
 KNOWN_SCORES = re.compile(r"(?i).*(credit|fico|bureau|vantage|beacon|schufa|apgar|test|exam|glasgow|gpa)")
-# A column of shares that orders the labels seen, or the decisions, as well as this is no plain feature.
+# A column of shares with at least this AUC for labels or decisions is probably a model's output.
 SUSPICIOUS = 0.9
 FEWEST_VALUES = 20
 MAX_ROWS = 20_000
@@ -266,16 +266,16 @@ MAX_ROWS = 20_000
 def model_outputs(
     X: pd.DataFrame, kinds: dict[str, str], label: pd.Series, decision: pd.Series | None
 ) -> list[LeftOut]:
-    """Features that are named like a model's output, or whose values between 0 and 1 rank as one would.
+    """Features named like a model's output, or with values in [0, 1] that rank cases as one would.
 
     Parameters
     ----------
     X : pandas.DataFrame
-        Features, converted.
+        Converted features.
     kinds : dict of str
-        By feature.
+        Kinds by feature.
     label, decision : pandas.Series
-        The decision as 0 and 1, or None.
+        The decision is coded as 0 and 1, or None.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def _is_share(column: pd.Series) -> bool:
 
 
 def _best_area(values: np.ndarray, target: np.ndarray) -> float:
-    """Area under the curve of the class that the values order best, whichever way round."""
+    """Largest AUC over classes and over both directions of the ranking."""
     present = ~np.isnan(values)
     ranks, target = rankdata(values[present]), target[present]
     areas = [0.5]
@@ -331,7 +331,7 @@ def _best_area(values: np.ndarray, target: np.ndarray) -> float:
 
 
 def predictions_of(frame: pd.DataFrame, column: str, option: str = "--predictions") -> np.ndarray:
-    """A column of predictions, one for every row."""
+    """Column of predictions. Raise :class:`TableError` if a row has none."""
     require_column(frame, column, option)
     missing = frame[column].isna()
     if missing.any():
@@ -343,7 +343,7 @@ def predictions_of(frame: pd.DataFrame, column: str, option: str = "--prediction
 
 
 def classes_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """Predictions as classes if every one is the name of one, else None.
+    """Convert predictions to classes if every one is the name of a class, else return None.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def _name(value: Any) -> str:
 
 
 def numbers_of(values: np.ndarray, column: str, option: str) -> np.ndarray:
-    """Scores as numbers, also those written for people ("72 %")."""
+    """Scores as numbers. Text such as "72 %" is parsed."""
     numbers = read_numbers(pd.Series(values, dtype=object, name=column)).numbers
     wrong = ~np.isfinite(numbers)
     if wrong.any():
@@ -371,7 +371,7 @@ def numbers_of(values: np.ndarray, column: str, option: str) -> np.ndarray:
 
 
 def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
-    """The class that --pos-label names."""
+    """Class named by --pos-label."""
     if name is None:
         return None
     for each in classes.tolist():
@@ -383,27 +383,27 @@ def pos_label_of(name: str | None, classes: np.ndarray) -> Any:
 
 
 def subgroups_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame | None:
-    """Columns of subgroups."""
+    """Subgroup columns, or None."""
     for column in columns:
         require_column(frame, column, "--by")
     return frame[list(columns)] if columns else None
 
 
-# A column with fewer other values than this share was meant to hold numbers.
+# With a smaller share of other values, a column was probably meant to be numeric.
 MOSTLY = 0.5
-# Text of more values than this is rarely meant as a category.
+# With more distinct values, text is rarely meant as a category.
 MANY_VALUES = 100
 
 
 def reading_of(column: pd.Series, kind: str, chosen: bool = False) -> str:
-    """What is to be said of a feature's text; nothing where it was read as it stands.
+    """Sentence on how the text of a feature was interpreted. Empty if it was read as written.
 
     Parameters
     ----------
     column : Series
     kind : str
     chosen : bool
-        Whether someone said that it is of this kind: then many values are meant.
+        Whether the user chose this kind. Then many distinct values are expected.
 
     Examples
     --------
@@ -480,29 +480,29 @@ def _of_numbers(values: pd.Series, name: str) -> str:
     return ""
 
 
-# More different labels than this are no classes.
+# With more distinct values, a label does not hold classes.
 MAX_CLASSES = 100
-# The library's keyword of a role, where it is not its name.
+# Keywords of the library that differ from the names of roles.
 KEYWORDS = {"label": "y", "weight": "sample_weight"}
 
 
 @dataclass(frozen=True)
 class FeatureRules:
-    """How features are chosen; see the options of the command line.
+    """Rules for the choice of features; see the command-line options.
 
     Attributes
     ----------
     features, exclude, include, category, number, allow_leak : sequences of str
     also : sequence of str
-        Columns that are features whatever else is said, such as those of a model.
+        Columns that are always features, such as those of a model.
     not_features : sequence of str
-        Columns that are not, such as predictions.
+        Columns that are never features, such as predictions.
     kinds : dict of str
-        Kinds that are known already, by column.
+        Known kinds, by column.
     accepted : sequence of str
-        Values of the decision that reveal the label; see :func:`read_decision`.
+        Values of the decision for which the label is observed; see :func:`read_decision`.
     classes : sequence of str
-        Values of the label that read like a hole and are classes.
+        Label values that read like a missing value but are classes.
     """
 
     features: Sequence[str] = ()
@@ -523,22 +523,22 @@ ALL_FEATURES = FeatureRules()
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """A table with its roles taken apart.
+    """A table split into features and roles.
 
     Attributes
     ----------
     X : pandas.DataFrame
         Features: numbers as float, dates as datetime64, categories as text.
     kinds : dict of str
-        By feature.
+        Kinds by feature.
     data : SelectiveLabels
-        The same rows, checked: what the library takes.
+        The same rows as validated input for the library.
     columns : dict of pandas.Series
-        Columns of the roles, by the library's keyword; "y" is the label.
+        Role columns by the library's keyword. "y" is the label.
     roles : Roles
     left_out : tuple of LeftOut
     readings : tuple of str
-        What was read otherwise than it is written, one sentence each.
+        Sentences on values that were interpreted differently from how they are written.
     """
 
     X: pd.DataFrame
@@ -551,24 +551,24 @@ class PreparedTable:
 
     @property
     def y(self) -> pd.Series:
-        """The label, with holes."""
+        """Label column (missing where the case was declined)."""
         return self.columns["y"]
 
     @property
     def sharing_suggested(self) -> bool:
-        """Whether labels look as if they belonged to the groups."""
+        """Whether labels seem to belong to the groups."""
         return sharing_suggested(self.data)
 
     @property
     def recognised_by(self) -> list[pd.Series]:
-        """Columns besides the features that make a row recognisable."""
+        """Columns that, together with the features, identify a row."""
         return [self.y, self.columns["decision_maker"]]
 
 
 def prepare_table(
     frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES, *, share_labels: bool = False
 ) -> PreparedTable:
-    """Choose and convert features, check the roles, refuse leaks.
+    """Choose and convert features, check the roles, and raise :class:`TableError` for leaks.
 
     `share_labels` is that of :meth:`selective_labels.SelectiveLabels.from_arrays`.
 
@@ -611,7 +611,7 @@ def prepare_table(
 def feature_kinds(
     frame: pd.DataFrame, names: Sequence[str], rules: FeatureRules, strata: str | None = None
 ) -> dict[str, str]:
-    """Kind of every feature: known, or asked for, or found; strata are names, so categories."""
+    """Kind of every feature: known, requested, or inferred. Strata are names, hence categories."""
     every = list(frame.columns)
     request = {} if strata is None else {strata: CATEGORY}
     for given, kind in ((rules.category, CATEGORY), (rules.number, NUMBER)):
@@ -626,13 +626,13 @@ def feature_kinds(
 
 
 def _meant_as_they_are(every: list[str], roles: Roles, rules: FeatureRules) -> set[str]:
-    """Columns of which someone, or a model, has said that they are categories."""
+    """Columns that the user or a model declared to be categories."""
     request = chosen_columns(every, rules.category)[0] if rules.category else []
     return {*request, *rules.kinds, *([] if roles.strata is None else [roles.strata])}
 
 
 def _feature_names(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[list[str], set[str]]:
-    # Who decides, and what came of it, is no feature; the stratum of a case is known before.
+    # The decision-maker and the outcome are no features. The stratum is known before the decision.
     taken = {column for column, role in roles.columns.items() if role != "strata"} | {*rules.not_features}
     every = list(frame.columns)
     included = set(chosen_columns(every, rules.include, taken=taken)[0]) if rules.include else set()
@@ -653,7 +653,7 @@ def _without(names: list[str], left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _role_columns(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[dict[str, pd.Series], str]:
-    """Columns of the roles by the library's keyword, and what is to be said of the decision."""
+    """Role columns by the library's keyword, and a sentence on how the decision was interpreted."""
     columns = {KEYWORDS.get(role, role): frame[column] for column, role in roles.columns.items()}
     said = ""
     if roles.decision is not None:
@@ -679,9 +679,9 @@ def _refuse_accepted_holes(label: pd.Series, decision: pd.Series) -> None:
 
 
 def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Series:
-    """Labels as classes: whole numbers stay whole beside holes; dates and measurements are refused.
+    """Labels as classes. Whole numbers stay integers beside missing values; dates and decimals raise errors.
 
-    Only labels that were seen are looked at.
+    Only observed labels are checked.
 
     Examples
     --------
@@ -704,14 +704,14 @@ def label_values(column: pd.Series, decision: pd.Series | None = None) -> pd.Ser
         raise TableError(f"{name} holds decimal numbers; a label is a class, say 0 and 1.")
     if not pd.api.types.is_float_dtype(column):
         return column
-    # Larger numbers are whole only because floats have no decimals there.
+    # Larger floats are always whole, because their precision has no decimals.
     return column.astype("Int64") if _whole(column) and (column.dropna().abs() <= 2**53).all() else column
 
 
 def _decimals(values: pd.Series) -> bool:
-    """Whether all are numbers and some not whole, also where they stay text because of how they are written.
+    """Whether all values are numbers and some are not whole, including numbers stored as text.
 
-    Whole numbers that are kept as objects are too long for any float.
+    Whole numbers stored as Python objects are skipped, because they may be too long for a float.
 
     Examples
     --------
@@ -726,13 +726,13 @@ def _decimals(values: pd.Series) -> bool:
 
 
 def _whole(column: pd.Series) -> bool:
-    """Whether nothing is lost by reading the column as whole numbers."""
+    """Whether conversion to integers loses nothing."""
     values = column.dropna()
     return bool((np.isfinite(values) & (values == values.round())).all())
 
 
 def _checked(X: pd.DataFrame, given: dict[str, Any], roles: Roles) -> SelectiveLabels:
-    """Let the library check the roles, and say which columns its messages are about."""
+    """Build the validated data, and name the user's columns in error messages."""
     try:
         return SelectiveLabels.from_arrays(X, **given)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""A table from a file, a folder or standard input; what is wrong with it, in one sentence."""
+"""Tables from CSV, Parquet, Excel and databases, read from a file, a folder or standard input."""
 
 import gzip
 import io
@@ -22,18 +22,18 @@ from selective_labels._parallel import MIB, largest_expansion
 from selective_labels.io.delimited import parse_delimited
 
 PARQUET = b"PAR1"
-# Beyond this, floats merge whole numbers.
+# Beyond this, floats cannot represent all whole numbers.
 LARGEST_EXACT = 2**53
 
 
 def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
-    """Parse Parquet; checksums of pages are compared where the file has them.
+    """Parse Parquet. Page checksums are verified if the file has them.
 
     Parameters
     ----------
     content : bytes
     name : str
-        Of the file, for messages.
+        File name for messages.
     """
     try:
         from pyarrow import parquet
@@ -41,13 +41,13 @@ def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
         raise TableError(f"{name} is Parquet, which {needs('pyarrow')}.") from None
     try:
         table = parquet.read_table(io.BytesIO(content), page_checksum_verification=True)
-        table.validate(full=True)  # text that is not UTF-8, lengths that are not there
+        table.validate(full=True)  # detects text that is not UTF-8, and wrong lengths
         frame = table.to_pandas()
         frame = frame.assign(**_exact_integers(table))
     except (ValueError, OSError, ArithmeticError, LookupError, TypeError, NotImplementedError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"{name} is not a whole Parquet file ({shown(reason, 200)}).") from None
-    # An index that was written is a column that was meant; rows that are counted otherwise are counted anew.
+    # A stored index becomes a column. Unnamed range indexes are renumbered.
     frame = frame.reset_index(drop=isinstance(frame.index, pd.RangeIndex) and frame.index.name is None)
     frame.columns = frame.columns.astype(str)
     if not frame.columns.is_unique:
@@ -57,7 +57,7 @@ def parse_parquet(content: bytes, name: str) -> pd.DataFrame:
 
 
 def _exact_integers(table: Any) -> dict[str, pd.Series]:
-    """Whole numbers with holes that are too large for floats, as whole numbers."""
+    """Integer columns with missing values that are too large for floats, as nullable integers."""
     from pyarrow import compute, types
 
     found = {}
@@ -76,7 +76,7 @@ WORKBOOK = "xl/workbook.xml"
 
 
 def is_excel(content: bytes) -> bool:
-    """Whether a zip archive is a workbook."""
+    """Whether a zip archive is an Excel workbook."""
     if not content.startswith(ZIP):
         return False
     try:
@@ -87,25 +87,25 @@ def is_excel(content: bytes) -> bool:
 
 
 def parse_excel(content: bytes, name: str, sheet: str | None, missing: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Parse one sheet: the one that is named, or the only one that is not empty.
+    """Parse one sheet: the named one, or the only one that is not empty.
 
     Parameters
     ----------
     content : bytes
     name : str
-        Of the file, for messages.
+        File name for messages.
     sheet : str, optional
     missing : tuple of str
-        Cells that mean missing, besides the usual.
+        Cells that mean missing, in addition to the usual ones.
     """
     _refuse_large(content, name)
     if find_spec("openpyxl") is None:
         raise TableError(f"{name} is an Excel file, which {needs('openpyxl')}.")
     try:
-        # As cells are typed in the file: a parser would make 2139 of the text "02139".
+        # Keep the cell types of the file: a parser would convert the text "02139" to 2139.
         settings: dict[str, Any] = {"na_values": list(missing), "dtype": object, "engine": "openpyxl"}
         found = pd.read_excel(io.BytesIO(content), sheet_name=None, **settings)
-    except Exception as error:  # a damaged workbook fails in many ways
+    except Exception as error:  # a damaged workbook can raise many exceptions
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(f"{name} is not a whole Excel file ({shown(reason, 200)}).") from None
     frame = _chosen({str(each): frame for each, frame in found.items()}, name, sheet)
@@ -147,7 +147,7 @@ Query = Callable[[str], pd.DataFrame]
 
 
 def is_address(source: str) -> bool:
-    """Whether a source is the address of a database.
+    """Whether a source is a database URL.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def is_address(source: str) -> bool:
 
 
 def without_password(text: str) -> str:
-    """An address as it may be shown.
+    """Database URL without its password, for messages.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def without_password(text: str) -> str:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a database, by how it begins."""
+    """Whether a file is a database, by its first bytes."""
     try:
         with path.open("rb") as file:
             beginning = file.read(16)
@@ -179,14 +179,14 @@ def is_database(path: Path) -> bool:
 
 
 def read_database(source: str, sql: str | None) -> pd.DataFrame:
-    """Rows of a query, or of the only table.
+    """Read the rows of a query, or of the only table.
 
     Parameters
     ----------
     source : str
-        A file of SQLite or DuckDB, opened for reading only, or an address that SQLAlchemy knows.
+        A SQLite or DuckDB file, which is opened read-only, or a SQLAlchemy URL.
     sql : str, optional
-        The query; without it, the database must hold one table.
+        The query. Without it, the database must hold exactly one table.
     """
     name = without_password(source)
     try:
@@ -198,7 +198,7 @@ def read_database(source: str, sql: str | None) -> pd.DataFrame:
             frame = _from_duckdb(source, sql, name)
     except TableError:
         raise
-    except Exception as error:  # every driver has its own
+    except Exception as error:  # each driver raises its own exceptions
         reason = without_password((str(error).strip().splitlines() or [type(error).__name__])[0])
         raise TableError(f"{name} cannot be read: {shown(reason, 300)}.") from None
     frame.columns = frame.columns.astype(str)
@@ -273,7 +273,7 @@ def _select(table: str) -> str:
 STANDARD_INPUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 GZIP = b"\x1f\x8b"
-# How files that people take for tables begin, and what these are.
+# First bytes of files that are often mistaken for tables, and their descriptions.
 FOREIGN = {
     b"PK\x03\x04": "a zip archive or a damaged Excel file",
     b"\xd0\xcf\x11\xe0": "an old Excel file",
@@ -288,7 +288,7 @@ FOREIGN = {
 
 @dataclass(frozen=True)
 class OpenTable:
-    """The content of a table, not parsed yet, or rows of a database; see :func:`read_table` for the rest."""
+    """Unparsed content of a table, or rows of a database. :func:`read_table` describes the fields."""
 
     content: bytes
     name: str
@@ -299,7 +299,7 @@ class OpenTable:
     rows: pd.DataFrame | None = None
 
     def read(self, text: Sequence[str] = (), names: Sequence[str] = ()) -> pd.DataFrame:
-        """Parse it; may be done again when it is known which columns name somebody."""
+        """Parse the table. May be called again once the columns of ids and labels are known."""
         if self.rows is not None:
             frame = self.rows.replace(list(self.missing), None) if self.missing else self.rows
         elif self.content.startswith(PARQUET):
@@ -325,37 +325,37 @@ def read_table(
     sheet: str | None = None,
     sql: str | None = None,
 ) -> pd.DataFrame:
-    r"""Read CSV, compressed CSV, Parquet, Excel, or a database, told apart by content.
+    r"""Read CSV, compressed CSV, Parquet, Excel, or a database. The content determines the format.
 
     Parameters
     ----------
     source : str or Path
-        A file, a folder that holds exactly one table, "-" for standard input, or the address of a database.
+        A file, a folder with exactly one table, "-" for standard input, or a database URL.
     separator : str, optional
-        Between the cells of CSV; default a comma. "tab" is a tab.
+        Separator of CSV cells. Default: a comma. "tab" means a tab.
     encoding : str
-        Of CSV.
+        Encoding of CSV.
     missing : sequence of str
-        Cells that mean "missing", besides the usual (empty, NA, N/A, NaN, None, null ...).
+        Cells that mean missing, in addition to the usual ones (empty, NA, N/A, NaN, None, null ...).
     text : sequence of str
-        Names or patterns of columns whose cells stay as they are written: "05" is not 5.
+        Names or patterns of columns that stay text: "05" is not 5.
     names : sequence of str
-        Columns of ids and labels, which become numbers only if nothing is lost by it; see
+        Columns of ids and labels. They become numbers only if no information is lost; see
         :func:`selective_labels.io.delimited.read_names`.
     sheet : str, optional
-        Of an Excel file, if several are filled.
+        Sheet of an Excel file, needed if several are not empty.
     sql : str, optional
-        What to ask a database (SQLite or DuckDB file, or an address of SQLAlchemy); else its only table.
+        Query for a database (SQLite or DuckDB file, or SQLAlchemy URL). Default: its only table.
 
     Returns
     -------
     pandas.DataFrame
-        With rows counted from 0.
+        Table with rows numbered from 0.
 
     Raises
     ------
     TableError
-        One sentence that says what is wrong and what to do.
+        The message says what is wrong and what to do.
 
     Examples
     --------
@@ -380,7 +380,7 @@ def open_table(
     sheet: str | None = None,
     sql: str | None = None,
 ) -> OpenTable:
-    """Take the content of a table; the parameters are those of :func:`read_table`."""
+    """Read the content of a table without parsing it. Parameters are those of :func:`read_table`."""
     if is_address(str(source)) or (source != STANDARD_INPUT and is_database(Path(source))):
         rows = read_database(str(source), sql)
         return OpenTable(b"", without_password(str(source)), missing=missing, rows=rows)
@@ -398,8 +398,8 @@ def open_table(
 
 
 def _one_file(path: Path) -> Path:
-    """The file itself, or the only table of a folder."""
-    if not os.path.isdir(path):  # unlike Path.is_dir, says no where it may not look
+    """The file itself, or the only table in a folder."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, returns False where access is denied
         return path
     try:
         tables = sorted(name for name in os.listdir(path) if name.lower().endswith(SUFFIXES))
@@ -421,10 +421,10 @@ def _content(path: str | Path, name: str) -> bytes:
         raise TableError(f"There is no file {name}.") from None
     except PermissionError:
         raise TableError(f"{name} cannot be read: permission denied.") from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
+    except (OSError, RuntimeError) as error:  # RuntimeError: circular links, before Python 3.13
         words = getattr(error, "strerror", None) or "its links lead round in a circle"
         raise TableError(f"{name} cannot be read: {words}.") from None
-    except ValueError:  # a NUL among the letters
+    except ValueError:  # the name contains NUL
         raise TableError(f"There is no file {shown(name)}.") from None
     if not content.strip():
         raise TableError(f"{name} is empty.")

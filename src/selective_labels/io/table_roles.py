@@ -1,4 +1,4 @@
-"""Which column is the label, the decision, the decision-maker: given, or guessed from names and contents."""
+"""Column roles of a table: decisions as 0 and 1, guessed roles, words for missing labels, partitions."""
 
 import os
 import re
@@ -70,22 +70,22 @@ AGAINST = frozenset(
         "fail",
     ]
 ) | {"not approved", "not accepted", "not granted", "not released", "not tested", "turned down"}
-# More different values than this are counted, not listed.
+# With more distinct values, the rest is counted and not listed.
 MOST_VALUES = 6
 
 
 def read_decision(
     column: pd.Series, label: pd.Series | None = None, accepted: Sequence[str] = ()
 ) -> tuple[pd.Series, str]:
-    """Decisions as 1 (the label is revealed) and 0, and a sentence if words were read.
+    """Decisions as 1 (the label is observed) and 0, and a sentence on how words were interpreted.
 
     Parameters
     ----------
     column : pandas.Series
     label : pandas.Series, optional
-        Tells a column of refusals ("declined: yes") from one of approvals.
+        Used to detect a column of refusals ("declined: yes") instead of approvals.
     accepted : sequence of str
-        Values that mean 1; all others mean 0. Without it, the usual words do.
+        Values that mean 1. All others mean 0. By default, common words are recognized.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _by_hand(
 
 
 def _likely(column: pd.Series, label: pd.Series | None, values: pd.Series) -> str:
-    """The value with the largest share of labels; without labels, the commonest."""
+    """The value with the largest share of observed labels, or the most frequent one without labels."""
     if label is None:
         return str(values.index[0])
     return str(label.notna().groupby(column.map(str)).mean().idxmax())
@@ -172,7 +172,7 @@ def _said(column: pd.Series, decision: pd.Series) -> str:
     return f"Decision {shown(column.name)}: {'; '.join(parts)}."
 
 
-# Options of the command line, by role.
+# Command-line options, by role.
 OPTIONS = {
     "label": "--label",
     "decision": "--decision",
@@ -181,7 +181,7 @@ OPTIONS = {
     "groups": "--groups",
     "weight": "--weight",
 }
-# Names that people give, most telling first.
+# Common column names, the most specific patterns first.
 LABEL_NAMES = (r"y|label|outcome|target", r"fail(ed|ure)?|default(ed)?|result|response", r".*(label|outcome)")
 DECISION_NAMES = (
     r"d|decision",
@@ -201,7 +201,7 @@ DECISION_MAKER_NAMES = (
     rf".*(decision[ _\-]?maker|{PEOPLE}){NUMBERED}",
     r".*_id",
 )
-# More different values than this are no classes.
+# A column with more distinct values does not hold classes.
 MAX_CLASSES = 20
 
 
@@ -223,29 +223,29 @@ class Roles:
     weight: str | None = None
 
     def to_dict(self) -> dict[str, str | None]:
-        """Column by role."""
+        """Columns by role."""
         return asdict(self)
 
     @property
     def columns(self) -> dict[str, str]:
-        """Role by column."""
+        """Roles by column."""
         return {column: role for role, column in self.to_dict().items() if column is not None}
 
 
 def find_roles(frame: pd.DataFrame, given: dict[str, str | None]) -> tuple[Roles, dict[str, str]]:
-    """Check the roles that are given; guess if the label or the decision-maker is not.
+    """Check the given roles, and guess the label and the decision-maker if they are missing.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     given : dict
-        Column, or None, by role.
+        Column or None, by role.
 
     Returns
     -------
     Roles
     dict of str
-        What was guessed, with the reason; empty if nothing was.
+        Reason for each guess, by role. Empty if nothing was guessed.
 
     Examples
     --------
@@ -265,12 +265,12 @@ def find_roles(frame: pd.DataFrame, given: dict[str, str | None]) -> tuple[Roles
 
 
 def require_column(frame: pd.DataFrame, column: str, option: str) -> None:
-    """Raise if a column does not exist; say which name is near."""
+    """Raise :class:`TableError` if a column does not exist, and suggest a similar name."""
     require_names(list(frame.columns), [column], option)
 
 
 def require_names(columns: Sequence[str], wanted: Sequence[str], option: str) -> None:
-    """Raise if one of several columns does not exist; say which name is near."""
+    """Raise :class:`TableError` if one of several columns does not exist, and suggest a similar name."""
     for column in wanted:
         if column in columns:
             continue
@@ -290,7 +290,7 @@ def _refuse_two_roles(known: dict[str, str]) -> None:
 
 
 def _guess(frame: pd.DataFrame, known: dict[str, str]) -> dict[str, str]:
-    """Fill `known` up, and return the reasons."""
+    """Add guessed roles to `known`, and return the reasons."""
     reasons: dict[str, str] = {}
     if "label" not in known:
         with_holes = [column for column in _free(frame, known) if _has_holes(frame[column])]
@@ -317,7 +317,7 @@ def _free(frame: pd.DataFrame, known: dict[str, str]) -> list[str]:
 
 
 def _only(candidates: list[str], names: tuple[str, ...], role: str) -> str:
-    """The candidate with the most telling name, if there is one such."""
+    """The candidate with the most specific name. Raise :class:`TableError` unless it is unique."""
     ranks = {column: _rank(column, names) for column in candidates}
     best = [column for column, rank in ranks.items() if rank == min(ranks.values())]
     words = role.replace("_", "-")
@@ -341,7 +341,7 @@ def _has_holes(column: pd.Series) -> bool:
 
 
 def _is_same(column: pd.Series, seen: np.ndarray) -> bool:
-    """Whether a column is 1, or a word for it, where the label is seen, and 0 elsewhere."""
+    """Whether a column is 1, or a word for it, exactly where the label is observed."""
     words = column.map(lambda value: str(value).strip().casefold())
     if column.isna().any() or not words.isin(IN_FAVOUR | AGAINST).all():
         return False
@@ -399,7 +399,7 @@ HOLES = frozenset(
 
 
 def hole_words(label: pd.Series, decision: pd.Series | None = None, classes: Sequence[str] = ()) -> list[str]:
-    """Values among the labels that count, which read like a hole and were not called classes.
+    """Observed label values that read like a missing value and were not declared as classes.
 
     Examples
     --------
@@ -412,7 +412,7 @@ def hole_words(label: pd.Series, decision: pd.Series | None = None, classes: Seq
 
 
 def refuse_hole_words(label: pd.Series, words: Sequence[str]) -> None:
-    """Raise, with both remedies, if a label holds such words."""
+    """Raise :class:`TableError`, with both remedies, if a label holds such words."""
     if not words:
         return
     n_rows = int(label.isin(list(words)).sum())
@@ -424,14 +424,14 @@ def refuse_hole_words(label: pd.Series, words: Sequence[str]) -> None:
 
 
 PARQUET = ".parquet"
-# One Parquet file with more rows than this is read in parts.
+# A Parquet file with more rows is read in parts.
 MANY_ROWS = 1_000_000
-# Rows that roles, kinds of columns and leaks are read off, from parts at equal distances.
+# Number of rows, and of equally spaced parts, used to find roles, column kinds and leaks.
 SHOWN_ROWS, SHOWN_PARTS = 50_000, 20
 
 
 def partitions_of(name: str) -> ParquetSource | None:
-    """Files that are read in parts; None if the table is small enough to be read whole."""
+    """Parquet files to be read in parts, or None if the table is small enough to be read at once."""
     if has_magic(name) and not os.path.exists(name):
         return ParquetSource.find(name) if name.endswith(PARQUET) else None
     if os.path.isdir(name):
@@ -446,7 +446,7 @@ def partitions_of(name: str) -> ParquetSource | None:
 
 
 def shown_rows(source: ParquetSource) -> pd.DataFrame:
-    """Some rows of all columns, from parts at equal distances, to find roles and kinds by."""
+    """Sample rows of all columns from equally spaced parts, to find roles and column kinds."""
     source.check(source.columns)
     step = max(1, len(source.parts) // SHOWN_PARTS)
     parts = source.parts[::step][:SHOWN_PARTS]
@@ -462,7 +462,7 @@ def as_labels(
     fit_rows: int | None,
     keep_scores: Path | None = None,
 ) -> PartitionedLabels:
-    """The table with its roles, lazily."""
+    """Lazy labels of a partitioned table with its roles."""
     named = RoleColumns(
         roles.label,
         roles.decision_maker,

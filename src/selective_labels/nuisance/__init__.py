@@ -1,1 +1,1 @@
-"""Cross-fitted models of decision, label and assignment, and the scores made from them."""
+"""Cross-fitted nuisance models of decision, label and assignment, and the scores computed from them."""

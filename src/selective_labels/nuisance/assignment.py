@@ -1,7 +1,7 @@
-"""Which arm a case goes to, given its features and its stratum: shares, or a model if that is better.
+"""Propensity scores of arms given features and stratum: shares within strata, or a model if it fits better.
 
-The same families as for decision and label, fitted to the same folds: the outcome is the arm, and what the
-arm is there (a category with partially pooled effects) is the stratum here.
+The model families and folds are those of the model of decision and label. Here the outcome is the arm, and
+the stratum is the category with partially pooled effects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,23 +36,25 @@ from selective_labels.nuisance.score_formulas import OVERLAP
 
 @dataclass(frozen=True, eq=False)
 class ArmModel:
-    """A model of the arm given features and stratum, as a tilt of the shares.
+    """Model of the arm given features and stratum, as a reweighting of the shares.
 
-    e_z(x, s) ∝ share_sz · m_z(x, s) / mean_sz,   mean_sz the mean prediction of m_z among the rows fitted to
+    e_z(x, s) ∝ share_sz · m_z(x, s) / mean_sz,   mean_sz the mean prediction of m_z over the training rows
 
-    so that a model which does not depend on x within strata gives the shares, and a decision-maker who never
-    works in a stratum has probability zero there.
+    A model that does not depend on x within strata returns the shares. A decision-maker who never works in a
+    stratum has probability zero there.
 
     Attributes
     ----------
     base : model or None
-        None: the shares themselves.
+        The model m; None if the shares are used unchanged.
     shares, means : (n_cells, n_arms) arrays
-        Of the rows fitted to, by stratum.
+        Shares and mean predictions of the training rows, by stratum.
     overall_mean : (n_arms,) array
+        Mean prediction over all training rows.
     cell_shares : (n_cells,) array
+        Share of the training rows in each stratum.
     pooled : bool
-        Whether the base model does not know the strata.
+        Whether the base model ignores the strata.
     """
 
     base: JointModel | None
@@ -63,14 +65,14 @@ class ArmModel:
     pooled: bool
 
     def at(self, X: np.ndarray, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of rows whose strata are known, (n, n_arms); `shares` as in :attr:`shares`."""
+        """Probabilities for rows with known strata, (n, n_arms); `shares` has the shape of :attr:`shares`."""
         if self.base is None:
             return shares[cells]
         known = self.base.own(X, np.zeros(len(X), dtype=int) if self.pooled else cells)
         return _tilted(known / self.means[cells], shares[cells])
 
     def anywhere(self, X: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of rows whose strata are not known; `shares`, (n_arms,), are those of all strata."""
+        """Probabilities for rows with unknown strata, (n, n_arms); `shares`, (n_arms,), are overall."""
         rows = np.broadcast_to(shares, (len(X), len(shares)))
         if self.base is None:
             return rows
@@ -82,7 +84,7 @@ class ArmModel:
 def cell_shares(
     cells: np.ndarray, arm: np.ndarray, weight: np.ndarray, n_cells: int, n_arms: int
 ) -> np.ndarray:
-    """Weighted shares of arms in every stratum, (n_cells, n_arms); even in a stratum without weight.
+    """Weighted shares of arms in every stratum, (n_cells, n_arms); uniform in a stratum without weight.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def cell_shares(
 
 
 def _tilted(odds: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Shares times odds, summing to one; where nothing is left, the shares."""
+    """Shares times odds, normalised to sum to one; the shares where all products are zero."""
     chances = odds * shares
     total = chances.sum(axis=1, keepdims=True)
     return np.divide(chances, total, out=np.array(shares), where=total > 0.0)
@@ -104,53 +106,54 @@ def _tilted(odds: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 AUTO, SHARES, MODEL, KNOWN = "auto", "shares", "model", "known"
 PROPENSITIES = (AUTO, SHARES, MODEL)
-# Prior variances of features' coefficients, the strongest ridge first.
+# Prior variances of features' coefficients, the strongest ridge penalty first.
 PRIOR_VARIANCES = (0.01, 0.1, 1.0)
-# Standard errors by which a model must beat the shares. Of 120 samples dealt out by lot (200 and 500 rows),
-# 9 chose a model with one standard error; with so many, 6 of 140.
+# A model must beat the shares by this many standard errors. With randomly assigned cases (200 and 500 rows),
+# a margin of one standard error selected a model in 9 of 120 samples, and this margin in 6 of 140.
 MARGIN = 1.645
-# Trees have not settled if the second half of the rows brought more than its standard error and this part of
-# what they gain over shares.
+# Boosting has not converged if the second half of the rows lowers the loss by more than its standard error
+# and by more than this fraction of the gain over shares.
 SETTLED = 0.05
-# Probabilities below this make inverse weights so large that results say it.
+# The report mentions probabilities below this, because the inverse weights are then large.
 WORTH_SAYING = 0.02
-# With more rows than these in training, so many tell whether a model beats shares.
+# With more training rows than this, a comparison on this many rows decides between model and shares.
 FEW_ROWS = 5_000
-# Fewer rows cannot tell a model from shares.
+# With fewer rows the comparison has too little power, and shares are used.
 FEWEST_ROWS = 100
-# A model of squares and products needs so many rows for each coefficient: with fewer, no ridge saves it.
+# A quadratic model needs this many rows per coefficient; with fewer, no ridge penalty makes it useful.
 ROWS_PER_COEFFICIENT = 2
-# Up to this many strata have effects of their own in models; the shares within strata enter always.
+# Models include effects of strata only up to this many strata. Shares are within strata in any case.
 MOST_CELLS = 64
-# Trees of all arms together, so that many arms do not cost more than models of decision and label.
+# Total trees over all arms, so that many arms do not cost more than the models of decision and label.
 MOST_TREES = 600
 FEWEST_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
 class AssignmentReport:
-    """How the probabilities of arms were found.
+    """How the propensity scores of arms were estimated.
 
     Attributes
     ----------
     chosen : str
-        "known" (they were given), "shares" (within strata, if given), or the family of the model used.
+        "known" (given by the user), "shares" (within strata, if given), or the family of the model used.
     settings : str
-        Those of the model, in words.
+        Settings of the model, in words.
     losses : dict of float
-        Held-out log-loss of who decides, by family; of families that fell out early, where they did.
+        Held-out log-loss of the arm, by family. For a family dropped early, the loss at that stage.
     gain, error : float
-        By how much the model's loss was smaller than that of shares, and the standard error of this.
+        Reduction in loss relative to shares, and its standard error.
     late_gain : float
-        What the second half of the rows brought, for trees: they find anything in the end, but slowly.
+        Reduction in loss from the second half of the rows. Computed for boosting, which converges slowly.
     settled : bool
-        False if they were still gaining: the probabilities are then not right yet, nor is what rests on them.
+        False if boosting was still improving. The probabilities, and results based on them, are then
+        unreliable.
     smallest : float
-        Smallest probability of an arm at a row that has it (in its stratum), on 20,000 rows at most.
+        Smallest probability of an arm that occurs in the row's stratum, on 20,000 rows at most.
     rows_without_overlap : float
-        Share of rows with an arm that occurs, but has a probability below `overlap` there.
+        Share of rows where an arm that occurs in the stratum has a probability below `overlap`.
     new_rows : str
-        Where probabilities come from at rows other than those fitted to.
+        Source of the probabilities for rows outside the training sample.
     """
 
     chosen: str
@@ -171,7 +174,7 @@ class AssignmentReport:
 
     @property
     def sentence(self) -> str:
-        """What a reader of results must know; empty if there is nothing."""
+        """Caution for the reader of results; empty if there is none."""
         said = ""
         if self.depends_on_features:
             said = (
@@ -200,15 +203,15 @@ class AssignmentReport:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Models of the arm, one for each fold, each fitted without it.
+    """Cross-fitted models of the arm: one for each fold, fitted without that fold.
 
     Attributes
     ----------
     report : AssignmentReport
     models : tuple of ArmModel
-        Empty: shares.
+        Empty if shares are used.
     held_out : (n_samples,) int array
-        Which model has not seen the row.
+        Index of the model that was fitted without the row.
     """
 
     report: AssignmentReport
@@ -216,7 +219,7 @@ class Assignment:
     held_out: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
 
     def without_rows(self) -> "Assignment":
-        """Drop what only the training rows need."""
+        """Drop what is needed for the training rows only."""
         return Assignment(self.report, self.models)
 
 
@@ -225,14 +228,14 @@ BY_LOT = Assignment(AssignmentReport(SHARES))
 
 @dataclass(frozen=True)
 class ArmFitter(Fitter):
-    """Fits of models of the arm; `outcome` only serves to take few rows of all arms."""
+    """Fitter of models of the arm; `outcome` serves only to stratify the comparison sample by arm."""
 
     subject = "who decides"
     patience = 1
 
     @property
     def pooled(self) -> bool:
-        """Whether models do not know the strata."""
+        """Whether models ignore the strata."""
         return self.n_cells > MOST_CELLS
 
     @property
@@ -241,14 +244,14 @@ class ArmFitter(Fitter):
         return int(self.data.cells.max()) + 1
 
     def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
-        """Give the arm of every training row, by its stratum."""
+        """Return the arm of every training row as the outcome, given its stratum."""
         rows = self.folds[fold][0][within]
         cells = np.zeros(len(rows), dtype=int) if self.pooled else self.data.cells[rows]
         n_given = 1 if self.pooled else self.n_cells
         return Problem(rows, cells, self.arm_of(fold, rows), n_given, self.arms[fold].n_arms)
 
     def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
-        """Make an unfitted model: arms are what happens here, and strata are names."""
+        """Make an unfitted model; the arm is the outcome and the stratum is a category."""
         return candidate.factory(n_given, n_outcomes)
 
     def fits(
@@ -259,7 +262,7 @@ class ArmFitter(Fitter):
         *,
         roughly: bool = False,
     ) -> Iterator[Any]:
-        """Fit models and the shares that they tilt."""
+        """Fit models together with the shares that they reweight."""
         rows = self.folds[fold][0][within]
         bases: Iterator[Any] = iter([None])
         if options[0].family != SHARES:
@@ -268,12 +271,12 @@ class ArmFitter(Fitter):
             yield self._tilt(base, fold, rows)
 
     def losses(self, model: Any, fold: int, rows: np.ndarray) -> np.ndarray:
-        """Log-losses of the arms of some rows."""
+        """Log-losses of the arms of the given rows."""
         chances = model.at(self.data.features[rows], self.data.cells[rows], model.shares)
         return log_losses(chances, self.arm_of(fold, rows))
 
     def arm_of(self, fold: int, rows: np.ndarray) -> np.ndarray:
-        """Arms as the model of a fold names them."""
+        """Arms of the given rows, in the numbering of a fold."""
         return self.arms[fold].lookup[self.data.decision_maker_codes[rows]]
 
     def _tilt(self, base: Any, fold: int, rows: np.ndarray) -> ArmModel:
@@ -303,22 +306,22 @@ def fit_assignment(
     overlap: float = OVERLAP,
     seed: int = 0,
 ) -> Assignment:
-    """Choose between shares and models by the held-out log-loss of who decided.
+    """Choose between shares and models by the held-out log-loss of the arm.
 
-    "auto": a model of the features is used if its loss, on rows held out, is smaller than that of shares
-    within strata by more than 1.645 standard errors of the difference; "model": the best model, whether or
-    not; "shares": nothing is fitted. With 6,250 rows or less the folds themselves are compared; with more,
-    models of 5,000 rows, so that where shares win nothing is fitted to all rows.
+    "auto" uses a model of the features if its held-out loss is smaller than that of shares within strata by
+    more than 1.645 standard errors of the difference. "model" always uses the best model. "shares" fits
+    nothing. With five folds and at most 6,250 rows, the comparison uses the folds themselves. With more rows
+    it uses models fitted to 5,000 rows, so that nothing is fitted to all rows if the shares win.
 
     Parameters
     ----------
     data : SelectiveLabels
     folds, arms : lists
-        Those of the models of decision and label: an arm means the same here and there.
+        Folds and arms of the models of decision and label.
     workers : Workers
     propensity : "auto", "shares" or "model"
     overlap : float
-        For the report.
+        Threshold for the overlap figures of the report.
     seed : int
     """
     require_choice("propensity", propensity, PROPENSITIES)
@@ -350,7 +353,7 @@ def fit_assignment(
 
 
 def known_report(chances: np.ndarray, new_rows: str, overlap: float = OVERLAP) -> AssignmentReport:
-    """Report on probabilities that were given, (n_samples, n_decision_makers)."""
+    """Report on probabilities given by the user, (n_samples, n_decision_makers)."""
     least = np.where(chances > 0.0, chances, 1.0).min(axis=1)
     without = float(np.mean(least < overlap))
     return AssignmentReport(
@@ -359,7 +362,7 @@ def known_report(chances: np.ndarray, new_rows: str, overlap: float = OVERLAP) -
 
 
 def _candidates(data: SelectiveLabels, n_rows: int, n_arms: int, seed: int) -> list[Candidate]:
-    """List settings of the families, cheap ones first; none without features."""
+    """List the candidates, the cheapest first; empty if there are no features."""
     if not data.features.shape[1]:
         return []
     families = ["logistic"]
@@ -400,7 +403,7 @@ def _settled(
     workers: Workers,
     seed: int,
 ) -> AssignmentReport:
-    """Add what the second half of the rows brought, on 20,000 rows held out at most."""
+    """Add the reduction in loss from the second half of the rows, on at most 20,000 held-out rows."""
     tested = [spaced(test, MOST_ROWS // len(fitter.folds)) for _, test in fitter.folds]
     generator = np.random.default_rng(seed)
     halves = [np.sort(generator.permutation(len(train))[: len(train) // 2]) for train, _ in fitter.folds]
@@ -418,7 +421,7 @@ def _settled(
 def _with_overlap(
     report: AssignmentReport, fitter: ArmFitter, models: Sequence[ArmModel], overlap: float
 ) -> AssignmentReport:
-    """Add the smallest probability, and how many rows have one below `overlap`."""
+    """Add the smallest probability and the share of rows with one below `overlap`."""
     data = fitter.data
     smallest, below, n_rows = np.inf, 0, 0
     for fold, (_, test) in enumerate(fitter.folds):

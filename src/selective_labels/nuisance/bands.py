@@ -1,4 +1,8 @@
-"""Groups of decision-makers by leniency, for when there are many with few rows each."""
+"""Arms of the instrument: single decision-makers, or leniency bands of many decision-makers or panels.
+
+Bands are formed so that a row never influences its own band. The empirical Bayes shrinkage of leniencies is
+here as well.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +15,7 @@ from selective_labels.data.panels import Panels
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.models.encoders import standardised
 
-# Up to this many decision-makers each is an arm of its own; ridge and shrinkage pool them.
+# Up to this many decision-makers each is its own arm; the ridge penalty and shrinkage then pool them.
 MANY_DECISION_MAKERS = 64
 N_BANDS = 20
 INNER_FOLDS = 5
@@ -19,7 +23,7 @@ INNER_FOLDS = 5
 
 @dataclass(frozen=True)
 class Arms:
-    """The values of the instrument: decision-makers, or bands of decision-makers.
+    """Values of the instrument: decision-makers, or bands of decision-makers.
 
     Attributes
     ----------
@@ -36,7 +40,7 @@ class Arms:
 
 
 def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:
-    """Every decision-maker is an arm."""
+    """Make every decision-maker an arm."""
     return Arms(decision_maker, np.arange(n_decision_makers), n_decision_makers)
 
 
@@ -53,24 +57,24 @@ def leniency_bands(
     n_bands: int = N_BANDS,
     random_state: int | None = None,
 ) -> Arms:
-    """Put decision-makers into bands by leniency, without letting a row choose its own band.
+    """Group decision-makers into leniency bands; the band of a row does not depend on its own decision.
 
-    Any function of the decision-maker that does not depend on the row at hand is a valid instrument;
-    bands of in-sample leniency is not, because a lenient decision pulls its own row into the lenient
-    band. So the rows are cut into inner folds, and the band of a row comes from the shrunken, adjusted
-    leniency that its decision-maker shows in the other inner folds.
+    Any function of the decision-maker that does not depend on the row itself is a valid instrument. Bands of
+    in-sample leniency are not valid, because a lenient decision moves its own row into a more lenient band.
+    The rows are therefore split into inner folds, and the band of a row is based on the shrunken, adjusted
+    leniency of its decision-maker in the other inner folds.
 
     Parameters
     ----------
     X, decision, decision_maker : training rows
     n_decision_makers : int
     strata : (n_train,) int array, optional
-        Cells within which assignment is random; leniency is measured against the cell.
-        Without strata it is measured against a linear prediction from the features.
+        Cells within which assignment is random; leniency is relative to the mean of the cell.
+        Without strata it is relative to a linear prediction from the features.
     cases : (n_train,) int array, optional
-        Codes of repeated cases; rows of one case stay in one inner fold.
+        Codes of repeated cases; all rows of a case are in one inner fold.
     categorical : tuple of int
-        Columns of X that hold codes of categories.
+        Columns of X with category codes.
     sample_weight : (n_train,) array, optional
     n_bands : int
     random_state : int, optional
@@ -94,9 +98,9 @@ def leniency_bands(
 def shrunken_means(
     values: np.ndarray, code: np.ndarray, n_codes: int, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Empirical-Bayes means by code: m + v / (v + s²/n_z) (mean_z - m), with codes never seen at m.
+    """Empirical Bayes means by code: m + v / (v + s²/n_z) (mean_z - m); m for a code without rows.
 
-    With weights n_z is Kish's number of rows.
+    With weights, n_z is Kish's effective number of rows.
 
     Examples
     --------
@@ -115,7 +119,9 @@ def shrunken_means(
 
 
 def shrink(means: np.ndarray, mass: np.ndarray, noise: np.ndarray, grand: float | None = None) -> np.ndarray:
-    """Empirical-Bayes means of what has a noise: m + v / (v + noise_z) (mean_z - m), without mass at m.
+    """Empirical Bayes shrinkage of means with known noise: m + v / (v + noise_z) (mean_z - m).
+
+    A mean without mass is set to m.
 
     Examples
     --------
@@ -130,8 +136,9 @@ def shrink(means: np.ndarray, mass: np.ndarray, noise: np.ndarray, grand: float 
 
 
 def inner_folds(cases: np.ndarray, random_state: int | None) -> np.ndarray:
-    """Fold of each row, rows of one case together, (n_samples,)."""
-    # Few cases among codes that have gaps may all meet in one fold; without gaps, two cannot.
+    """Inner fold of each row, (n_samples,); all rows of a case are in one fold."""
+    # If the codes have gaps, a few cases may all fall into one fold. Consecutive codes rule this out for two
+    # or more cases.
     for codes in (cases, np.unique(cases, return_inverse=True)[1]):
         folds = (np.random.default_rng(random_state).permutation(codes.max() + 1) % INNER_FOLDS)[codes]
         if folds.min() < folds.max():
@@ -146,7 +153,7 @@ def surplus_of(
     categorical: tuple[int, ...],
     sample_weight: np.ndarray | None,
 ) -> np.ndarray:
-    """Decision minus what the case alone would lead one to expect."""
+    """Decision minus its expectation given the case: the stratum mean, or a ridge prediction."""
     if strata is not None:
         mass = np.maximum(np.bincount(strata, sample_weight), np.finfo(float).tiny)
         favourable = decision if sample_weight is None else sample_weight * decision
@@ -157,14 +164,14 @@ def surplus_of(
 
 
 def _cut(surplus: np.ndarray, code: np.ndarray, n_codes: int, n_bands: int, weight: np.ndarray) -> np.ndarray:
-    """Leniency ranks cut so that bands hold about equal weight, or rows where these weigh nothing."""
+    """Cut the ranking by leniency into bands of about equal weight, or equal rows if all weights are zero."""
     weight = weight if weight.any() else np.ones_like(weight)
     leniency = shrunken_means(surplus, code, n_codes, weight)
     return cut_evenly(leniency, np.bincount(code, weight, n_codes), n_bands)
 
 
 def cut_evenly(values: np.ndarray, mass: np.ndarray, n_bands: int) -> np.ndarray:
-    """Cut the order of some values so that bands hold about equal mass.
+    """Cut sorted values into bands of about equal mass.
 
     Examples
     --------
@@ -179,31 +186,32 @@ def cut_evenly(values: np.ndarray, mass: np.ndarray, n_bands: int) -> np.ndarray
     return bands
 
 
-# No member is taken to accept everything or nothing.
+# Members' acceptance rates are clipped to this range, so that log(1 - p) is finite.
 LEAST_CHANCE, MOST_CHANCE = 0.02, 0.98
 
 
 def panel_bands(data: SelectiveLabels, rows: np.ndarray, n_bands: int, random_state: int | None) -> Arms:
-    """Put panels into bands by their chance of any acceptance, predicted from members and size.
+    """Group panels into bands by the probability that any member accepts, predicted from members and size.
 
-    s = -Σ_members log(1 - p_j),   chance of any = a + b s + c log(size),   bands of equal mass of it
+    s = -Σ_members log(1 - p_j),   P(any accepts) = a + b s + c log(size),   bands of equal mass
 
-    with p_j the shrunken, adjusted leniency of a member. Were members independent given the case, 1 - exp(-s)
-    would be the chance; they are not, and the regression says what size and leniency are worth. It only
-    orders panels: any function of who is on the panel that does not depend on the case at hand is an
-    instrument where the panel is one. So leniencies and regression come from other cases: those of other
-    inner folds for the rows at hand, all of them for rows outside. A panel that nobody has met yet has
-    members who have been met.
+    Here p_j is the shrunken, adjusted leniency of a member. If members were independent given the case, the
+    probability would be 1 - exp(-s). They are not, so a regression estimates the effects of leniency and
+    size. The regression serves only to order the panels.
 
-    Size is part of the instrument: it must have nothing to do with the label. With strata, panels are
-    compared with the others of their stratum.
+    If the panel is a valid instrument, so is any function of its members that does not depend on the case
+    itself. Leniencies and regression therefore use other cases: those of the other inner folds for training
+    rows, and all training cases for other rows. A new panel can be placed because its members are known.
+
+    Panel size is part of the instrument, so it must be unrelated to the label. With strata, panels are
+    compared within their stratum.
 
     Parameters
     ----------
     data : SelectiveLabels
-        With panels.
+        Must have panels.
     rows : (n_train,) int array
-        Training rows: decisions of no other row are used.
+        Training rows; only their decisions are used.
     n_bands : int
     random_state : int, optional
 
@@ -223,7 +231,7 @@ def panel_bands(data: SelectiveLabels, rows: np.ndarray, n_bands: int, random_st
 
 
 class _Chances:
-    """Decisions of training rows, less what the case alone would lead one to expect."""
+    """Decisions of training rows minus their expectation given the case."""
 
     def __init__(self, data: SelectiveLabels, rows: np.ndarray) -> None:
         assert data.panels is not None
@@ -240,7 +248,7 @@ class _Chances:
         self.anyone = surplus_of(data.decision[rows], *known)
 
     def bands(self, used: np.ndarray, n_bands: int) -> np.ndarray:
-        """Band of every panel, by the decisions of the rows used alone, (n_panels,)."""
+        """Band of every panel, from the decisions of the rows in `used` only, (n_panels,)."""
         weight, panel = self.weight[used], self.panel[used]
         leniency = shrunken_means(self.own[used], self.member[used], len(self.panels.people), weight)
         accepted = leniency + np.average(self.decision[used], weights=weight)
@@ -251,7 +259,7 @@ class _Chances:
 
 
 def panel_columns(panels: Panels, accepted: np.ndarray) -> np.ndarray:
-    """-Σ log(1 - p_j) over the members, and log size, (n_panels, 2).
+    """Regressors of a panel: -Σ log(1 - p_j) over its members, and log size, (n_panels, 2).
 
     Examples
     --------
@@ -265,7 +273,7 @@ def panel_columns(panels: Panels, accepted: np.ndarray) -> np.ndarray:
 
 
 def _slopes(columns: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weighted least squares with an intercept; a column that does not vary has slope zero."""
+    """Weighted least squares with an intercept; a constant column has slope zero."""
     share = weight / weight.sum()
     centred = columns - share @ columns
     root = np.sqrt(share)[:, None]
@@ -273,7 +281,7 @@ def _slopes(columns: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.n
 
 
 def _of_strata(data: SelectiveLabels, columns: np.ndarray) -> np.ndarray:
-    """Mean of the columns in the stratum (over rows, the mean) of each panel: who met whom, no decision."""
+    """Stratum means of the columns, averaged over the rows of each panel; uses no decisions."""
     if data.strata is None:
         return np.zeros_like(columns)
     panel, n_panels = data.decision_maker_codes, len(columns)
@@ -289,16 +297,16 @@ def _of_strata(data: SelectiveLabels, columns: np.ndarray) -> np.ndarray:
 def arms_off_fold(
     data: SelectiveLabels, rows: np.ndarray, n_bands: int | None, random_state: int | None = 0
 ) -> np.ndarray:
-    """Arm of each row, which its own case had no part in: the panel, or its band, (n_rows,)."""
+    """Arm of each row (its panel or the panel's band), formed without the row's own case, (n_rows,)."""
     if n_bands is None:
         return data.decision_maker_codes[rows]
     return panel_bands(data, rows, n_bands, random_state).rows
 
 
 def by_case(groups: np.ndarray | None, used: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Among the rows used, the first of every case, and the mean of some columns over its rows.
+    """First row of every case among the rows in `used`, and the case means of the columns.
 
-    Rows of one case would pass for agreement between cases.
+    Several rows of one case would otherwise count as agreement between cases.
 
     Examples
     --------

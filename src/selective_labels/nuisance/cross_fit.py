@@ -1,4 +1,4 @@
-"""Cross-fitting of the outcome model, in one place."""
+"""Cross-fitting of the models of decision, label and arm, and the propensity scores of the fitted arms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -40,19 +40,19 @@ from selective_labels.nuisance.models.families import Candidate
 from selective_labels.nuisance.models.logistic import InjectedJoint
 from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
-# Rows are predicted in chunks whose (folds, arms, rows, outcomes) array stays below this many numbers.
+# Rows are predicted in chunks, so that the (folds, arms, rows, outcomes) array has at most this many entries.
 CHUNK_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True)
 class FoldModel:
-    """What was fitted without one fold: one model, or two on disjoint halves of the other rows."""
+    """Model fitted without one fold, or two models fitted to disjoint halves of the other rows."""
 
     models: tuple[JointModel, ...]
     lookup: np.ndarray
 
     def joint(self, X: np.ndarray) -> np.ndarray:
-        """Probabilities under every arm, halves averaged, (n_arms, n, n_outcomes)."""
+        """Probabilities under every arm, averaged over halves, (n_arms, n, n_outcomes)."""
         total = self.models[0].joint(X)
         for model in self.models[1:]:
             total = total + model.joint(X)
@@ -61,18 +61,18 @@ class FoldModel:
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Models of the outcome, each fitted without one fold of the rows.
+    """Cross-fitted models of the outcome, each fitted without one fold.
 
     Attributes
     ----------
-    folds : list of FoldModel
+    folds : tuple of FoldModel
     held_out : (n_samples,) int array
-        Which fold's model has not seen the row; empty after :meth:`without_rows`.
+        Fold of each row, whose model was fitted without it; empty after :meth:`without_rows`.
     shares : (n_arms,) array
-        Share of rows that went to each arm, by weight; where probabilities are given, their mean.
+        Weighted share of rows of each arm, or the mean of the assignment probabilities if these are given.
     report : NuisanceReport
     assignment : Assignment
-        Models of the arm that a case goes to, or none: shares.
+        Models of the arm; without models, shares are used.
     """
 
     folds: tuple[FoldModel, ...]
@@ -83,21 +83,21 @@ class CrossFit:
 
     @property
     def n_arms(self) -> int:
-        """Number of decision-makers, or of bands of them."""
+        """Number of decision-makers, or of leniency bands."""
         return len(self.shares)
 
     @property
     def in_halves(self) -> bool:
-        """Whether each fold has two models on disjoint halves of the other rows."""
+        """Whether each fold has two models, fitted to disjoint halves of the other rows."""
         return len(self.folds[0].models) == 2
 
     def without_rows(self) -> "CrossFit":
-        """Drop what only the training rows need."""
+        """Drop what is needed for the training rows only."""
         nothing = np.empty(0, dtype=int)
         return replace(self, held_out=nothing, assignment=self.assignment.without_rows())
 
     def chunks(self, rows: np.ndarray, n_outcomes: int) -> list[np.ndarray]:
-        """Cut row numbers into parts small enough for all folds and arms to be held at once."""
+        """Split row numbers into chunks small enough to hold the predictions of all folds and arms."""
         step = max(64, CHUNK_NUMBERS // (len(self.folds) * self.n_arms * n_outcomes))
         return [rows[start : start + step] for start in range(0, len(rows), step)]
 
@@ -116,44 +116,45 @@ def cross_fit(
     random_state: int | None = None,
     times: int = 1,
 ) -> CrossFit:
-    """Fit one coherent model of decision and label per fold.
+    """Fit one joint model of decision and label per fold.
 
-    Folds are made and checked first. Candidates are compared by the log-loss of rows held out, on few rows
-    (:mod:`selective_labels.nuisance.model_selection`); the best is then fitted on all rows of each fold.
+    The folds are created and validated first. Candidates are compared by held-out log-loss on a sample of the
+    rows (:mod:`selective_labels.nuisance.model_selection`). The best candidate is then fitted to all training
+    rows of each fold.
 
     Parameters
     ----------
     data : SelectiveLabels
-        With numeric `X`.
+        Must have numeric `X`.
     nuisance : None, str, scikit-learn classifier or callable
         See :func:`selective_labels.nuisance.model_selection.candidates`.
     cv : int, splitter or iterable of folds
     in_halves : bool
-        Fit two models on disjoint halves of each training part, as the leniency slope needs.
+        Fit two models to disjoint halves of each training part; the leniency slope needs this.
     n_bands : int, optional
-        Coarsen decision-makers into this many bands of off-fold leniency. Default: each is an arm of its own
-        up to 64 of them, and 20 bands beyond.
+        Number of leniency bands, formed without the fold. By default each decision-maker is an arm if there
+        are at most 64, and otherwise there are 20 bands.
     propensity : "auto", "shares" or "model"
-        How the probability of an arm is found, unless ``data.assignment`` gives it; see
+        How the propensity score of an arm is estimated, unless ``data.assignment`` gives it; see
         :func:`selective_labels.nuisance.assignment.fit_assignment`.
     new_rows : bool
-        Model the arm also where its probability is given for these rows: others will be asked for.
+        Model the arm even if ``data.assignment`` is given, because new rows will be predicted.
     arms : list of Arms, optional
-        Of each fold, if more is known of decision-makers than these rows tell.
+        Arms of each fold, if the caller knows more about decision-makers than these rows show.
     n_jobs : int, optional
-        Folds side by side: default the cores there are.
+        Number of parallel jobs; by default the number of cores.
     random_state : int, optional
         The same value gives the same result for any `n_jobs`.
     times : int
-        How often this is going to be done, for what is said beforehand of how long it takes; zero if it was
-        said already.
+        Number of times the fit will be repeated, for the runtime warning; zero if the warning was given
+        already.
 
     Returns
     -------
     CrossFit
     """
     seeds = np.random.SeedSequence(random_state).generate_state(6)
-    # Known probabilities need no model; nor do those that are the same everywhere, for other rows.
+    # Known probabilities need no model. New rows need none either if the probabilities are constant.
     if data.assignment is not None and not (new_rows and np.ptp(data.assignment, axis=0).any()):
         propensity = SHARES
     n_columns = n_standardised(data.features, data.categorical)
@@ -208,7 +209,7 @@ def held_out_losses(
     n_jobs: int | None = None,
     random_state: int | None = None,
 ) -> np.ndarray:
-    """Log-losses of the rows held out in one fold, by the model chosen and fitted as in :func:`cross_fit`."""
+    """Log-losses of the held-out rows of one fold; the model is chosen and fitted as in :func:`cross_fit`."""
     seeds = np.random.SeedSequence(random_state).generate_state(3)
     n_columns = n_standardised(data.features, data.categorical)
     options, _ = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
@@ -226,7 +227,7 @@ def _folds(data: SelectiveLabels, cv: Any, seed: int) -> list[Fold]:
 
 
 def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: int) -> list[Arms]:
-    """Give every fold its instrument values; bands are formed without the fold."""
+    """Arms of every fold; bands are formed without the fold."""
     if n_bands is None and data.n_decision_makers <= MANY_DECISION_MAKERS:
         return [one_arm_each(data.decision_maker_codes[train], data.n_decision_makers) for train, _ in folds]
     n_bands = N_BANDS if n_bands is None else n_bands
@@ -250,7 +251,7 @@ def _arms(data: SelectiveLabels, folds: list[Fold], n_bands: int | None, seed: i
 
 
 def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
-    """Mean probabilities of arms: of those known, else how many rows went there."""
+    """Mean known probability of each arm, or else its weighted share of the rows."""
     if data.assignment is None:
         mass = np.bincount(data.decision_maker_codes, data.weights, data.n_decision_makers)
     else:
@@ -260,7 +261,7 @@ def _shares(data: SelectiveLabels, arms: list[Arms]) -> np.ndarray:
 
 
 def _assignment_report(data: SelectiveLabels, assignment: Assignment) -> AssignmentReport:
-    """Say that probabilities were given, and what stands in for them at rows where they are not."""
+    """Report of the assignment model, or of known probabilities and their substitute at new rows."""
     if data.assignment is None:
         return assignment.report
     return known_report(data.assignment, assignment.report.new_rows)
@@ -274,7 +275,7 @@ def _injected(
     n_jobs: int | None,
     seeds: np.ndarray,
 ) -> CrossFit:
-    """Take probabilities of decision and label as given; only who decides is left to model."""
+    """Use given probabilities of decision and label; only the assignment is modelled."""
     model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
     arms = one_arm_each(data.decision_maker_codes, data.n_decision_makers)
     assignment = BY_LOT
@@ -298,38 +299,38 @@ def _injected(
     return CrossFit((FoldModel((model,), arms.lookup),), held_out, _shares(data, [arms]), report, assignment)
 
 
-# Takes row numbers, returns (len(rows), n_arms) probabilities; nothing of size (n_samples, n_arms) is kept.
+# Maps row numbers to (len(rows), n_arms) probabilities, so that no (n_samples, n_arms) array is stored.
 Propensity = Callable[[np.ndarray], np.ndarray]
 
 
 def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_out: bool = True) -> Propensity:
-    """Probability e_z(x) = P(arm = z | x) of every row and arm.
+    """Propensity score e_z(x) = P(arm = z | x) of every row and arm.
 
-    The first case that applies decides::
+    The first case that applies is used::
 
         data.assignment given    known: the sum over the decision-makers of each arm
-        fit.assignment.models    a model of features and stratum, a tilt of shares, that has not seen the row
-        data.strata given        shares within the row's stratum; an arm absent from it has 0
-        else                     shares of all rows: assignment as if by lot
+        fit.assignment.models    a held-out model of features and stratum that reweights the shares
+        data.strata given        shares within the row's stratum; 0 for an arm absent from it
+        else                     shares of all rows: assignment is treated as random
 
-    Shares are weighted, and those of the rows that they serve. They use who decided, never the decision or
-    the label, so nothing leaks from an outcome into its own score; and shares of the same rows balance the
-    sample at hand exactly, where shares of other rows would add noise that no standard error sees. Known
-    probabilities are those of the weighted population, if there are weights.
+    Shares are weighted and computed from the rows of `data`. They use the decision-maker but neither the
+    decision nor the label, so no outcome leaks into its own score. Shares of the same rows balance the sample
+    exactly; shares of other rows would add noise that standard errors do not reflect. If there are weights,
+    known probabilities refer to the weighted population.
 
     Parameters
     ----------
     fit : CrossFit
     number : int
-        Of the fold whose arms are meant.
+        Index of the fold whose arms are used.
     data : SelectiveLabels
     held_out : bool
-        Whether `data` are the rows that `fit` was made from. Else they are new ones.
+        Whether `data` are the rows that `fit` was fitted to; False for new rows.
 
     Returns
     -------
     callable
-        From an array of row numbers to an array of shape (rows, n_arms).
+        Maps an array of row numbers to an array of shape (rows, n_arms).
 
     Examples
     --------
@@ -342,7 +343,7 @@ def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_ou
            [0. , 1. ]])
     """
     lookup = fit.folds[number].lookup
-    if len(lookup) != data.n_decision_makers:  # a mistake of the caller: both come from the same rows
+    if len(lookup) != data.n_decision_makers:  # an error of the caller, not of the user
         raise ValueError(
             f"data has {data.n_decision_makers} decision-makers and the nuisance model {len(lookup)}; "
             "both must list the same ones."
@@ -356,35 +357,35 @@ def arm_propensity(fit: CrossFit, number: int, data: SelectiveLabels, *, held_ou
     models = fit.assignment.models
     if not models:
         return lambda rows: shares[cells[rows]]
-    if not held_out:  # strata of another table are not those of the models
+    if not held_out:  # strata of another table do not match those of the models
         overall = cell_shares(np.zeros_like(arm), arm, data.weights, 1, fit.n_arms)[0]
         return lambda rows: _anywhere(fit, number, data.features[rows], overall)
     return lambda rows: _held_out(fit, data, shares, rows)
 
 
 def new_propensity(fit: CrossFit, number: int, X: np.ndarray) -> np.ndarray:
-    """Probabilities at new rows of which features alone are known, (n_samples, n_arms)."""
+    """Propensity scores of new rows from their features alone, (n_samples, n_arms)."""
     if not fit.assignment.models:
         return np.broadcast_to(fit.shares, (len(X), fit.n_arms))
     return _anywhere(fit, number, X, fit.shares)
 
 
 def arm_chances(fit: CrossFit, number: int, X: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
-    """Probabilities of a fold's arms at new rows; `known` are those of decision-makers, if they are."""
+    """Propensity scores of a fold's arms at new rows; `known` holds those of decision-makers, if given."""
     if known is None:
         return new_propensity(fit, number, X)
     return known @ (fit.folds[number].lookup[:, None] == np.arange(fit.n_arms))
 
 
 def _anywhere(fit: CrossFit, number: int, X: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """By the model of a fold; injected probabilities have no folds, and all models are averaged."""
+    """Predict by the model of a fold; injected probabilities have no folds, so all models are averaged."""
     models = fit.assignment.models
     chosen = (models[number],) if len(models) == len(fit.folds) else models
     return np.mean([model.anywhere(X, shares) for model in chosen], axis=0)
 
 
 def _held_out(fit: CrossFit, data: SelectiveLabels, shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """By the model that has not seen each row."""
+    """Predict each row by the model fitted without it."""
     chances = np.empty((len(rows), fit.n_arms))
     own = fit.assignment.held_out[rows]
     for number in np.unique(own):

@@ -1,4 +1,4 @@
-"""Scores of bounds by pools of arms, and of values where there is one and bounds where there is none."""
+"""Scores of the instrument's bounds: with pooled arms, combined with slopes, or with label ranges."""
 
 from collections.abc import Callable
 
@@ -19,8 +19,8 @@ from selective_labels.nuisance.score_formulas import (
     slope_scores,
 )
 
-# A single arm replaces a pool where it leads by so many times the noise of two shares near one half: it is
-# the best of many arms in a place of its own, so ordinary noise is exceeded often.
+# A single arm replaces a pool only where it leads by this many times √((1/e_z + 1/e_A) / n). As the best of
+# many arms at x, it often exceeds ordinary noise.
 LEAD = 2.0
 
 
@@ -33,32 +33,31 @@ def pooled_envelope_scores(
     n_samples: float,
     overlap: float = OVERLAP,
 ) -> Scores:
-    """Score of the lower bound with an instrument, for each class by the arms that show it most.
+    """Score of the lower bound with an instrument, by the pool of arms with the highest rate of each class.
 
     φ_k = p̂_kA(x) + 1{Z in A} / e_A(x) · (D Y_k - p̂_kA(x)),   A = A_k,
     e_A = Σ_{z in A} e_z,   p̂_kA = Σ_{z in A} e_z p̂_kz / e_A
 
-    The envelope score with a set of arms as selector: E[φ_k | x] = Σ_{z in A} e_z p_kz / e_A, which is at
-    most max_z p_kz, if e is right whatever p̂ is or if p̂ is right whatever e is. Arms that tie are in the
-    pool together, so that folds do not choose differently among them by noise, and more rows carry the score.
-    One arm stands in for the pool at x if p̂_kz(x) leads by more than 2 √((1/e_z + 1/e_A) / n).
+    This is the envelope score with a set of arms as selector. It is doubly robust: if e or p̂ is correct,
+    E[φ_k | x] = Σ_{z in A} e_z p_kz / e_A <= max_z p_kz. Tied arms share a pool, so that noise does not make
+    folds choose different arms, and more rows contribute to the score. A single arm replaces the pool at x if
+    p̂_kz(x) leads by more than 2 √((1/e_z + 1/e_A) / n).
 
-    Where the case hardly ever goes to the pool (e_A < `overlap`: of another stratum, say), those near the
-    best of the arms that it does go to take its place
-    (:meth:`selective_labels.nuisance.score_formulas.Pools.of_rows`); where it goes to each of them too
-    seldom, all arms do.
+    Where the pool is out of reach (e_A < `overlap`, for example in another stratum), the arms near the best
+    available one replace it (:meth:`selective_labels.nuisance.score_formulas.Pools.of_rows`). If these are
+    out of reach as well, all arms are used.
 
     Parameters
     ----------
     joint : (n_arms, n_samples, n_classes + 1) array
-        The unlabeled class first, by a model that has not seen the rows.
+        Held-out joint probabilities, the unlabeled class first.
     arm, y : (n_samples,) int arrays
-        Labels as codes, -1 where none was seen.
+        Labels are codes, -1 if unobserved.
     propensity : (n_samples, n_arms) array
     pools : Pools
-        Made without these rows.
+        Formed without these rows.
     n_samples : float
-        Rows that the probabilities were estimated from.
+        Number of rows that the probabilities were estimated from.
     overlap : float
         In (0, 1).
 
@@ -86,12 +85,12 @@ def pooled_envelope_scores(
     chance = np.where(alone, np.take_along_axis(propensity, best[0], axis=1), mass)
     hit = np.where(alone, arm[:, None] == best[0], inside)
     values = plug_in + hit / chance * (seen_labels(y, plug_in.shape[1]) - plug_in)
-    # An arm that a case never goes to is none of its arms; one that it goes to too seldom was left out.
+    # An arm with probability zero is not available. An arm with a small positive probability was left out.
     return Scores(values, plug_in, np.any(~allowed & (propensity > 0.0), axis=1), lost=lost)
 
 
 def bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
-    """Scores of the instrument's bounds: by pools if there are any, else by the best arm of each row."""
+    """Scores of the instrument's bounds: by pools if given, otherwise by the best arm of each row."""
     if rows.pools is None:
         return envelope_scores(rows.joint, rows.arm, rows.y, rows.propensity, rows.lead, overlap)
     return pooled_envelope_scores(
@@ -100,12 +99,12 @@ def bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
 
 
 def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
-    """Scores under NUCEM: the slope where decision-makers differ enough for such cases, else the bounds.
+    """Scores under NUCEM: the slope where leniency varies enough at x, otherwise the bounds.
 
-    NUCEM assumes all that the instrument does, so its bounds hold in every row; which rows take them is read
-    off models that have not seen the row, so the choice biases nothing
-    (:func:`selective_labels.nuisance.score_formulas.required_strength`). The value of a population then lies
-    between two ends as far apart as the slack of the rows that are bounded.
+    NUCEM implies the instrument's assumptions, so the bounds hold in every row. Held-out models decide which
+    rows use the bounds, so the choice causes no bias
+    (:func:`selective_labels.nuisance.score_formulas.required_strength`). The population value then has a
+    lower and an upper bound, which differ by the total slack of the bounded rows.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ def slope_or_bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
     )
 
 
-# Scores of the lower bounds of events, from their chance of each arm and what is seen of them.
+# Scores the lower bounds of events from their probabilities under each arm and their observed indicators.
 Bound = Callable[[np.ndarray, np.ndarray], Scores]
 
 
@@ -144,23 +143,23 @@ def ranged_envelope_scores(rows: Rows, label_range: LabelRange, overlap: float) 
 
     l_k = max(a_k, max_z [p_kz + a_k (1-λ_z)], 1 - Σ_{j≠k} u_j),   u_j = min(b_j, min_z [p_jz + b_j (1-λ_z)])
 
-    A maximum of three numbers that are below η_k. Which is the largest is read off models that have not seen
-    the row, and it is averaged by its own score: a_k and b_j as they are, the others by the envelope scores
-    of D Y_k + a_k (1 - D) and of 1 - D Y_j - b_j (1 - D). A wrong choice makes a bound wider, never wrong. Of
-    two classes, l and the slack 1 - Σ_k l_k are the whole identified set. Of more, upper bounds enter through
-    the lower bounds of the others only: the set is an outer one.
+    All three terms are lower bounds on η_k. Held-out models choose the largest, which is then averaged by its
+    own score: the constants a_k and b_j enter unchanged, the other terms by the envelope scores of
+    D Y_k + a_k (1 - D) and of 1 - D Y_j - b_j (1 - D). A wrong choice makes the bound wider but not invalid.
+    With two classes, l and the slack 1 - Σ_k l_k describe the identified set exactly. With more classes they
+    describe an outer set, because upper bounds enter only through the lower bounds of other classes.
 
     Parameters
     ----------
     rows : Rows
     label_range : LabelRange
-        Of these rows.
+        Label range of these rows.
     overlap : float
         As in :func:`selective_labels.nuisance.score_formulas.envelope_scores`.
 
     Examples
     --------
-    One decision-maker who labels half of the cases, classes known to have a chance of .2 at least:
+    One decision-maker labels half of the cases, and each class has a probability of at least 0.2:
 
     >>> joint = np.array([[[0.5, 0.1, 0.4]]])
     >>> rows = Rows(joint, joint, np.array([0]), np.array([-1]), np.ones((1, 1)), 0.0)
@@ -177,7 +176,7 @@ def ranged_envelope_scores(rows: Rows, label_range: LabelRange, overlap: float) 
 
 
 def ranged_manski_scores(rows: Rows, label_range: LabelRange) -> Scores:
-    """The same without an instrument: all decision-makers are one arm, and nothing is weighted.
+    """Scores of the lower bounds with a label range and no instrument: all decision-makers form one arm.
 
     l_k = max(a_k, p_k + a_k (1-π), 1 - Σ_{j≠k} u_j),   u_j = min(b_j, p_j + b_j (1-π)),   π = Σ_k p_k
 
@@ -198,7 +197,7 @@ def ranged_manski_scores(rows: Rows, label_range: LabelRange) -> Scores:
 
 
 def with_range(ends: np.ndarray, plug_in: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and models of the larger of a lower end and a known number, as the models see it."""
+    """Scores and predictions of max(lower bound, known limit); the predictions decide which is larger."""
     known = limit > plug_in
     return np.where(known, limit, ends), np.where(known, limit, plug_in)
 
@@ -209,7 +208,7 @@ def _ranged(joint: np.ndarray, y: np.ndarray, label_range: LabelRange, bound: Bo
     seen = (y[:, None] == np.arange(labeled.shape[2])).astype(float)
     unseen = (y < 0)[:, None]
     lower = bound(labeled + lowest * unlabeled, seen + lowest * unseen)
-    # An upper bound of one class is a lower bound of all the others together.
+    # An upper bound on one class is a lower bound on the sum of all others.
     others = bound(1.0 - labeled - highest * unlabeled, 1.0 - seen - highest * unseen)
     values, plug_in = with_range(lower.values, lower.plug_in, lowest)
     rest = with_range(others.values, others.plug_in, 1.0 - highest)

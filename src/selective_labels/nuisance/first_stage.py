@@ -1,4 +1,7 @@
-"""The structured first stage: who is how lenient, in few terms, chosen by the decisions alone."""
+"""First stage of the leniency instrument with few terms per decision-maker, and tilted models built on it.
+
+The tilted models predict class probabilities of the population. The instrument's moments weight the tilts.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,13 +31,13 @@ from selective_labels.nuisance.cross_fit import CHUNK_NUMBERS, CrossFit, arm_pro
 from selective_labels.nuisance.model_selection import log_losses
 from selective_labels.nuisance.models.encoders import standardised
 
-# Newton's steps are quadratic: from zero, six leave nothing that matters with any ridge in use.
+# Newton's method converges quadratically: six steps from zero suffice for every ridge penalty in use.
 N_STEPS = 6
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations of arms in the log-odds of a decision in favour.
+    """Deviations of arms from the common log-odds of a favourable decision.
 
     logit λ_z(x) = o(x) + b(x)·β_z,   Σ_z share_z β_z = 0
 
@@ -46,11 +49,11 @@ class Deviations:
     coefficients: np.ndarray
 
     def leniency(self, terms: np.ndarray, offset: np.ndarray) -> np.ndarray:
-        """λ_z of every row under every arm, (n_arms, n_samples)."""
+        """Leniency λ_z of every row under every arm, (n_arms, n_samples)."""
         return expit(self.coefficients @ terms.T + offset)
 
     def own(self, terms: np.ndarray, offset: np.ndarray, arm: np.ndarray) -> np.ndarray:
-        """λ_z of every row under its own arm, (n_samples,)."""
+        """Leniency λ_z of every row under its own arm, (n_samples,)."""
         return expit(np.einsum("nd,nd->n", terms, self.coefficients[arm]) + offset)
 
 
@@ -63,19 +66,19 @@ def fit_deviations(
     n_arms: int,
     sample_weight: np.ndarray | None = None,
 ) -> Deviations:
-    """Fit the terms of every arm to its own rows, with ridge, and centre them over arms.
+    """Fit the coefficients of every arm to its own rows with a ridge penalty, and centre them over arms.
 
     max_β Σ_i s_i log P(D_i | o_i + b_i·β_z) - |β_z|² / (2 variance), arm by arm
 
-    Given the offset, arms have nothing in common: few small problems in place of one large. What all of them
-    share belongs to the offset, so the mean over arms, by their weight, is taken out.
+    Given the offset, the arms are separate small problems. What all arms share belongs to the offset, so the
+    weighted mean over arms is subtracted.
 
     Parameters
     ----------
     terms : (n_samples, n_terms) array
         b(x), columns of unit scale.
     offset : (n_samples,) array
-        o(x), log-odds of the common leniency by a model that has not seen the rows.
+        o(x), held-out log-odds of the common leniency.
     arm, decision : (n_samples,) int arrays
     variance : float
         Prior variance of the coefficients.
@@ -120,14 +123,14 @@ def _newton(
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPart:
-    """Some rows of one fold.
+    """Held-out predictions for some rows of one fold.
 
     Attributes
     ----------
     fold : int
     rows : (n,) int array
     arm : (n,) int array
-        Of the row's decision-maker, by the fold's own arms.
+        Arm of the row's decision-maker, in the fold's numbering.
     labeled : (n_arms, n, n_classes) array
         P(Y=k, D=1 | x, z).
     propensity : (n, n_arms) array
@@ -146,18 +149,18 @@ class HeldOutPart:
 
     @property
     def mean(self) -> np.ndarray:
-        """P(Y=k, D=1 | x) over decision-makers, (n, n_classes)."""
+        """P(Y=k, D=1 | x) averaged over decision-makers, (n, n_classes)."""
         return np.einsum("nz,znk->nk", self.propensity, self.labeled)
 
 
 class HeldOutRows:
-    """All training rows, in parts; predicted once if they fit in memory together, else each time.
+    """Iterable over all training rows in parts; predictions are stored if they fit in memory.
 
     Parameters
     ----------
     fit : CrossFit
     data : SelectiveLabels
-        The rows that `fit` was made from.
+        The rows that `fit` was fitted to.
     """
 
     def __init__(self, fit: CrossFit, data: SelectiveLabels) -> None:
@@ -179,31 +182,31 @@ class HeldOutRows:
                 yield HeldOutPart(number, rows, arm, labeled, propensity(rows))
 
 
-# Prior variances of the decision-makers' terms, from tight to loose.
+# Prior variances of the decision-makers' coefficients, in increasing order (weaker ridge penalty).
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 N_COMPONENTS = 4
-# Leniency is held this far from zero and one before its log-odds are taken.
+# Leniency is clipped this far from zero and one, so that its log-odds are finite.
 EDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """An instrument of every row: how lenient its decision-maker is, beside who else might have decided.
+    """Instrument of every row: its decision-maker's leniency minus the mean over possible decision-makers.
 
     f = λ̃_Z(x) - Σ_z e_z(x) λ̃_z(x),   so that E[f | x] = 0
 
     Attributes
     ----------
     instrument : (n_samples,) array
-        f, by a model that has not seen the row.
+        f, held out.
     strength : (n_samples,) array
         V = Σ_z e_z f_z λ̃_z = E[f D | x].
     mean : (n_samples, n_classes) array
         p̄_k = P(Y=k, D=1 | x), held out.
     moved : (n_units,) array
-        f (D - λ̄) by row, or summed over groups of repeated cases; weighted.
+        Weighted f (D - λ̄) of each row, or its sum over each group of repeated cases.
     terms, variance
-        What was chosen.
+        The chosen terms and prior variance.
     """
 
     instrument: np.ndarray
@@ -215,23 +218,23 @@ class FirstStage:
 
     @cached_property
     def concentration(self) -> float:
-        """(Σ f (D - λ̄))² / Σ (f (D - λ̄))²: the squared t-value of "decision-makers move decisions"."""
+        """(Σ f (D - λ̄))² / Σ (f (D - λ̄))²: the squared t-value of the first stage."""
         squares = float(np.sum(self.moved**2))
         return float(np.sum(self.moved)) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def first_stage(held_out: HeldOutRows) -> FirstStage:
-    """Model how decision-makers deviate from the common leniency, and take the instrument from it.
+    """Model how decision-makers deviate from the common leniency, and derive the instrument.
 
     logit λ̃_z(x) = o(x) + b(x)·β_z,   o = logit λ̄(x), held out;
-    b one of [1], [1, o], [1, o, log-odds of the labeled cases' answer, 4 principal components of x]
+    b one of [1], [1, o], [1, o, log-odds of the classes of labeled cases, 4 principal components of x]
 
-    Terms and ridge are those with the least held-out log-loss of the decision on the folds of the joint
-    model. That model has a term for every feature, decision-maker and label, and little is left of a weak
-    instrument in it; this one spends its few terms on what an instrument is made of. No label enters
-    but by the labeled cases' answer, of models that have not seen the row.
+    The terms and the ridge penalty minimise the held-out log-loss of the decision on the folds of the joint
+    model. The joint model has a term for every feature, decision-maker and label, and so it shrinks a weak
+    instrument to almost nothing. This model has few terms, all of them about leniency. Labels enter only
+    through the class probabilities of labeled cases, predicted held out.
 
-    Probabilities that were given (`nuisance` a callable) are the first stage themselves.
+    If `nuisance` is a callable, the given probabilities are the first stage.
     """
     data, fit = held_out.data, held_out.fit
     mean = np.empty((len(data), len(data.classes)))
@@ -248,7 +251,7 @@ def first_stage(held_out: HeldOutRows) -> FirstStage:
             loss = structure.loss(held_out)
             if best is None or loss < best[0]:
                 best = loss, structure, name, variance
-            if loss > before:  # looser still loses more
+            if loss > before:  # a weaker penalty increases held-out loss
                 break
             before = loss
     assert best is not None
@@ -293,13 +296,13 @@ def _fits(held_out: HeldOutRows, terms: np.ndarray, offset: np.ndarray, variance
 
 
 def _terms(held_out: HeldOutRows, mean: np.ndarray, offset: np.ndarray) -> dict[str, np.ndarray]:
-    """Columns of the three structures, of unit scale; the constant first."""
+    """Columns of the three sets of terms, of unit scale; the constant first."""
     data = held_out.data
     answer = np.log(np.maximum(mean, 1e-6))
     answer = answer[:, 1:] - answer[:, :1]
     columns = standardised(data.categorical).fit_transform(data.features)
     columns = columns - columns.mean(axis=0)
-    # Directions of the features alone; the few that hold most of what varies.
+    # Principal components depend on the features alone, not on decisions or labels.
     _, directions = np.linalg.eigh(columns.T @ columns)
     components = columns @ directions[:, ::-1][:, :N_COMPONENTS]
     constant = np.ones((len(data), 1))
@@ -338,14 +341,14 @@ def _with_leniency(
     return FirstStage(instrument, strength, mean, moved, terms, variance)
 
 
-# Contrasts of a grid run from -6 to 6, where the prior has nothing left; so many points for two classes,
-# and along each of two axes for three.
+# The grid of contrasts runs from -6 to 6, beyond which the prior is negligible. POINTS is the number of grid
+# points on each axis, by number of classes: one axis for two classes, two axes for three.
 FARTHEST = 6.0
 POINTS = {2: 61, 3: 9}
-# A grid is made finer around points whose log weight is within this of the largest, so many times.
+# The grid is refined REFINEMENTS times around points whose objective is within WITHIN of the smallest.
 WITHIN = 12.0
 REFINEMENTS = {2: 1, 3: 2}
-# More classes: draws around the minimum, by importance, and their Student's degrees.
+# With more classes: log2 of the number of importance draws, and degrees of freedom of their t distribution.
 LOG2_DRAWS = 7
 DEGREES = 5
 
@@ -354,26 +357,26 @@ Statistic = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """Tilts of the two models with their weights.
+    """Weighted tilts of two models of the class probabilities of the population.
 
     Attributes
     ----------
     refused : TiltWeights
-        Model O: the refused are tilted accepted cases of the same decision-maker.
+        Model O: unlabeled cases are a tilt of the labeled cases of the same decision-maker.
     answer : TiltWeights
-        Model N: everybody is a tilt of the labeled cases.
+        Model N: the whole population is a tilt of the labeled cases.
     """
 
     refused: TiltWeights
     answer: TiltWeights
 
     def probabilities(self, labeled: np.ndarray, propensity: np.ndarray, bounds: Bounds) -> np.ndarray:
-        """Class probabilities of everybody: the mean of both models, each inside the bounds.
+        """Class probabilities of the whole population: the mean of both models, each within the bounds.
 
         η_O = Σ_γ w(γ) Σ_z e_z [p_z + (1 - λ_z) q_z(γ)],   η_N = Σ_γ w(γ) softmax(log η0 - γ)
 
-        Each is projected onto the identified set. (Sharing out what bounds leave open, l + δ q̄, in place of
-        the projection of η_O was compared and is the worse one where bounds are poor.)
+        Each is projected onto the identified set. (The alternative to projecting η_O, distributing the slack
+        as l + δ q̄, did worse in a comparison where bounds are wide.)
 
         Parameters
         ----------
@@ -406,7 +409,7 @@ class Tilted:
 
 
 def fit_tilt(held_out: HeldOutRows, stage: FirstStage) -> Tilted:
-    """Weigh tilts of both models by how well the instrument's moments fit them.
+    """Weight the tilts of both models by the fit of the instrument's moments.
 
     Q(γ) = n ḡ' Ω(γ)⁻¹ ḡ,   g = f · residual of classes 2..K, held out
     """
@@ -418,10 +421,10 @@ def fit_tilt(held_out: HeldOutRows, stage: FirstStage) -> Tilted:
 
 
 def weigh_tilts(statistic: Statistic, n_classes: int) -> TiltWeights:
-    """Quasi-posterior over tilts, and statistics far out for the confidence set.
+    """Quasi-posterior over tilts, with statistics at distant tilts for the confidence set.
 
-    Two and three classes: a grid over all contrasts from -6 to 6, made finer around its heaviest points.
-    More: importance sampling by a Student law around the minimum.
+    For two and three classes: a grid of all contrasts from -6 to 6, refined around its heaviest points.
+    For more classes: importance sampling from a Student t distribution around the minimum.
     """
     far = far_tilts(n_classes)
     tilts, statistics, log_volume = (
@@ -435,7 +438,7 @@ def weigh_tilts(statistic: Statistic, n_classes: int) -> TiltWeights:
 
 
 def _grid(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points of all grids; those of the last have the weight, the others count in the confidence set."""
+    """Points of all grids; only the last grid has weight, the others serve the confidence set."""
     rows = contrasts(n_classes)
     low, high = np.full(n_classes - 1, -FARTHEST), np.full(n_classes - 1, FARTHEST)
     seen: list[np.ndarray] = []
@@ -459,7 +462,7 @@ def _grid(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray,
 
 
 def _draws(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws around the minimum; minus the log density of the draws stands for the volume."""
+    """Draws around the minimum; minus their log density serves as the log volume."""
     rows = contrasts(n_classes)
 
     def objective(points: np.ndarray) -> np.ndarray:
@@ -479,7 +482,7 @@ def _draws(statistic: Statistic, n_classes: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _curvature(objective: Callable[[np.ndarray], np.ndarray], center: np.ndarray) -> np.ndarray:
-    """Half the second derivatives by differences, made positive definite: at least the prior's."""
+    """Half the Hessian by finite differences, with eigenvalues no smaller than those of the prior."""
     size, step = len(center), 0.05
     moves = step * np.eye(size)
     pairs = np.array([first + second for first in moves for second in moves])
@@ -495,13 +498,13 @@ Moments = Callable[[np.ndarray], np.ndarray]
 
 
 def _refused_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
-    """Model O: f times the residual, (n_classes, n_samples), as a function of the odds."""
+    """Moments of model O: f times the residual, (n_classes, n_samples), as a function of the odds."""
     rows = OddsRows(part.labeled, part.propensity, part.arm, y)
     return lambda odds: stage.instrument[part.rows] * rows.residuals(odds)
 
 
 def _answer_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Moments:
-    """Model N, likewise."""
+    """Moments of model N, (n_classes, n_samples), as a function of the odds."""
     here = part.rows
     return AnswerRows(stage.mean[here], y, stage.instrument[here], stage.strength[here]).moments
 
@@ -512,7 +515,7 @@ def tilt_statistics(
     tilts: np.ndarray,
     moments_of: Callable[[HeldOutPart, np.ndarray, FirstStage], Moments] = _refused_moments,
 ) -> np.ndarray:
-    """Q of every tilt; groups of repeated cases are one unit."""
+    """Statistic Q of every tilt; a group of repeated cases counts as one unit."""
     data = held_out.data
     n_moments = len(data.classes) - 1
     groups = data.groups

@@ -1,4 +1,4 @@
-"""Folds for cross-fitting, checked before anything is fitted."""
+"""Outcome codes, and folds for cross-fitting, which are validated before any model is fitted."""
 
 import warnings
 from collections.abc import Iterable
@@ -11,24 +11,24 @@ from selective_labels._errors import InputError
 
 
 def outcome_codes(y: np.ndarray) -> np.ndarray:
-    """Code what was seen of each row as one number.
+    """Code decision and label of each row as one outcome.
 
-    The outcome of a row is, exhaustively::
+    All possible outcomes of a row::
 
         decision  label           y (code)   outcome
-        0         not seen        -1         0
+        0         unobserved      -1         0
         1         first class      0         1
         1         second class     1         2
         ...
         1         last class       K - 1     K
 
-    so that one classifier of the outcome is a coherent model of both the decision and the label:
-    P(outcome = 0) = P(D = 0), P(outcome = k + 1) = P(D = 1, Y = k), and they sum to one.
+    One classifier of the outcome is therefore a joint model of decision and label:
+    P(outcome = 0) = P(D = 0) and P(outcome = k + 1) = P(D = 1, Y = k), which sum to one.
 
     Parameters
     ----------
     y : (n_samples,) int array
-        Label codes, -1 where no label was seen.
+        Label codes, -1 if unobserved.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def make_folds(
     outcome_names: Iterable[str] | None = None,
     random_state: int | None = None,
 ) -> list[Fold]:
-    """Split rows into folds that share the outcomes evenly and never divide a group.
+    """Split rows into folds, stratified by outcome, without splitting groups.
 
     Parameters
     ----------
@@ -61,13 +61,15 @@ def make_folds(
         Codes of :func:`selective_labels.nuisance.folds.outcome_codes`.
     cv : int, iterable of (train, test) index arrays, or a scikit-learn splitter
     groups : (n_samples,) int array, optional
-        Repeated cases: rows of one group stay in one fold.
-    outcome_names : names of the outcomes for messages, optional
+        Repeated cases; all rows of a group are in one fold.
+    outcome_names : iterable of str, optional
+        Names of the outcomes for messages.
     random_state : int, optional
 
     Returns
     -------
-    list of (train, test) index arrays; the test parts are a partition of the rows
+    list of (train, test) index arrays
+        The test parts are a partition of the rows.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def make_folds(
 def halves(
     outcome: np.ndarray, groups: np.ndarray | None, random_state: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two disjoint halves of the rows, alike in outcomes, groups undivided."""
+    """Split rows into two disjoint halves, stratified by outcome, without splitting groups."""
     if groups is not None and len(np.unique(groups)) < 2:
         raise InputError.about(
             "groups",
@@ -112,13 +114,13 @@ def _stratified(
             f"has only {len(np.unique(groups))} different values, fewer than the {n_folds} folds "
             "of cv; lower cv or use finer groups.",
         )
-    # scikit-learn refuses more folds than the commonest outcome has rows; so small a sample gets fewer.
+    # scikit-learn raises an error if every outcome has fewer rows than there are folds.
     n_folds = min(n_folds, np.bincount(outcome).max())
     if n_folds < 2:
         raise InputError.about("y", f"has no outcome twice in a part of {len(outcome)} rows: too few to fit.")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")  # we name the class ourselves
+        warnings.filterwarnings("ignore", message="The least populated class")  # make_folds names the class
         folds = splitter(n_folds, shuffle=True, random_state=random_state)
         return list(folds.split(outcome, outcome, groups))
 

@@ -1,8 +1,8 @@
-"""How many rows of a table in partitions models are fitted to: as many as still teach them something.
+"""Learning curve that chooses how many rows of a partitioned table the models are fitted to.
 
-    L(n) - L(2n) > s.e.,   L(n) the held-out log-loss of decision and label with n rows
+    L(n) - L(2n) > s.e.,   L(n) the log-loss of decision and label of models fitted to n rows
 
-n doubles while this holds; both losses are of the same rows, which no model has seen.
+n doubles while this holds. Both losses are computed on the same held-out rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,25 +20,25 @@ from selective_labels.nuisance.cross_fit import held_out_losses
 from selective_labels.nuisance.scores import selector_bands
 from selective_labels.nuisance.settings import FittingSettings
 
-# The curve starts with so many rows and ends with so many, or with what memory holds of wide tables.
+# First and largest number of rows of the curve. For wide tables MOST_NUMBERS limits rows times features.
 FEWEST, MOST = 25_000, 400_000
 MOST_NUMBERS = 40_000_000
-# Rows held out that losses are compared on, and the share of rows that is held out, as in cross-fitting.
+# Largest number of held-out rows to compare losses on, and number of folds, one of which is held out.
 TESTED, N_FOLDS = 40_000, 5
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows that models may be fitted to.
+    """Sample of rows that models may be fitted to.
 
     Attributes
     ----------
     lazy : PartitionedLabels
     draw : Draw
     ranked : pandas.DataFrame
-        In the order in which they were drawn: the first of them are a smaller sample.
+        The rows in the order of the draw, so that the first rows are a smaller sample.
     wanted : int or None
-        How many were asked for; None: the learning curve decides.
+        Requested number of rows; None if the learning curve decides.
     """
 
     lazy: PartitionedLabels
@@ -48,22 +48,22 @@ class Drawn:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """In the order of the table."""
+        """The rows in the order of the table."""
         return self.ranked.sort_index()
 
     @cached_property
     def factors(self) -> np.ndarray | None:
-        """What weights of the rows of `frame` are multiplied by: rare classes were drawn more often."""
+        """Factors for the weights of the rows of `frame`, because rare classes were oversampled."""
         return balancing_weights(self.draw, self.frame, self.lazy.survey())
 
     def data(self) -> SelectiveLabels:
-        """The rows as a table of their own; refused if a class of the whole table is not among them."""
+        """The rows as a table in memory; raises an error if a class of the whole table is missing."""
         found = reweighted(self.lazy.in_memory(self.frame), self.factors)
         self.lazy.require_all_classes(found)
         return found
 
     def by_curve(self, fitting: FittingSettings) -> "Drawn":
-        """As many of the rows as the models learn from, unless a number was asked for."""
+        """Keep the number of rows that the learning curve chooses, unless a number was requested."""
         injected = callable(fitting.nuisance) and not hasattr(fitting.nuisance, "fit")
         if self.wanted is not None or injected or len(self.ranked) <= FEWEST:
             return self
@@ -73,17 +73,17 @@ class Drawn:
 def draw_rows(
     lazy: PartitionedLabels, seed: int, others: Sequence[str] = (), n_rows: int | None = None
 ) -> Drawn:
-    """Draw the rows that models may be fitted to: `n_rows`, or `fit_rows`, or the most of a learning curve.
+    """Draw rows to fit models to: `n_rows`, `fit_rows`, or the largest number of the learning curve.
 
     Parameters
     ----------
     lazy : PartitionedLabels
     seed : int
-        Of the hash.
+        Seed of the hash.
     others : sequence of str
-        Columns that the sample has besides.
+        Additional columns of the sample.
     n_rows : int, optional
-        If it is known.
+        Number of rows, if known.
     """
     wanted = lazy.fit_rows if n_rows is None else n_rows
     most = wanted or max(FEWEST, min(MOST, MOST_NUMBERS // max(1, len(lazy.features))))
@@ -93,17 +93,17 @@ def draw_rows(
 
 
 def rows_to_learn_from(lazy: PartitionedLabels, fitting: FittingSettings) -> SelectiveLabels:
-    """The rows that a learner is fitted to."""
+    """Draw the rows that a learner is fitted to."""
     return draw_rows(lazy, 0).by_curve(fitting).data()
 
 
 def settled(losses: Iterator[tuple[int, np.ndarray]], weight: np.ndarray) -> int:
-    """The number of rows from which on twice as many no longer lower the loss by more than its error.
+    """Smallest number of rows at which doubling lowers the loss by no more than one standard error.
 
     Parameters
     ----------
     losses : iterator of (number of rows, (n_tested,) losses)
-        In growing numbers; asked for only as long as the loss falls.
+        In increasing order of rows; consumed only while the loss falls.
     weight : (n_tested,) array
 
     Examples
@@ -124,7 +124,7 @@ def settled(losses: Iterator[tuple[int, np.ndarray]], weight: np.ndarray) -> int
 
 
 def _rows_by_curve(drawn: Drawn, fitting: FittingSettings) -> int:
-    """How many of the rows, in the order of their ranks, models are to be fitted to."""
+    """Number of rows, from the first of the ranking, that models are fitted to."""
     lazy, frame, seed = drawn.lazy, drawn.ranked, drawn.draw.seed
     weights = balancing_weights(drawn.draw, frame, lazy.survey())
     data = reweighted(lazy.in_memory(frame), weights).compact()

@@ -1,9 +1,9 @@
-"""Which model: a race on few rows, and on whole folds where few rows cannot tell.
+"""Selection of nuisance models by held-out log-loss, and the fitter that fits candidates to folds.
 
-Settings of a family are compared on the first fold, on 20,000 rows at most. Families that are clearly behind
-there, also if one allows for what more rows would give them, fall out; costly settings are tried of those
-that do not. Those left are fitted on whole folds,
-one fold after the other, until one is left or 20,000 rows held out have been compared.
+The settings of each family are compared on the first fold, on at most 20,000 rows. A family is dropped if it
+is clearly worse even after allowing for the gain from more rows. Costly settings are tried only for the
+remaining families. These are then fitted to whole folds, one after another, until one family remains or
+20,000 held-out rows have been compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,25 +33,25 @@ from selective_labels.nuisance.models.logistic import (
     fit_path,
 )
 
-# More features than this make the quadratic model's columns too many to be tried unasked.
+# With more features than this, the quadratic model has too many columns to be tried by default.
 QUADRATIC_FEATURES = 20
-# No probability is held to be smaller than this in a log-loss: one surprise must not decide a comparison.
+# Probabilities are clipped at this value in the log-loss, so that no single row decides a comparison.
 SMALLEST_PROBABILITY = 1e-6
 
 
 class JointModel(Protocol):
-    """A model of the outcome given features and arm."""
+    """Model of the outcome given features and arm."""
 
     def joint(self, X: np.ndarray) -> np.ndarray:
-        """Return (n_arms, n, n_outcomes)."""
+        """Probabilities of every row under every arm, (n_arms, n, n_outcomes)."""
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
-        """Return (n, n_outcomes)."""
+        """Probabilities of every row under its own arm, (n, n_outcomes)."""
 
 
 @dataclass
 class NuisanceReport:
-    """What was tried, what it lost, what was chosen.
+    """Model families that were tried, their held-out losses, and the choice.
 
     Attributes
     ----------
@@ -60,21 +60,22 @@ class NuisanceReport:
     settings : str
         Its settings, in words.
     losses : dict of float
-        Held-out log-loss of each family (empty if there was nothing to fit): of the one used, on 20,000 rows
-        at most; of others, that plus how far they were behind it where both were tried. With more than
-        25,000 rows that may have been with models of 20,000 rows, and is then the least that more rows leave.
+        Held-out log-loss of each family; empty if nothing was fitted. The loss of the chosen family is
+        computed on at most 20,000 rows. The loss of another family is this plus their difference where both
+        were compared. With more than 25,000 rows that comparison may have used models of 20,000 rows; the
+        figure is then a lower bound on the loss with all rows.
     skipped : dict of str
-        Families that were not tried, and why.
+        Families that were not tried, with the reason.
     calibration_error : float
-        Mean absolute gap between predicted and observed share of each outcome in ten bins, held out.
+        Held-out mean absolute difference between predicted and observed share of each outcome in ten bins.
     n_arms : int
-        Decision-makers, or bands of them, among which the maximum is taken.
+        Number of arms (decision-makers or leniency bands) over which the maximum is taken.
     banded : bool
-        Whether decision-makers were put into bands of leniency.
+        Whether decision-makers were grouped into leniency bands.
     assignment : AssignmentReport or None
-        How the probabilities of arms were found, and how small they get.
+        How the propensity scores of arms were estimated, and how small they are.
     numeric : bool
-        Whether arms are values of a number, in which the model is smooth.
+        Whether the instrument is numeric and the model smooth in it.
     """
 
     chosen: str
@@ -91,16 +92,16 @@ class NuisanceReport:
 def candidates(
     nuisance: Any, n_features: int, seed: int, categorical: tuple[int, ...] = ()
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """List the candidates that the argument `nuisance` allows, and the families left out with the reason.
+    """List the candidates for the argument `nuisance`, and the families left out with the reason.
 
     Parameters
     ----------
     nuisance : None, "logistic", "quadratic", "index", "boosting", a scikit-learn classifier, or a callable
     n_features : int
-        Columns that a linear model sees: each category counts.
+        Number of columns of a linear model; each category counts as one.
     seed : int
     categorical : tuple of int
-        Columns of the features that hold codes of categories.
+        Columns of the features with category codes.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def candidates(
     """
     families = listed_families(categorical, seed)
     if n_features == 0:
-        del families["index"]  # there is nothing to be curved in
+        del families["index"]  # an index needs at least one feature
     if nuisance is None:
         skipped = {}
         if n_features > QUADRATIC_FEATURES:
@@ -140,7 +141,7 @@ def candidates(
 
 
 def log_losses(probabilities: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-    """Minus log probability of what happened, row by row.
+    """Minus log probability of the observed outcome, row by row.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def log_losses(probabilities: np.ndarray, outcome: np.ndarray) -> np.ndarray:
 
 
 def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: int = 10) -> float:
-    """Mean absolute gap between predicted and observed shares, over bins of equal size and outcomes."""
+    """Mean absolute difference of predicted and observed shares, over outcomes and bins of equal size."""
     gaps = []
     for code in range(probabilities.shape[1]):
         for rows in np.array_split(np.argsort(probabilities[:, code], kind="stable"), n_bins):
@@ -162,7 +163,7 @@ def calibration_error(probabilities: np.ndarray, outcome: np.ndarray, n_bins: in
 
 
 class Problem(NamedTuple):
-    """Rows to fit to: row numbers, the category with pooled effects, the outcome, and how many of each."""
+    """Training problem: row numbers, category with pooled effects, outcome, and the sizes of the last two."""
 
     rows: np.ndarray
     given: np.ndarray
@@ -173,11 +174,11 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitter:
-    """Everything a fit of one candidate on one fold needs; sent to workers as one object."""
+    """Fitter of candidates on folds, with everything a fit needs; sent to workers as one object."""
 
-    # What is modelled, in words for people.
+    # Name of the outcome in progress messages.
     subject: ClassVar[str] = "decision and label"
-    # Settings of a family go from tight to loose; so many in a row that lose more than the best end it.
+    # The ridge penalty decreases along a family; the search stops after this many settings without a gain.
     patience: ClassVar[int] = 2
 
     data: SelectiveLabels
@@ -186,7 +187,7 @@ class Fitter:
     arms: list[Arms]
 
     def fit(self, candidate: Candidate, fold: int, within: np.ndarray | slice = slice(None)) -> Any:
-        """Fit on the training rows of a fold (`within` picks among them)."""
+        """Fit to the training rows of a fold, or to the subset `within` of them."""
         return next(self.fits([candidate], fold, within))
 
     def fits(
@@ -197,9 +198,9 @@ class Fitter:
         *,
         roughly: bool = False,
     ) -> Iterator[Any]:
-        """Fit candidates of one family, one after the other, to the same rows, which are prepared once.
+        """Fit the candidates of one family, one after another, to the same rows, which are prepared once.
 
-        `roughly`: only to compare them, not to use them.
+        With `roughly`, the fits are precise enough to compare candidates but not to be used.
         """
         rows, given, outcome, n_given, n_outcomes = self.problem(fold, within)
         outcomes = np.unique(outcome)
@@ -218,20 +219,20 @@ class Fitter:
             yield from (model.fit(*known) for model in models)
 
     def model(self, candidate: Candidate, n_given: int, n_outcomes: int) -> Any:
-        """Make an unfitted model; one of a numeric instrument is smooth in it."""
+        """Make an unfitted model; it is smooth in a numeric instrument."""
         if not self.data.numeric:
             return candidate.factory(n_given, n_outcomes)
         inner = candidate.factory(1, n_outcomes)
         return SmoothJoint(inner, self.data.decision_makers, self.data.categorical)
 
     def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
-        """Give the outcome of every training row (that `within` picks), by its arm."""
+        """Return arm and outcome of the training rows, or of the subset `within` of them."""
         rows, arms = self.folds[fold][0][within], self.arms[fold]
         n_outcomes = len(self.data.classes) + 1
         return Problem(rows, arms.rows[within], self.outcome[rows], arms.n_arms, n_outcomes)
 
     def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Two disjoint halves of the training rows of a fold."""
+        """Split the training rows of a fold into two disjoint halves."""
         rows = self.folds[fold][0]
         groups = None if self.data.groups is None else self.data.groups[rows]
         return halves(self.outcome[rows], groups, seed)
@@ -239,24 +240,24 @@ class Fitter:
     def fit_halves(
         self, candidate: Candidate, fold: int, pair: tuple[np.ndarray, np.ndarray]
     ) -> tuple[Any, Any]:
-        """Fit on two disjoint halves of the training rows of a fold."""
+        """Fit to two disjoint halves of the training rows of a fold."""
         return self.fit(candidate, fold, pair[0]), self.fit(candidate, fold, pair[1])
 
     def weight(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of some rows."""
+        """Weights of the given rows."""
         return np.ones(len(rows)) if self.data.sample_weight is None else self.data.sample_weight[rows]
 
     def own(self, model: JointModel, fold: int, rows: np.ndarray) -> np.ndarray:
-        """Predictions of some rows under their own arms, by a model of a fold."""
+        """Predictions of the given rows under their own arms, by a model of a fold."""
         arms = self.arms[fold].lookup[self.data.decision_maker_codes[rows]]
         return model.own(self.data.features[rows], arms)
 
     def losses(self, model: JointModel, fold: int, rows: np.ndarray) -> np.ndarray:
-        """Log-losses of some rows, by a model of a fold."""
+        """Log-losses of the given rows, by a model of a fold."""
         return log_losses(self.own(model, fold, rows), self.outcome[rows])
 
     def judge(self, models: Sequence[tuple[JointModel, ...]], most: int) -> tuple[float, float]:
-        """Log-loss and calibration error of models of all folds, on `most` rows held out or fewer."""
+        """Log-loss and calibration error of the models of all folds, on at most `most` held-out rows."""
         rows = [spaced(test, most // len(self.folds)) for _, test in self.folds]
         own = [
             np.mean([self.own(model, fold, rows[fold]) for model in pair], axis=0)
@@ -268,7 +269,7 @@ class Fitter:
         return loss, calibration_error(predictions, outcome)
 
     def difference(self, values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-        """Weighted mean of a difference in some rows, and its standard error; groups of rows go together."""
+        """Weighted mean of a difference over rows, and its standard error, clustered by group."""
         weight = self.weight(rows)
         weight = weight / max(float(weight.sum()), np.finfo(float).tiny)
         mean = float(weight @ values)
@@ -279,7 +280,7 @@ class Fitter:
 
 
 def spaced(rows: np.ndarray, most: int) -> np.ndarray:
-    """All rows, or so many of them at equal distances.
+    """All rows, or `most` equally spaced ones if there are more.
 
     Examples
     --------
@@ -289,27 +290,27 @@ def spaced(rows: np.ndarray, most: int) -> np.ndarray:
     return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
 
 
-# Rows that decide: so many to fit candidates to, and so many held out to compare them on.
+# Largest number of rows to fit candidates to, and of held-out rows to compare them on.
 MOST_ROWS = 20_000
-# Standard errors of the difference in loss by which a family must be behind to fall out.
+# A family is dropped if its loss is larger by this many standard errors of the difference.
 CLEARLY = 2.0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate to use.
+    """The chosen candidate.
 
     Attributes
     ----------
     candidate : Candidate
     models : dict
-        By fold: what was fitted to all training rows of the fold already.
+        Models already fitted to all training rows of a fold, by fold.
     behind : dict of float
-        By how much the loss of other families was larger, where they were compared.
+        Difference in loss between every other family and the chosen one, where they were compared.
     losses : dict of float
-        Mean loss of each family where all were tried: held-out rows of the first fold.
+        Mean loss of each family on the held-out rows of the first fold, where all were tried.
     over_fallback : pair of float
-        By how much the best family's loss was smaller than that of the fallback, with its standard error.
+        Reduction in loss of the best family relative to the fallback, and its standard error.
     """
 
     candidate: Candidate
@@ -329,22 +330,22 @@ def choose(
     margin: float = 0.0,
     few_decide: int | None = None,
 ) -> Choice:
-    """Choose among candidates by the log-loss of rows held out.
+    """Choose among candidates by held-out log-loss.
 
     Parameters
     ----------
     fitter : Fitter
     options : list of Candidate
-        Those of a family stand together.
+        Candidates of one family are adjacent.
     workers : Workers
     seed : int
-        Of the few rows.
+        Seed of the comparison sample.
     fallback : str, optional
-        A family that is taken unless the best one beats it by more than `margin` standard errors. It stays in
-        the race as long as it is not clearly behind.
+        Family that is chosen unless the best one beats it by more than `margin` standard errors. Like any
+        other family, it is dropped once it is clearly worse.
     margin : float
     few_decide : int, optional
-        If there are more training rows than so many, that many decide alone.
+        With more training rows than this, the choice is made on this many rows only.
     """
     if len(options) == 1:
         return Choice(options[0], {}, {})
@@ -365,16 +366,18 @@ def choose(
 
 @dataclass(frozen=True)
 class _Few:
-    """Rows of the first fold: places among its training rows, and rows held out.
+    """Comparison sample from the first fold.
 
     Attributes
     ----------
     train : int array or slice
+        Positions among the training rows of the fold.
     quarter : int array or None
-        Every fourth of them; None if they are all that there are.
+        Every fourth of these; None if the sample is all training rows.
     tested : int array
+        Held-out rows.
     share : float
-        Part of the training rows.
+        Size of the sample relative to all training rows.
     """
 
     train: np.ndarray | slice
@@ -385,14 +388,14 @@ class _Few:
 
 @dataclass(frozen=True)
 class _Trial:
-    """The best of a family on few rows.
+    """The best candidate of a family on the comparison sample.
 
     Attributes
     ----------
     candidate : Candidate
     losses : (n_tested,) array
     before : (n_tested,) array
-        With a quarter of the rows.
+        Losses with a quarter of the rows.
     models : dict
     """
 
@@ -403,7 +406,7 @@ class _Trial:
 
 
 def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
-    """Stratify by outcome: shuffled, sorted by outcome, every so many-th row."""
+    """Comparison sample stratified by outcome: shuffle, sort by outcome, take equally spaced rows."""
     train, test = fitter.folds[0]
     tested = spaced(test, most)
     if len(train) <= most:
@@ -415,7 +418,7 @@ def _few_rows(fitter: Fitter, seed: int, most: int) -> _Few:
 
 
 def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> _Trial:
-    """Take the setting of a family that loses least; see how much fewer rows would cost it."""
+    """Find the setting of a family with the smallest loss, and its loss with a quarter of the rows."""
     weight = fitter.weight(few.tested)
     family = [each for each in family if not each.later] or family
     models, losses, totals = [], [], []
@@ -435,11 +438,12 @@ def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> 
 
 
 def _behind_on_few_rows(fitter: Fitter, trials: Mapping[str, "_Runner"], few: _Few) -> dict[str, float]:
-    """Families that are clearly behind, also with all rows.
+    """Families that would be clearly worse even with all rows.
 
-    A loss falls with the number of rows n, by about 1/n if the model is right and more slowly if it grows
-    with its rows. The gain from a quarter of the rows to all of the few gives the fall as 1/√n (the most that
-    we grant those behind) and as 1/n (the least that we grant the leader).
+    The excess loss falls with the number of rows n, at a rate of about 1/n if the model is correct and more
+    slowly if its complexity grows with n. The gain from a quarter of the sample to the full sample is
+    extrapolated at rate 1/√n for the other families (the largest gain allowed) and at rate 1/n for the leader
+    (the smallest gain assumed).
     """
     weight = fitter.weight(few.tested)
     total = max(float(weight.sum()), np.finfo(float).tiny)
@@ -460,7 +464,7 @@ def _behind_on_few_rows(fitter: Fitter, trials: Mapping[str, "_Runner"], few: _F
 
 @dataclass
 class _Runner:
-    """A family in the race."""
+    """A family that is still being compared."""
 
     trial: _Trial
     models: dict[int, Any]
@@ -468,7 +472,7 @@ class _Runner:
 
 
 class _Race:
-    """Families on whole folds, those clearly behind dropped after each."""
+    """Comparison of families on whole folds; clearly worse families are dropped after each fold."""
 
     def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
         self.fitter = fitter
@@ -482,7 +486,7 @@ class _Race:
         return sum(map(len, self.rows))
 
     def try_later(self, families: Mapping[str, list[Candidate]], few: _Few, workers: Workers) -> None:
-        """Try settings that cost, of families that are still in the race; keep the better one."""
+        """Try the costly settings of the remaining families, and keep them if they are better."""
         later = {name: [each for each in families[name] if each.later] for name in self.running}
         later = {name: options for name, options in later.items() if options}
         tasks = [(_try, self.fitter, options, few, False) for options in later.values()]
@@ -494,7 +498,7 @@ class _Race:
                 self.running[name] = _Runner(trial, dict(trial.models))
 
     def run(self, fold: int, workers: Workers) -> None:
-        """Fit on one more fold, compare on all rows held out so far."""
+        """Fit to one more fold, and compare on all held-out rows so far."""
         missing = [each for each in self.running.values() if fold not in each.models]
         tasks = [(self.fitter.fit, each.trial.candidate, fold) for each in missing]
         fitted = workers.do(tasks, f"comparing models of {self.fitter.subject}, fold {fold + 1}")
@@ -528,7 +532,7 @@ class _Race:
         )
 
     def _leads(self) -> dict[str, tuple[float, float]]:
-        """How far all but the leader are behind it, with standard errors."""
+        """Differences in loss between the other families and the best one, with standard errors."""
         if self.rows:
             rows = np.concatenate(self.rows)
             losses = {name: np.concatenate(each.losses) for name, each in self.running.items()}
@@ -543,5 +547,5 @@ class _Race:
         }
 
     def _on_few_rows(self, one: str, other: str) -> tuple[float, float]:
-        """How far one family was behind another where all were tried."""
+        """Difference in loss between two families on the comparison sample, with standard error."""
         return self.fitter.difference(self.trials[one].losses - self.trials[other].losses, self.tested)

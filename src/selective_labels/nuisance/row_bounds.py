@@ -1,4 +1,4 @@
-"""From cross-fitted joint probabilities to bounds, row by row."""
+"""Bounds on the class probabilities of each row, from cross-fitted joint probabilities."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -17,9 +17,9 @@ from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
 from selective_labels.nuisance.cross_fit import CrossFit, new_propensity
 from selective_labels.nuisance.score_formulas import OVERLAP
 
-# Decision-makers who accept fewer, or pairs who differ by less, put no floor under what is not seen.
+# Decision-makers with less leniency than this, and pairs that differ by less, give no floor.
 LEAST_LENIENCY = 0.05
-# The mean noise of held-out predictions is taken over this many rows: all folds' models must predict them.
+# Rows used to estimate the mean noise of held-out predictions; the models of all folds predict them.
 NOISE_ROWS = 512
 
 
@@ -32,11 +32,12 @@ def identified_bounds(
     held_out: bool = False,
     floors: Sequence[AnyFloor] = (),
 ) -> tuple[Bounds, np.ndarray]:
-    """Bounds on the class probabilities of each row: shrunk across decision-makers, then the maximum.
+    """Bounds on the class probabilities of each row: shrinkage across decision-makers, then the maximum.
 
-    At new rows the folds' models are averaged, and shrunk by their disagreement there. With ``held_out=True``
-    (the training rows, in their order) each row is judged by the one model that has not seen it, and shrunk
-    by the mean disagreement over a sample of rows. Crossing rows are repaired and returned as a mask.
+    At new rows, predictions are averaged over the models of all folds and shrunk according to the
+    disagreement of these models. With ``held_out=True`` (the training rows, in their order), each row is
+    predicted by the model fitted without it, and shrunk according to the mean disagreement over a sample of
+    rows. Rows whose bounds cross are repaired and returned as a mask.
 
     Parameters
     ----------
@@ -47,12 +48,12 @@ def identified_bounds(
         See :func:`selective_labels.identification.bounds.as_label_range`.
     held_out : bool
     floors : sequence of Floor and Chord
-        Of assumptions besides the instrument.
+        Floors from assumptions other than the instrument.
 
     Returns
     -------
     Bounds, (n_samples,) bool array
-        Costs n_arms predictions of n rows, times n_folds at new rows.
+        The cost is n_arms predictions of n rows, times n_folds at new rows.
     """
     lowest, highest = as_label_range(label_range, X, n_classes)
     lower, upper = np.empty((len(X), n_classes)), np.empty((len(X), n_classes))
@@ -76,16 +77,16 @@ Chunk = tuple[np.ndarray, np.ndarray, np.ndarray]  # row numbers, joint (n_arms,
 
 
 def _averaged(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
-    """Predictions averaged over the folds' models, with the noise that their disagreement shows."""
+    """Predictions averaged over the models of all folds, with their noise from the jackknife."""
     for rows in fit.chunks(np.arange(len(X)), n_outcomes):
-        # Stacked with outcomes before rows, as models hold them: what follows is then several times faster.
+        # Keep outcomes before rows in memory, as the models do: the next steps are several times faster.
         by_fold = np.stack([np.swapaxes(fold.joint(X[rows]), 1, 2) for fold in fit.folds]).swapaxes(2, 3)
         noise = jackknife_noise(by_fold)
         yield rows, _within_overlap(fit, range(len(fit.folds)), X[rows], by_fold.mean(axis=0)), noise
 
 
 def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
-    """Predictions by the model that has not seen the row, with the mean noise over a sample of rows."""
+    """Held-out predictions, with the mean noise over a sample of rows."""
     sample = np.linspace(0, len(X) - 1, min(len(X), NOISE_ROWS)).astype(int)
     noise = np.concatenate([each for _, _, each in _averaged(fit, X[sample], n_outcomes)]).mean()
     for number, fold in enumerate(fit.folds):
@@ -95,9 +96,9 @@ def _held_out(fit: CrossFit, X: np.ndarray, n_outcomes: int) -> Iterator[Chunk]:
 
 
 def _within_overlap(fit: CrossFit, folds: Iterable[int], X: np.ndarray, joint: np.ndarray) -> np.ndarray:
-    """Leave out values of a number that cases like these hardly have: a smooth model would say something.
+    """Exclude values of a numeric instrument without overlap, where a smooth model would extrapolate.
 
-    The most probable value stands for them, which changes no maximum.
+    The prediction at the most probable value replaces theirs, which leaves the maximum unchanged.
     """
     if not (fit.report.numeric and fit.assignment.models):
         return joint

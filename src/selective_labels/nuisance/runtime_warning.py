@@ -1,7 +1,7 @@
-"""How long models of decision and label will take, from the sizes of a table alone.
+"""Expected runtime of the models of decision and label, from the size of the table, and a warning if long.
 
-Counted are the numbers that each part of the work goes through; what one of them costs was measured on tables
-of many shapes (``benchmarks/expected.py``); docs/limits.md has what was expected beside it.
+The estimate counts the numbers that each part of the work processes. The cost per number was measured on
+tables of many shapes (``benchmarks/expected.py``). docs/limits.md compares measured and expected times.
 """
 
 import warnings
@@ -14,19 +14,20 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS
 from selective_labels.nuisance.models.families import Candidate
 
-# What tables in memory are measured with. Any number of decision-makers and of levels: they are put together.
+# Largest measured sizes of tables in memory. Decision-makers and levels have no limit: they are grouped.
 BUILT_FOR = {"rows": 1_000_000, "columns": 1_000, "classes": 100}
-# Longer work than this, on one core, is said beforehand.
+# Warn if the expected time on one core exceeds this.
 SAID_FROM_SECONDS = 120.0
-# Settings of logistic models and of trees that are compared, as a rule, and on how many rows at most.
+# Typical number of logistic and of boosting settings compared, and the largest number of rows used for it.
 SETTINGS, TREE_SETTINGS, COMPARED_ROWS = 4, 2, 20_000
-# Whether who decides is modelled, too, is decided by three settings on so many rows.
+# Three settings on this many rows decide whether the assignment is modelled as well.
 ASSIGNMENT_SETTINGS, ASSIGNMENT_ROWS = 3, 5_000
-# Steps of a minimisation grow with about this power of the columns, and trees, until they stop, of the rows.
+# Optimiser steps grow with about this power of the columns. Trees until early stopping grow with about this
+# power of the rows.
 STEPS = 0.25
-# Numbers in the histograms of a tree, for each column.
+# Numbers in the histograms of a tree, per column.
 HISTOGRAM = 6_000
-# Processor seconds for a thousand million numbers of each kind; least squares of relative errors.
+# CPU seconds per billion numbers of each kind, fitted by least squares of relative errors.
 SECONDS = {
     "logistic": 1.6,
     "products": 1.5,
@@ -39,21 +40,21 @@ SECONDS = {
 
 @dataclass(frozen=True)
 class Work:
-    """Sizes of what is to be fitted.
+    """Size of the fitting problem.
 
     Attributes
     ----------
     n_rows : int
     n_columns : int
-        As a linear model sees them: each level of a category counts.
+        Columns of a linear model; each level of a category counts as one.
     n_classes : int
     n_arms : int
-        Decision-makers, or bands of them.
+        Number of decision-makers, or of leniency bands.
     families : tuple of str
-        Of models that are compared; a classifier of the user's own counts as a logistic model.
+        Families that are compared; a classifier given by the user counts as a logistic model.
     n_folds : int
     times : int
-        How often all of it is done.
+        Number of repetitions.
     """
 
     n_rows: int
@@ -66,7 +67,7 @@ class Work:
 
 
 def expected_seconds(work: Work) -> float:
-    """Processor seconds on one core: Σ (numbers of a kind) · (seconds for one of them).
+    """CPU seconds on one core: Σ (numbers of a kind) · (seconds per number of this kind).
 
     Examples
     --------
@@ -78,7 +79,7 @@ def expected_seconds(work: Work) -> float:
 
 
 def runtime_sentence(work: Work) -> str:
-    """What is to be said before the work starts; empty if there is nothing.
+    """Runtime warning before the work starts; empty if none is needed.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def runtime_sentence(work: Work) -> str:
 
 
 def _numbers(work: Work) -> dict[str, float]:
-    """How many numbers each part of the work goes through."""
+    """Count the numbers that each part of the work processes."""
     columns, outcomes = 1 + work.n_columns, 1 + work.n_classes
     train = work.n_rows * (1.0 - 1.0 / max(work.n_folds, 2))
     compared, all_folds = min(train, COMPARED_ROWS), work.n_folds * train
@@ -128,7 +129,7 @@ def _numbers(work: Work) -> dict[str, float]:
 
 
 def _duration(seconds: float) -> str:
-    """A duration in words, as exactly as it is known.
+    """Describe a duration in words, rounded to the precision of the estimate.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} hours"
 
 
-# Folds of a splitter that does not say how many it makes.
+# Number of folds assumed for a splitter without `n_splits`.
 USUAL_FOLDS = 5
 
 
@@ -153,18 +154,18 @@ def warn_of_runtime(
     n_bands: int | None = None,
     times: int = 1,
 ) -> None:
-    """Warn if models of these data will take long.
+    """Warn if fitting models to these data will take long.
 
     Parameters
     ----------
     data, cv, n_bands
         As in :func:`selective_labels.nuisance.cross_fit.cross_fit`.
     options : list of Candidate
-        What is compared. Probabilities that are given take no time.
+        Candidates to compare. Given probabilities take no time.
     n_columns : int
-        That a linear model sees.
+        Columns of a linear model.
     times : int
-        How often models are going to be cross-fitted.
+        Number of times the models will be cross-fitted.
     """
     families = tuple(dict.fromkeys(each.family for each in options))
     if families == ("injected",):

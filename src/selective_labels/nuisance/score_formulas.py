@@ -1,4 +1,4 @@
-"""Scores: per-row quantities whose means are bounds or values of the whole population."""
+"""Score formulas: per-row quantities whose means are bounds or values of the population, and their inputs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ import numpy as np
 from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.identification.point import slope, two_fold_moments
 
-# Standard errors of a difference within which an arm cannot be told from the best.
+# An arm within this many standard errors of the best one is pooled with it.
 CLOSE = 1.5
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class ArmShares:
-    """How often each arm shows each class, beyond what its cases lead one to expect.
+    """Rate of each observed class in each arm, minus its expectation given the cases.
 
     Attributes
     ----------
     values, variances : (n_arms, n_classes) arrays
-        Shrunken, and how uncertain that leaves them.
+        Shrunken rates and their posterior variances.
     rows : (n_arms,) array
-        How many rows they come from.
+        Number of rows of each arm.
     """
 
     values: np.ndarray
@@ -31,17 +31,18 @@ class ArmShares:
     rows: np.ndarray
 
     def near_best(self, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of each of several sets of arms, those that cannot be told from its best, class by class.
+        """Arms that are statistically indistinguishable from the best of their set, for each class.
 
         Parameters
         ----------
         within : (n_sets, n_arms) bool array
+            Sets of arms.
 
         Returns
         -------
         (n_sets, n_arms, n_classes) bool array
         (n_sets,) array
-            What is lost against the best arm of each class alone, summed over classes.
+            Loss relative to using only the best arm of each class, summed over classes.
 
         Examples
         --------
@@ -59,23 +60,23 @@ class ArmShares:
         members = seen & (self.values >= value - CLOSE * np.sqrt(self.variances + variance) - ROUNDING)
         rows = members * self.rows[:, None]
         pooled = (rows * self.values).sum(axis=1) / np.maximum(rows.sum(axis=1), 1.0)
-        # No average is above the best of it, but for rounding.
+        # The mean of a pool is at most its best value; clip rounding errors.
         lost = np.maximum(value[:, 0] - pooled, 0.0).sum(axis=1)
         return members, np.where(seen.any(axis=(1, 2)), lost, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Arms that bound each class.
+    """Pool of arms that bounds each class.
 
     Attributes
     ----------
     members : (n_arms, n_classes) bool array
     lost : float
-        By how much bounds are wider than with the best arm of each class alone, as estimated from the arms'
-        shrunken shares: what is given up for a selector that does not follow noise.
+        Extra width of the bounds relative to using only the best arm of each class, estimated from the
+        shrunken rates. This is the price of a selector that does not follow noise.
     arms : ArmShares or None
-        What the members were chosen by.
+        Rates by which the members were chosen.
     """
 
     members: np.ndarray
@@ -83,10 +84,10 @@ class Pools:
     arms: ArmShares | None = None
 
     def of_rows(self, propensity: np.ndarray, overlap: float) -> tuple[np.ndarray, np.ndarray]:
-        """Members for each row, (n_samples, n_arms, n_classes), and what is lost by them, (n_samples,).
+        """Members for each row, (n_samples, n_arms, n_classes), and the extra width, (n_samples,).
 
-        Those of the pool; where a case hardly ever goes to any of them (of another stratum, say), those near
-        the best of the arms that it does go to.
+        These are the members of the pool. Where the case hardly ever goes to any of them (for example in
+        another stratum), they are the arms near the best of those that the case does go to.
 
         Parameters
         ----------
@@ -114,7 +115,7 @@ class Pools:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Some rows as a model that has not seen them predicts them: to compare arms on the whole.
+    """Held-out predictions of a sample of rows, used to compare arms on average.
 
     Attributes
     ----------
@@ -126,12 +127,12 @@ class HeldOutPredictions:
     propensity: np.ndarray
 
 
-# Weights are inverse probabilities; none exceeds 1 / OVERLAP.
+# No inverse probability weight exceeds 1 / OVERLAP.
 OVERLAP = 0.01
-# Variance of leniency (a standard deviation of three points) below which known probabilities give no slope;
-# also how much a slope is drawn to the labeled cases' answer before a score corrects it.
+# Smallest variance of leniency (a standard deviation of three points) for a slope from known probabilities.
+# It is also the shrinkage of a slope towards the class probabilities of labeled cases, before its score.
 WEAKEST_STRENGTH = 1e-3
-# Squared t-value that the first stage of a slope must have if all rows were like the one at hand.
+# Smallest squared t-value of the first stage for a slope, computed as if all rows were like this one.
 LEAST_CONCENTRATION = 25.0
 
 
@@ -143,18 +144,18 @@ class Scores:
     ----------
     values : (n_samples, n_classes) array
         Noisy but (nearly) unbiased: the mean of c(X) values_k estimates E[c(X) lower_k(X)] for any function
-        c, or E[c(X) η_k(X)] under a point assumption. Single values leave [0, 1].
+        c, or E[c(X) η_k(X)] under a point assumption. Single values may lie outside [0, 1].
     plug_in : (n_samples, n_classes) array
-        What the model says that has not seen the row: a probability, to choose with (which class, which
-        cut-off) but not to average, since the choice then does not depend on the score's noise.
+        Held-out predicted probabilities. Use them to choose a class or a threshold, because the choice is
+        then independent of the noise in the scores. Do not average them.
     clipped : (n_samples,) bool array
-        Rows in which a denominator was too small: an arm was left out of the maximum, or the denominator was
-        held at its floor.
+        Rows with too small a denominator: an arm was left out of the maximum, or the denominator was clipped.
     bounded : (n_samples,) bool array or None
-        Rows that enter by bounds although the assumption identifies a value; None: no row.
+        Rows scored by bounds although the assumption identifies a value; None if there are none.
     lost : (n_samples,) array or None
-        By how much the bounds of the row are wider than sharp because arms were pooled; None: not at all.
-    earmarks : LaminarScores or None
+        Extra width of the row's bounds because arms were pooled; None if zero in every row.
+    laminar_scores : LaminarScores or None
+        Scores of event slack or of upper bounds.
     """
 
     values: np.ndarray
@@ -166,59 +167,60 @@ class Scores:
 
     @property
     def slack(self) -> np.ndarray:
-        """1 - Σ_k values_k, shape (n_samples,): zero (up to rounding) where a value is identified."""
+        """Slack 1 - Σ_k values_k, (n_samples,): zero (up to rounding) where a value is identified."""
         return 1.0 - self.values.sum(axis=1)
 
     @property
     def by_bounds(self) -> np.ndarray:
-        """`bounded` as an array, (n_samples,)."""
+        """`bounded` as an array, (n_samples,); None becomes False."""
         return np.zeros(len(self.values), dtype=bool) if self.bounded is None else self.bounded
 
     @property
     def sharpness_lost(self) -> np.ndarray:
-        """`lost` as an array, (n_samples,)."""
+        """`lost` as an array, (n_samples,); None becomes zero."""
         return np.zeros(len(self.values)) if self.lost is None else self.lost
 
 
 @dataclass(frozen=True, eq=False)
 class LabelRange:
-    """lowest_k <= P(Y*=k | x, u) <= highest_k for every hidden feature u, (n_samples, n_classes) arrays."""
+    """lowest_k <= P(Y*=k | x, u) <= highest_k for every unobserved u; (n_samples, n_classes) arrays."""
 
     lowest: np.ndarray
     highest: np.ndarray
 
     def take(self, rows: np.ndarray) -> "LabelRange":
-        """The range of some rows."""
+        """Return the range of the given rows."""
         return LabelRange(self.lowest[rows], self.highest[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows with all that scores need, from models that have not seen them.
+    """Rows with the held-out predictions and data that scores need.
 
     Attributes
     ----------
     first, second : (n_arms, n_samples, n_classes + 1) arrays
-        Joint probabilities, the unlabeled class first, by models on two disjoint halves; one and the same
-        array if there is one model.
+        Joint probabilities, the unlabeled class first, by models of two disjoint halves; the same array twice
+        if there is one model.
     arm : (n_samples,) int array
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 if unobserved.
     propensity : (n_samples, n_arms) array
     lead : (n_samples, n_arms) array or 0
         See :func:`required_lead`.
     label_range : LabelRange or None
-        What is known of the class probabilities of everybody.
+        Known range of the class probabilities.
     n_units : float
-        Independent units (rows, or groups of rows) that the models and scores come from; infinite if the
+        Number of independent units (rows, or groups of rows) behind the models and scores; infinite if the
         probabilities are known.
     n_fitted : float
-        Rows that the models come from.
+        Number of rows that the models were fitted to.
     pools : Pools or None
-        Arms that bound each class; None: the best arm of each row, by `lead`.
+        Pool of arms that bounds each class; None to use the best arm of each row, subject to `lead`.
     probe : callable or None
-        Gives a sample of rows to compare arms on; None: these rows.
-    classes : array of the classes' labels; None: the codes are the labels
+        Returns a sample of rows to compare arms on; None to use these rows.
+    classes : array or None
+        Labels of the classes; None if the codes are the labels.
     """
 
     first: np.ndarray
@@ -241,7 +243,7 @@ class Rows:
 
     @cached_property
     def labeled(self) -> np.ndarray:
-        """P(D=1, Y=k | x), shape (n_samples, n_classes)."""
+        """P(D=1, Y=k | x), (n_samples, n_classes)."""
         return average_over_arms(self.joint, self.propensity)
 
 
@@ -250,12 +252,12 @@ def manski_scores(y: np.ndarray, labeled: np.ndarray) -> Scores:
 
     φ_k = D Y_k,   E[φ_k | x] = P(D=1, Y=k | x) <= η_k(x)
 
-    Manski's worst case: assumes nothing, uses no model. Only the choice (`plug_in`) comes from one.
+    This is Manski's worst case: it needs no assumption and no model. Only `plug_in` comes from a model.
 
     Parameters
     ----------
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 if unobserved.
     labeled : (n_samples, n_classes) array
         Estimates of P(D=1, Y=k | x).
 
@@ -280,21 +282,22 @@ def envelope_scores(
 
     φ_k = p̂_kẑ(x) + 1{Z=ẑ} / e_ẑ(x) · (D Y_k - p̂_kẑ(x)),   ẑ = ẑ_k(x) = argmax_z [p̂_kz(x) - lead_z(x)]
 
-    The envelope score. Given the selector ẑ, E[φ_k | x] = p_kẑ(x) <= max_z p_kz(x) if e is right, whatever
-    p̂ is, or if p̂ is right, whatever e is: a wrong selector makes the averaged bound wider, never wrong. It
-    is exact to first order where the best arm is separated from the next. Where arms tie, the selector never
-    settles and standard errors are too small; few arms (leniency bands) and a lead keep this harmless.
+    This is the envelope score. It is doubly robust: given the selector ẑ, if e or p̂ is correct,
+    E[φ_k | x] = p_kẑ(x) <= max_z p_kz(x). A wrong selector makes the averaged bound wider but not invalid.
+    The score is exact to first order where the best arm is separated from the next. Where arms tie, the
+    selector does not converge and standard errors are too small. Few arms (leniency bands) and a lead make
+    this harmless.
 
-    Arms are selected only where e_z(x) >= `overlap` (or where e_z(x) is the largest there is): leaving an
-    arm out of the maximum keeps the bound valid, a tiny propensity would ruin its precision.
+    An arm is selected only where e_z(x) >= `overlap`, or where e_z(x) is the largest. Leaving an arm out of
+    the maximum keeps the bound valid, while a tiny propensity score would make it very imprecise.
 
     Parameters
     ----------
     joint : (n_arms, n_samples, n_classes + 1) array
-        The unlabeled class first, by a model that has not seen the rows.
+        Held-out joint probabilities, the unlabeled class first.
     arm : (n_samples,) int array
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 if unobserved.
     propensity : (n_samples, n_arms) array
     lead : (n_samples, n_arms) array or 0
         See :func:`required_lead`.
@@ -321,7 +324,7 @@ def envelope(
     lead: np.ndarray | float = 0.0,
     overlap: float = OVERLAP,
 ) -> Scores:
-    """Envelope score of the largest chance of any events, (n_arms, n_samples, n_events), as they are seen.
+    """Envelope scores of any events; `chance` is (n_arms, n_samples, n_events), `seen` their indicators.
 
     See :func:`envelope_scores`, where the events are the labels.
     """
@@ -337,24 +340,24 @@ def envelope(
 def required_lead(
     propensity: np.ndarray, leniency: np.ndarray, n_samples: int, overlap: float = OVERLAP
 ) -> np.ndarray:
-    """By how much an arm must beat the most lenient one to be selected instead of it.
+    """Lead that an arm needs over the most lenient arm to be selected instead of it.
 
     lead_z(x) = √((1 / e_z(x) + 1 / e_d(x)) / n),   lead_d = 0,
 
-    where d = d(x) is the most lenient arm that the case can go to.
+    where d = d(x) is the most lenient arm available to the case.
 
-    Two standard errors of the difference of two shares near one half. If a stricter decision-maker decides
-    for a case only when a more lenient one does, d is the best arm for every class, and other arms look
-    better by noise alone. Elsewhere the price is a bound that is too wide by at most the lead, which
-    vanishes as n grows.
+    The lead is two standard errors of the difference of two shares near one half. Under monotonicity (a
+    stricter decision-maker accepts a case only if a more lenient one does), d is the best arm for every
+    class, and other arms appear better only by sampling error. Without monotonicity the bound is too wide by
+    at most the lead, which vanishes as n grows.
 
     Parameters
     ----------
     propensity : (n_samples, n_arms) array
     leniency : (n_arms,) array
-        Average probability of a decision in favour, or any non-negative numbers in the same order.
+        Mean probability of a favourable decision, or any non-negative numbers in the same order.
     n_samples : int
-        Rows that the probabilities were estimated from.
+        Number of rows that the probabilities were estimated from.
     overlap : float
 
     Returns
@@ -375,19 +378,19 @@ def required_lead(
 
 
 def aipw_scores(labeled: np.ndarray, y: np.ndarray, overlap: float = OVERLAP) -> Scores:
-    """Score of the class probabilities if decisions are unconfounded given the features.
+    """Score of the class probabilities under unconfoundedness given the features.
 
     φ_k = μ_k(x) + D / π(x) · (1{Y=k} - μ_k(x)),   π = Σ_k P(D=1, Y=k | x),   μ_k = P(D=1, Y=k | x) / π
 
-    Augmented inverse probability weighting: E[φ_k | x] = η_k(x) under D ⟂ Y* | X if π is right, whatever
-    μ is, or if μ is right, whatever π is. Scores sum to one over the classes. π is held at `overlap` or more.
+    Augmented inverse probability weighting: under D ⟂ Y* | X, E[φ_k | x] = η_k(x) if π or μ is correct.
+    Scores sum to one over the classes. In the weight, π is clipped below at `overlap`.
 
     Parameters
     ----------
     labeled : (n_samples, n_classes) array
-        Estimates of P(D=1, Y=k | x), by a model that has not seen the rows.
+        Held-out estimates of P(D=1, Y=k | x).
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 if unobserved.
     overlap : float
         In (0, 1).
 
@@ -413,26 +416,27 @@ def slope_scores(
     propensity: np.ndarray,
     weakest: np.ndarray | float = WEAKEST_STRENGTH,
 ) -> Scores:
-    """Score of the class probabilities if there is no unmeasured common effect modifier (NUCEM).
+    """Score of the class probabilities under no unmeasured common effect modifier (NUCEM).
 
     ψ_k = η̃_k + f / V · (D Y_k - m_k - η̃_k (D - m_D)),
     f = λ_Z - Σ_z e_z λ_z,   V = Σ_z e_z f_z λ_z,   m_k = Σ_z e_z p_kz,   m_D = Σ_k m_k
 
-    Multiply robust: under p_kz = κ_k + η_k λ_z (Proposition A.1, E4b), E[ψ_k | x] = η_k(x) if e and V are
-    right, whatever η̃ and m are, or if η̃_k and m_k - η̃_k m_D are right, whatever f and V are. Scores
-    sum to one over the classes. V and η̃ are two-fold moments of models on disjoint halves, so that noise
-    does not pass for strength. Where V < `weakest` there is no score: the row is marked as bounded, its
-    values are η̃, and bounds take their place
-    (:func:`selective_labels.nuisance.envelope.slope_or_bound_scores`). A floor of V would draw the score
-    to η̃, that is to the labeled cases' answer, and no standard error would tell.
+    The score is multiply robust: under p_kz = κ_k + η_k λ_z (Proposition A.1, E4b), E[ψ_k | x] = η_k(x) if
+    e and V are correct (for any η̃ and m), or if η̃_k and m_k - η̃_k m_D are correct (for any f and V).
+    Scores sum to one over the classes. V and η̃ are two-fold moments of models of disjoint halves, so that
+    noise does not count as instrument strength.
+
+    Where V < `weakest` there is no score. The row is marked as bounded, its values are η̃, and bounds replace
+    them (:func:`selective_labels.nuisance.envelope.slope_or_bound_scores`). Clipping V instead would shrink
+    the score to η̃, and so to the class probabilities of labeled cases. Standard errors would not reflect it.
 
     Parameters
     ----------
     first, second : (n_arms, n_samples, n_classes + 1) arrays
-        Joint probabilities by two models fitted to disjoint rows, neither of which has seen these rows.
+        Held-out joint probabilities by two models that were fitted to disjoint rows.
     arm : (n_samples,) int array
     y : (n_samples,) int array
-        Label codes, -1 where none was seen.
+        Label codes, -1 if unobserved.
     propensity : (n_samples, n_arms) array
     weakest : (n_samples,) array or float
         Positive; see :func:`required_strength`.
@@ -456,15 +460,14 @@ def slope_scores(
 
 
 def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
-    """Variance of leniency that a row must have for its slope to be used.
+    """Smallest variance of leniency at which the slope of a row is used.
 
     V(x) >= 25 m_D(x) (1 - m_D(x)) / n
 
-    n V / (m_D (1 - m_D)) is the concentration (the squared t-value of the first stage) that n rows like this
-    one would have. The error of an estimated V is of the order m_D (1 - m_D) / n as well, so that where
-    decision-makers do not differ, noise passes for strength in one row of a hundred or fewer; and from 25 on
-    a t-interval of a ratio is known to cover about as it says. Known probabilities (n infinite) need
-    `WEAKEST_STRENGTH`.
+    n V / (m_D (1 - m_D)) is the concentration (squared t-value of the first stage) of n rows like this one.
+    The error of an estimated V is also of order m_D (1 - m_D) / n. If decision-makers do not differ, at most
+    about one row in a hundred therefore passes by noise. From a concentration of 25 on, a t-interval for a
+    ratio has about its nominal coverage. Known probabilities (infinite n) need `WEAKEST_STRENGTH`.
 
     Parameters
     ----------
@@ -483,7 +486,7 @@ def required_strength(decided: np.ndarray, n_units: float) -> np.ndarray:
 
 
 def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
-    """P(D=1, Y=k | x) = Σ_z e_z(x) p_kz(x), shape (n_samples, n_classes).
+    """P(D=1, Y=k | x) = Σ_z e_z(x) p_kz(x), (n_samples, n_classes).
 
     Examples
     --------
@@ -495,11 +498,11 @@ def average_over_arms(joint: np.ndarray, propensity: np.ndarray) -> np.ndarray:
 
 
 def allowed_arms(propensity: np.ndarray, overlap: float) -> np.ndarray:
-    """Arms that a row goes to often enough, (n_samples, n_arms); at least one in each row."""
+    """Arms with enough overlap at each row, (n_samples, n_arms); at least one per row."""
     largest: np.ndarray = propensity.max(axis=1, keepdims=True)
     return np.greater_equal(propensity, np.minimum(overlap, largest))
 
 
 def seen_labels(y: np.ndarray, n_classes: int) -> np.ndarray:
-    """D Y_k: indicators of the labels that were seen, (n_samples, n_classes)."""
+    """Indicators D Y_k of the observed labels, (n_samples, n_classes)."""
     return (y[:, None] == np.arange(n_classes)).astype(float)

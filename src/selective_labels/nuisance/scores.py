@@ -1,4 +1,4 @@
-"""Scores of all rows from models that were fitted once, each row by a model that has not seen it."""
+"""Cross-fitted scores of all rows under several assumptions, and the pools and bands of arms they use."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -27,34 +27,35 @@ from selective_labels.nuisance.score_formulas import (
     required_lead,
 )
 
-# Below this level, decision-makers are said to differ (in one more direction).
+# Significance level of the test that decision-makers differ in one more direction.
 LEVEL = 0.05
 
 
 def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndarray, n_arms: int) -> Pools:
-    """Pool, for each class, the arms that cannot be told from the one that shows it most.
+    """Pool, for each class, the arms that are statistically indistinguishable from the best one.
 
     S_z = mean of 1{D=1, Y=k} - E[. | x] over the rows of decision-maker z,   Ŝ_z = shrunken S_z,
     pool_k = {a : Ŝ_ka >= max_b Ŝ_kb - 1.5 se(Ŝ_ka - Ŝ_kb)},   Ŝ_a = mean of Ŝ_z over the rows of the arm
 
-    Decision-makers differ in leniency and in skill, so shares of all classes are shrunk together: in the
-    coordinates in which the noise is white and decision-makers differ most, then second most, ... (canonical
-    variates), as many as a sequential χ² test at 5 % finds, each by its own empirical-Bayes factor. Where
-    they differ in leniency alone, one coordinate is left, and all rows tell about every class. Where nothing
-    is found, all arms are one pool: then there is no instrument to speak of, and no noise is followed.
+    Decision-makers differ in leniency and in skill, so the rates of all classes are shrunk jointly, in the
+    canonical variates: coordinates in which the noise is white, ordered by how much decision-makers differ. A
+    sequential χ² test at 5 % decides how many coordinates to keep, and each has its own empirical Bayes
+    factor. If decision-makers differ in leniency alone, one coordinate remains, and all rows are informative
+    about every class. If the test finds no differences, all arms form one pool: the instrument is then too
+    weak to use, and the pool does not follow noise.
 
     Parameters
     ----------
     surplus : (n_samples, n_classes) array
-        See :func:`class_surplus`. Not of the rows to be scored.
+        See :func:`class_surplus`. Must not include the rows to be scored.
     decision_maker : (n_samples,) int array
     lookup : (n_decision_makers,) int array
-        The arm of each decision-maker: its own, or a band.
+        The arm of each decision-maker (its own, or its band).
     n_arms : int
 
     Examples
     --------
-    Of four decision-makers two see class 0 only, the others class 1 only:
+    Two of four decision-makers label only class 0, the other two only class 1:
 
     >>> maker, label = np.arange(800) % 4, np.arange(800) // 4 % 2
     >>> seen = (label == maker % 2)[:, None] & (label[:, None] == np.arange(2))
@@ -85,9 +86,9 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
 def class_surplus(
     X: np.ndarray, y: np.ndarray, n_classes: int, strata: np.ndarray | None, categorical: tuple[int, ...]
 ) -> np.ndarray:
-    """Seen labels minus what the case alone would lead one to expect, (n_samples, n_classes).
+    """Observed labels minus their expectation given the case, (n_samples, n_classes).
 
-    Against the mean of the stratum, or against a linear prediction from the features without strata.
+    The expectation is the mean of the stratum, or, without strata, a linear prediction from the features.
 
     Examples
     --------
@@ -106,15 +107,15 @@ def class_surplus(
 def _canonical(
     deviations: np.ndarray, counts: np.ndarray, noise: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coordinates in which noise is white and arms differ most first.
+    """Canonical variates: coordinates with white noise, ordered by the variance between arms.
 
     Returns
     -------
     white : (n_arms, n_coordinates) array
     loadings : (n_coordinates, n_classes) array
-        white @ loadings gives the deviations back.
+        white @ loadings recovers the deviations.
     strength : (n_coordinates,) array
-        Variance between arms, free of noise; zero where a test does not see any.
+        Variance between arms, net of noise; zero where the test is not significant.
     """
     size, axes = np.linalg.eigh(noise)
     kept = size > 1e-9 * max(float(size[-1]), np.finfo(float).tiny)
@@ -135,24 +136,24 @@ def _canonical(
     return white @ turn, turn.T @ (axes[:, kept] * scale).T, strength
 
 
-# Up to this many decision-makers are arms of their own, of which those alike are pooled class by class.
+# Up to this many decision-makers are arms of their own; similar arms are pooled for each class.
 FEW_DECISION_MAKERS = 20
 MOST_BANDS = 20
 ROWS_PER_BAND = 500
-# Rows on which arms are compared by the models' averages: enough to rank arms, few enough to cost nothing.
+# Rows on which arms are compared by their mean predictions: enough to rank arms, at negligible cost.
 PROBE_ROWS = 500
 
 
 class Scorable(Protocol):
-    """An assumption, as far as scores need it."""
+    """Interface of an assumption that can score rows."""
 
     @property
     def name(self) -> str:
-        """By which its scores are found."""
+        """Key of its scores."""
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its scores need models on two disjoint halves of the rows."""
+        """Whether its scores need models of two disjoint halves of the rows."""
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Score rows."""
@@ -167,41 +168,41 @@ def cross_fit_scores(
     held_out: bool = True,
     label_range: LabelRange | None = None,
 ) -> dict[str, Scores]:
-    """Scores of every row under several assumptions, from models fitted once.
+    """Score every row under several assumptions, from models fitted once.
 
-    Costs one prediction of every row under every arm (per half), whatever the number of assumptions, and no
-    further fit. Probabilities of arms are those of
+    The cost is one prediction of every row under every arm (per half), for any number of assumptions. No
+    model is fitted again. Propensity scores come from
     :func:`selective_labels.nuisance.cross_fit.arm_propensity`.
 
     Parameters
     ----------
     fit : CrossFit
     data : SelectiveLabels
-        The rows that `fit` was made from, or, with ``held_out=False``, other rows with the same
+        The rows that `fit` was fitted to, or, with ``held_out=False``, other rows with the same
         decision-makers and classes.
     assumptions : iterable of assumption objects
         See :mod:`selective_labels.assumptions`. Some need ``cross_fit(in_halves=True)``.
     overlap : float
-        Arms are selected, and decisions inverted, only where their probability is at least this.
+        Smallest probability at which an arm is selected or a decision is inversely weighted.
     held_out : bool
-        True: each row is scored by the model that has not seen it. False: new rows; the scores by the
-        models of all folds are averaged.
+        If True, the model fitted without a row scores it. If False, the rows are new, and scores are averaged
+        over the models of all folds.
     label_range : LabelRange, optional
-        Of all rows; it makes bounds narrower and changes no point estimate.
+        Label range of all rows. It narrows the bounds and does not change point estimates.
 
     Returns
     -------
     dict of Scores
-        By the name of the assumption.
+        Keyed by the name of the assumption.
     """
     chosen = {each.name: each for each in assumptions}
     _check(fit, data, chosen.values(), overlap, held_out)
     n_classes = len(data.classes)
-    # Probabilities that are given have no noise: the best arm needs no lead.
+    # Given probabilities have no noise, so the best arm needs no lead.
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
     n_units = np.inf if given else n_independent(data, n_fitted)
-    if data.panels is not None:  # rows of one case say the same of it
+    if data.panels is not None:  # rows of one case are not independent
         n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
@@ -244,15 +245,16 @@ def cross_fit_scores(
 
 
 def selector_bands(data: SelectiveLabels) -> int | None:
-    """How many leniency bands to evaluate with: the `n_bands` of :func:`cross_fit`.
+    """Number of leniency bands for an evaluation, as `n_bands` of :func:`cross_fit`.
 
     Q = 2 √J rounded, from 2 to 20 and with 500 rows or more each; None (no bands) for J <= 20
 
-    with J the decision-makers a case can go to: all, or those of its stratum (the median over rows); beyond
-    64 in all, models know bands only. Up to twenty are arms of their own: those that cannot be told from the
-    best for a class are pooled (:func:`class_pools`), so ties do not make the
-    selector unstable. More of them have few rows each, and bands of leniency, pooled likewise, do better;
-    differences in skill within a band are lost. Where panels decide, cases count in place of rows.
+    Here J is the number of decision-makers available to a case: all, or those of its stratum (median over
+    rows). With more than 64 decision-makers in total, models always use bands. Up to 20 decision-makers are
+    arms of their own. Arms that are statistically indistinguishable from the best one for a class are pooled
+    (:func:`class_pools`), so ties do not make the selector unstable. With more decision-makers, each has few
+    rows, and leniency bands, pooled in the same way, do better. Differences in skill within a band are lost.
+    If panels decide, cases are counted instead of rows.
 
     Examples
     --------
@@ -293,7 +295,7 @@ def _check(
 
 
 def leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Numbers that order the arms by leniency, without the decisions of the rows at hand, (n_arms,)."""
+    """Numbers that order the arms by leniency, without the decisions of these rows, (n_arms,)."""
     if fit.report.banded:  # bands are numbered from the least to the most lenient
         return np.arange(fit.n_arms)
     probe = _spread(len(X))
@@ -304,7 +306,7 @@ def leniency_order(fit: CrossFit, fold: FoldModel, X: np.ndarray, weight: np.nda
 def probe_of(
     fold: FoldModel, data: SelectiveLabels, rows: np.ndarray, probability: Propensity
 ) -> Callable[[], HeldOutPredictions]:
-    """A sample of the rows, predicted when it is first asked for."""
+    """Predictions of a sample of the rows, computed at the first call."""
     some = rows[_spread(len(rows))]
     return cache(lambda: HeldOutPredictions(fold.joint(data.features[some]), probability(some)))
 
@@ -328,7 +330,7 @@ def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
 
 
 def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
-    """Which arms bound which class, by the rows that the fold's models were fitted to."""
+    """Pool of arms for each class, from the rows that the fold's models were fitted to."""
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
     surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)
@@ -340,7 +342,7 @@ def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np
 
 
 def n_independent(data: SelectiveLabels, n_fitted: int) -> int:
-    """Repeated rows of one case tell less than as many cases: of groups, each counts once."""
+    """Number of independent units: each group counts once, because its rows are dependent."""
     if data.groups is None:
         return n_fitted
     return round(n_fitted * len(np.unique(data.groups)) / len(data))

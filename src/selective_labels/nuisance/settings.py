@@ -1,4 +1,4 @@
-"""How nuisance models are fitted: one object for all that travels with them."""
+"""Settings of the nuisance models: validated once and passed on as one object."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,7 +18,7 @@ from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
 @dataclass(frozen=True)
 class FittingSettings:
-    """Model, propensity, folds, repetitions, jobs and seed.
+    """Settings for fitting nuisance models: model, propensity, folds, repetitions, jobs and seed.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class FittingSettings:
         See :func:`selective_labels.nuisance.assignment.fit_assignment`.
     cv : int, splitter or iterable of folds
     n_repeats : int
-        Repetitions of cross-fitting.
+        Number of repetitions of cross-fitting.
     n_jobs : int or None
     seed : int or None
 
@@ -55,9 +55,9 @@ class FittingSettings:
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> Self:
-        """Check what a public entry was given, in the order in which all entries have it.
+        """Validate the arguments of a public function; all public functions have them in this order.
 
-        `random_state` may be all that scikit-learn takes.
+        `random_state` may be anything that scikit-learn accepts.
         """
         seed = as_seed(random_state)
         require_choice("propensity", propensity, PROPENSITIES)
@@ -91,12 +91,12 @@ class FittingSettings:
             arms=arms,
             n_jobs=self.n_jobs,
             random_state=seed,
-            # The first repetition speaks for all.
+            # Only the first repetition warns, on behalf of all.
             times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
         )
 
     def warn_of_runtime(self, data: SelectiveLabels, times: int = 1) -> None:
-        """Warn if the models will take long: for those who catch warnings while these are fitted."""
+        """Warn if the models will take long; for callers that suppress warnings during the fit."""
         n_columns = n_standardised(data.features, data.categorical)
         options, _ = candidates(self.nuisance, n_columns, 0)
         warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats)

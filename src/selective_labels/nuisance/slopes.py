@@ -1,4 +1,4 @@
-"""Slopes of seen labels on leniency, and how far they are drawn to the labeled cases' answer."""
+"""Slopes of observed labels on leniency under NUCEM: moments, shrinkage, and the one-step correction."""
 
 from dataclasses import dataclass
 
@@ -15,25 +15,25 @@ from selective_labels.identification.point import (
 from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_chances, arm_propensity
 from selective_labels.nuisance.score_formulas import average_over_arms
 
-# In the units of the variance of leniency. Infinite shrinkage is the labeled cases' answer.
+# In units of the variance of leniency. Infinite shrinkage gives the class probabilities of labeled cases.
 SHRINKAGE = 1e-3
 SMALL_STEP = 1e-1
-# Concentration of the first stage above which the slope's own noise is small: 200 is a t-value of 14.
+# Concentration of the first stage from which on the noise of the slope is small; 200 is a t-value of 14.
 VERY_STRONG = 200.0
-# One-sided critical value, at 5 %, of the test whether the slope improves on the labeled cases' answer.
+# One-sided 5 % critical value of the test that the slope improves on the labeled cases' probabilities.
 CRITICAL = 1.645
-# Standard errors of its mean that the strength of a number must have for one more step to be safe.
+# The one-step correction needs a mean strength of a numeric instrument of this many standard errors.
 STRONG = 5.0
 
 
 @dataclass(frozen=True)
 class OwnInstrument:
-    """Instrument and outcome of each row beside their means, by the model that has not seen it.
+    """Deviations of the instrument and the outcome of each row from their held-out means.
 
     Attributes
     ----------
     deviation : (n_samples,) array
-        Leniency (or number) of the row's decision-maker minus its mean over decision-makers.
+        Leniency (or numeric value) of the row's decision-maker minus its mean over decision-makers.
     labeled : (n_samples, n_classes) array
         1{D = 1, Y = k} minus its mean over decision-makers.
     """
@@ -49,10 +49,10 @@ def slope_moments(
     codes: np.ndarray | None = None,
     assignment: np.ndarray | None = None,
 ) -> Moments:
-    """Moments of the slope of seen labels on the instrument at new rows, averaged over folds.
+    """Moments of the slope of observed labels on the instrument at new rows, averaged over folds.
 
-    Means over decision-makers are weighted by the probability e_z(x) of each at the row: known, by the model
-    of who decides, or shares.
+    Means over decision-makers are weighted by the propensity score e_z(x), which is known, modelled, or given
+    by shares.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def slope_moments(
     X : (n_samples, n_features) array
     n_classes : int
     codes : (n_decision_makers,) array, optional
-        Numbers of the decision-makers (the paper's covariance ratio), averaged within bands of them;
-        default: leniency, on two halves.
+        Numeric values of the decision-makers (the paper's covariance ratio), averaged within bands. By
+        default the instrument is leniency, estimated on two halves.
     assignment : (n_samples, n_decision_makers) array, optional
         Known probabilities of decision-makers.
 
@@ -84,9 +84,9 @@ def slope_moments(
 def held_out_slopes(
     fit: CrossFit, data: SelectiveLabels, codes: np.ndarray | None = None
 ) -> tuple[Moments, OwnInstrument]:
-    """Moments of the slope at the training rows, and what happened there, by models that have not seen them.
+    """Held-out moments of the slope at the training rows, and the observed deviations there.
 
-    Means over decision-makers are weighted by the probability e_z(x) of each at the row:
+    Means over decision-makers are weighted by the propensity score e_z(x); see
     :func:`selective_labels.nuisance.cross_fit.arm_propensity`.
     """
     n_classes = len(data.classes)
@@ -108,12 +108,12 @@ def held_out_slopes(
 def moment_losses(
     probabilities: np.ndarray, own: OwnInstrument, sample_weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Loss of candidate class probabilities, row by row; its mean is least at the truth under NUCEM.
+    """Loss of candidate class probabilities, row by row; under NUCEM the truth minimises its mean.
 
     f (D - m_D) Σ_k η_k² - 2 f Σ_k (D Y_k - m_k) η_k,   f the deviation of leniency,
 
-    because E[f (D - m_D) | x] = V(x) and E[f (D Y_k - m_k) | x] = V(x) η*_k(x): up to a constant the mean is
-    E[V Σ_k (η_k - η*_k)²]. Only seen labels enter.
+    Since E[f (D - m_D) | x] = V(x) and E[f (D Y_k - m_k) | x] = V(x) η*_k(x), the mean is
+    E[V Σ_k (η_k - η*_k)²] up to a constant. Only observed labels enter.
 
     Examples
     --------
@@ -135,23 +135,24 @@ def shrinkage_if_strong(
     sample_weight: np.ndarray | None = None,
     cases: np.ndarray | None = None,
 ) -> float:
-    """The shrinkage of the slope, if the instrument is strong enough for one; else infinite.
+    """Shrinkage of the slope if the instrument is strong enough, otherwise infinity.
 
-    Strong enough is what passes a score test: a small step from the labeled cases' answer towards the slope
-    (the largest finite shrinkage) must lower the moment loss significantly. Where the instrument is weak the
-    loss is mostly noise. Where it is very strong no test is asked for: it would rather test whether the two
-    answers differ. The shrinkage itself is fixed: its minimum over a grid would be a gamble still.
+    The instrument is strong enough if it passes a score test: a small step from the class probabilities of
+    labeled cases towards the slope (the largest finite shrinkage) must lower the moment loss significantly.
+    With a weak instrument the loss is mostly noise. With a very strong instrument the test is skipped,
+    because it would test whether the two estimates differ. The shrinkage itself is fixed, because minimising
+    the loss over a grid is too noisy.
 
     Parameters
     ----------
     moments : Moments
-        Held out.
+        Held-out moments.
     own : OwnInstrument
     concentration : float
-        Of the first stage (:mod:`selective_labels.nuisance.first_stage`).
+        Concentration of the first stage (:mod:`selective_labels.nuisance.first_stage`).
     sample_weight : (n_samples,) array, optional
     cases : (n_samples,) int array, optional
-        Rows that share a label, which the test takes as one.
+        Codes of repeated cases; the test is clustered by case.
     """
     if concentration >= VERY_STRONG:
         return SHRINKAGE
@@ -165,7 +166,7 @@ def shrinkage_if_strong(
 
 
 def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
-    """Class probabilities of everybody under NUCEM: shrunken slopes, projected on the simplex."""
+    """Class probabilities of the population under NUCEM: shrunken slopes, projected onto the simplex."""
     if np.isinf(shrinkage):
         return moments.selected
     return project_to_simplex(slope(moments.covariance, moments.strength, moments.selected, shrinkage))
@@ -174,20 +175,21 @@ def point_estimate(moments: Moments, shrinkage: float) -> np.ndarray:
 def one_step(
     probabilities: np.ndarray, own: OwnInstrument, sample_weight: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """What the one-step estimator of the paper's ratio adds to each class probability, (n_classes,).
+    """One-step correction of each class probability for the paper's ratio estimator, (n_classes,).
 
     c_k = Σ_i f_i (D Y_k - m_k - η_k (D - m_D))_i / Σ_i f_i (D - m_D)_i,   f = z minus its mean given x
 
-    After it the moment E[f (D Y_k - m_k - η_k (D - m_D))] = 0, which is the ratio of the paper times its
-    denominator, holds in the sample; errors of the plug-in η (ridge pulls it to the labeled cases' answer)
-    then matter in products only. None where the denominator is within five standard errors of zero.
+    After the correction the moment E[f (D Y_k - m_k - η_k (D - m_D))] = 0 holds in the sample. This moment is
+    the paper's ratio times its denominator. Errors of the plug-in η, which the ridge penalty shrinks towards
+    the class probabilities of labeled cases, then matter only in products. Returns None if the denominator is
+    within five standard errors of zero.
 
     Parameters
     ----------
     probabilities : (n_samples, n_classes) array
         Held-out plug-in estimates η.
     own : OwnInstrument
-        Of a number.
+        Deviations of a numeric instrument.
     sample_weight : (n_samples,) array, optional
 
     Examples
@@ -206,7 +208,7 @@ def one_step(
 
 
 def stepped(probabilities: np.ndarray, step: np.ndarray | None) -> np.ndarray:
-    """Class probabilities after the step, on the simplex."""
+    """Class probabilities after the correction, projected onto the simplex."""
     return probabilities if step is None else project_to_simplex(probabilities + step)
 
 
@@ -219,7 +221,7 @@ def _moments(
 
 
 def _arm_codes(fit: CrossFit, fold: FoldModel, codes: np.ndarray) -> np.ndarray:
-    """Numbers of arms: means over their decision-makers."""
+    """Numeric value of each arm: the mean over its decision-makers."""
     counts = np.bincount(fold.lookup, minlength=fit.n_arms)
     return np.bincount(fold.lookup, codes, fit.n_arms) / np.maximum(counts, 1)
 

@@ -17,10 +17,11 @@ from selective_labels.assumptions.parse import known
 from selective_labels.data.reading import read_data
 from selective_labels.data.roles import GivenRoles, as_series, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.evaluator import Evaluator
 from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.periods import read_periods
-from selective_labels.evaluation.scored_rows import ScoredSample, score_sample
+from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.report.cases import (
     Cases,
@@ -59,7 +60,7 @@ from selective_labels.report.rules import (
 )
 from selective_labels.report.summary import summarise
 
-SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "sensitivity", "others")
+SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "others")
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def spawn_seeds(random_state: int | None) -> dict[str, int]:
     Examples
     --------
     >>> spawn_seeds(0) == spawn_seeds(0), len(set(spawn_seeds(0).values()))
-    (True, 8)
+    (True, 7)
     """
     numbers = np.random.SeedSequence(random_state).generate_state(len(SEEDS))
     seeds = dict(zip(SEEDS, numbers.tolist(), strict=True))
@@ -196,23 +197,28 @@ class Workbench:
         return np.array([self.settings.seeds["halves"], *own])
 
     @cached_property
-    def sample(self) -> ScoredSample:
-        """Scores under all named assumptions that the input allows."""
-        return self.scored.under([each.name for each in known() if each.name in self.scored.assumptions])
-
-    @cached_property
-    def scored(self) -> ScoredSample:
-        """Scores under these and the rungs of the ladder, from the same models."""
+    def evaluator(self) -> Evaluator:
+        """Models of all rows, fitted once for every number of the report."""
         several = self.cases.data.n_decision_makers > 1
         named = [each for each in known() if several or not each.needs_decision_makers]
         try:
-            return self._score(list(dict.fromkeys([*named, *self.assumption_steps])))
+            return self._evaluator(list(dict.fromkeys([*named, *self.assumption_steps])))
         except InputError as error:
-            sample = self._score([each for each in known() if not each.needs_decision_makers])
+            found = self._evaluator([each for each in known() if not each.needs_decision_makers])
             self.notes.append(
                 f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
             )
-            return sample
+            return found
+
+    @property
+    def scored(self) -> ScoredSample:
+        """Scores under all named assumptions that the input allows, and under the steps of the ladder."""
+        return self.evaluator.scores()
+
+    @cached_property
+    def sample(self) -> ScoredSample:
+        """Scores under the named assumptions."""
+        return self.scored.under([each.name for each in known() if each.name in self.scored.assumptions])
 
     @property
     def assumption(self) -> str:
@@ -239,9 +245,11 @@ class Workbench:
         self.notes += part.notes
         return part.content.get("missing") or ReportedRule.from_dict(part.content)
 
-    def _score(self, assumption: Any) -> ScoredSample:
-        fitting = FittingSettings(**self.settings.keywords, seed=self.settings.seeds["scores"])
-        return score_sample(self.cases.data, self.classifiers, assumption, fitting=fitting)
+    def _evaluator(self, assumption: Any) -> Evaluator:
+        seed = self.settings.seeds["scores"]
+        found = Evaluator(self.cases.data, assumption=assumption, random_state=seed, **self.settings.keywords)
+        found.scores()  # an assumption that cannot be scored is refused here
+        return found
 
 
 def _or_raise(contender: ReportedRule | str) -> ReportedRule:
@@ -251,9 +259,9 @@ def _or_raise(contender: ReportedRule | str) -> ReportedRule:
 
 
 SCHEMA_VERSION = 2
-# What a report fits takes about as long as so many cross-fits of all rows: two, two on halves, one on halves
+# A report takes about as long as this many cross-fits of all rows: one, two of half of the rows, and one
 # for the checks.
-WHOLE_FITS = 4
+WHOLE_FITS = 3
 
 
 def assess(
@@ -297,8 +305,8 @@ def assess(
     the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
     standard errors take each group as one.
 
-    Costs one `diagnose`, two fits of each rule on half of the rows, and two cross-fits (for scores and for
-    sensitivity); everything else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
+    Costs one `diagnose`, two fits of each rule on half of the rows, and one cross-fit of all rows; everything
+    else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
     and judged on a random 50,000 of them; counts, leniency and the checks use all.
 
     Parameters
@@ -488,8 +496,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         # Its scores take decision-makers to be dealt out within strata.
         dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
         limit = bench.assumption if dealt_out else "none"
-        settings = bench.settings.keywords | {"random_state": bench.settings.seeds["sensitivity"]}
-        return sensitivity_part(bench.cases.data, bench.yours, limit, bench.event, bench.cost, **settings)
+        return sensitivity_part(bench.evaluator, bench.cases, bench.yours, limit, bench.event, bench.cost)
 
     def ladder() -> Part:
         if not bench.assumption_steps:

@@ -23,6 +23,7 @@ from selective_labels.evaluation.compare import compare_sample, paired_differenc
 from selective_labels.evaluation.display import ENDS
 from selective_labels.evaluation.drift import drift_of_sample
 from selective_labels.evaluation.evaluate import evaluate_sample
+from selective_labels.evaluation.evaluator import Evaluator
 from selective_labels.evaluation.ladder_results import Ladder, LadderStep, build, without_value
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.plan import plan
@@ -49,7 +50,7 @@ from selective_labels.evaluation.policy_value import PolicyValue
 from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.evaluation.results import Estimated, Evaluation, judged, plain
 from selective_labels.evaluation.scored_rows import ScoredSample
-from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_curve
+from selective_labels.evaluation.sensitivity import SensitivityCurve
 from selective_labels.report.cases import Cases, Column, binned
 from selective_labels.report.document import Part, percent_range
 from selective_labels.report.rules import ReportedRule, predicted_halves, subject_of, undefined
@@ -413,7 +414,12 @@ def _range(rung: LadderStep) -> str:
 
 
 def sensitivity_part(
-    data: SelectiveLabels, contender: ReportedRule, limit: str, event: int, cost: Any = None, **settings: Any
+    evaluator: Evaluator,
+    cases: Cases,
+    contender: ReportedRule,
+    limit: str,
+    event: int,
+    cost: Any = None,
 ) -> Part:
     """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
 
@@ -421,21 +427,20 @@ def sensitivity_part(
     the rule of any use? A rule that always predicts that class is compared with nothing. Where costs are
     known, they take the place of accuracy.
     """
+    data = cases.data
     if data.decision.all():
         raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
     commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
     constant = bool((contender.codes == commonest).all())
     label = data.classes.tolist()[commonest]
-    curve = sensitivity_curve(
+    curve = evaluator.sensitivity_curve(
         data.classes[contender.codes],
-        data,
         compare_to=None if constant else label,
         limit=limit,
         parameter="odds",
         pos_label=data.classes.tolist()[event],
         metric="accuracy" if cost is None else "cost",
         cost=cost,
-        **settings,
     )
     what = f"{'Accuracy' if cost is None else 'Cost'} of “{contender.name}”"
     title = what if constant else f"{what} minus that of always predicting {label!r}"

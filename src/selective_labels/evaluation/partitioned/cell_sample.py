@@ -13,7 +13,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.parse import named
 from selective_labels.evaluation.partitioned.cells import CellEvidence, CellMoments, ClusterSums
-from selective_labels.evaluation.scored_rows import impossible_in
+from selective_labels.evaluation.scored_rows import Observed, impossible_in
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation
 from selective_labels.inference.confidence_intervals import Basis
@@ -113,6 +113,25 @@ class CellSample:
     def assumptions(self) -> list[str]:
         """The assumptions scored."""
         return list(self.repeats[0])
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Sorted classes."""
+        return self.sample_summary.classes
+
+    def has_scores(self, assumption: str) -> bool:
+        """Whether all classes have scores."""
+        return assumption in self.repeats[0]
+
+    def observed(self, assumption: str) -> Observed:
+        """Outcomes and evidence from which plans are made, of cells whose last key is the outcome."""
+        about = self.sample_summary
+        evidence, weights = self.evidence[0][assumption], self.repeats[0][assumption].first
+        return Observed(self.cells.key[:, -1], evidence, weights, about.leniency, about.n_decision_makers)
+
+    def worth_of_labels(self, assumption: str, coefficients: Array) -> None:
+        """None: the cases are not at hand."""
+        return
 
     def assumed(self, assumption: str) -> Assumption:
         """The assumption with this name."""

@@ -91,7 +91,8 @@ class CellMoments:
         Examples
         --------
         >>> known = Evidence.from_labels(np.array([0, 1, 1]), 2)
-        >>> cells = Cells.of_rows(np.array([[0], [1], [1]]), known, np.ones(3), np.ones(3), np.zeros((3, 3)))
+        >>> keys = np.array([[0], [1], [1]])
+        >>> cells = CellMoments.of_rows(keys, known, np.ones(3), np.ones(3), np.zeros((3, 3)))
         >>> cells.rows, cells.first
         (array([1., 2.]), array([[1., 0., 0.],
                [0., 2., 0.]]))

@@ -45,10 +45,11 @@ from selective_labels.evaluation.partitioned.keys import (
     table_of,
 )
 from selective_labels.evaluation.partitioned.partition_pass import CellTable, PartitionPass, PassSums
-from selective_labels.evaluation.partitioned.scored_partitions import Prepared, prepare
+from selective_labels.evaluation.partitioned.scored_partitions import Prepared, ScoredPartitions
 from selective_labels.evaluation.policy import (
     TEAMS,
     UNDECIDED,
+    DeciderOutcomes,
     Policy,
     PolicyActions,
     deferred_by,
@@ -56,7 +57,7 @@ from selective_labels.evaluation.policy import (
     risk_of,
     warn_if_reversed,
 )
-from selective_labels.evaluation.requests import LENIENCY, EvaluationRequest, ObservedOutcomes
+from selective_labels.evaluation.requests import EvaluationRequest, ObservedOutcomes
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.settings import FittingSettings
 
@@ -79,9 +80,9 @@ class RowsPass:
     """
 
     def __init__(
-        self, request: EvaluationRequest, lazy: PartitionedLabels, with_outcomes: bool = False
+        self, fitted: ScoredPartitions, request: EvaluationRequest, with_outcomes: bool = False
     ) -> None:
-        judged, within, prepared = prepared_for(request, lazy)
+        judged, within, prepared = prepared_for(fitted, request)
         self.metrics = read_metrics(request.metric, prepared.data.classes, request.pos_label, request.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         keys = _keys(judged, prepared, self.metrics, within)
@@ -241,10 +242,10 @@ def _keys(
 
 
 def cut_in_passing(
-    request: EvaluationRequest, lazy: PartitionedLabels, thresholds: Array | None
+    fitted: ScoredPartitions, request: EvaluationRequest, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
     """Cut a score on a table in partitions: cells lie between thresholds."""
-    (one,), within, prepared = prepared_for(request, lazy)
+    (one,), within, prepared = prepared_for(fitted, request)
     event = class_code(request.pos_label, prepared.data.classes)
     cuts = thresholds
     if cuts is None:
@@ -256,28 +257,17 @@ def cut_in_passing(
 
 
 def prepared_for(
-    request: EvaluationRequest, lazy: PartitionedLabels, given: Mapping[str, Any] | None = None
+    fitted: ScoredPartitions, request: EvaluationRequest, given: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Judged, ...], Within, Prepared]:
-    """Those who are judged, groups told apart, and models fitted; what is not available is refused before."""
-    if request.instrument != LENIENCY:
-        raise InputError(
-            "instrument= is not available on data in partitions; take rows into memory with data.sample(n).",
-            "instrument",
-        )
-    lazy = lazy.with_jobs(request.fitting.n_jobs)
+    """The classifiers, the subgroups, and the fitted models; unsupported requests are refused first."""
+    lazy = fitted.table
     named = dict(zip(request.names, request.given, strict=True)) if given is None else given
     judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
     within = Within.read(request.by, request.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
-    how = (
-        request.assumption,
-        request.cluster,
-        request.fitting,
-        [*columns, *within.columns],
-        request.label_range,
-    )
-    return judged, within, prepare(lazy, classifiers, *how)
+    how = request.assumption, request.cluster, [*columns, *within.columns], request.label_range
+    return judged, within, fitted.prepare(classifiers, *how)
 
 
 def partition_pass(
@@ -309,11 +299,11 @@ def partition_pass(
         ``function(frame)`` for every frame with the columns of ``columns``; then
         ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
-    settings = FittingSettings.read(**fitting)
+    fitted = ScoredPartitions(data, FittingSettings.read(**fitting))
     request = EvaluationRequest(
-        (classifier,), metric, assumption, cluster, settings, pos_label=pos_label, cost=cost, by=by
+        (classifier,), metric, assumption, cluster, pos_label=pos_label, cost=cost, by=by
     )
-    return RowsPass(request, data)
+    return RowsPass(fitted, request)
 
 
 COURSES, DECIDERS = "courses", "deciders"
@@ -388,7 +378,7 @@ class CellPolicySample:
     failure : int
         Code of the class that is a failure.
     keys : PolicyKeys
-    deciders : CellSample
+    by_decision_maker : CellSample
         Cells by decision-maker and outcome.
     decision_makers : array
         Their sorted ids.
@@ -397,13 +387,20 @@ class CellPolicySample:
     sample: CellSample
     failure: int
     keys: PolicyKeys
-    deciders: CellSample
+    by_decision_maker: CellSample
     decision_makers: np.ndarray
 
     @property
     def cases(self) -> CellCases:
         """The cells."""
         return CellCases.of(self.sample.sample_summary.classes, self.sample.cells.key[:, -1])
+
+    @property
+    def deciders(self) -> DeciderOutcomes:
+        """Outcomes by decision-maker."""
+        cells = self.by_decision_maker.cells
+        sums = cells.rows, cells.weights, cells.square_weights
+        return DeciderOutcomes(self.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
 
     def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
         """Lay out the policy that was given in this place."""
@@ -429,9 +426,9 @@ def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
     return np.where((bins % 2 == 0) & np.isfinite(upper), np.nextafter(upper, -np.inf), upper)
 
 
-def ground_in_passing(
+def policies_in_passing(
+    fitted: ScoredPartitions,
     request: EvaluationRequest,
-    lazy: PartitionedLabels,
     policies: Mapping[str, Policy],
     thresholds: Sequence[float] = (),
 ) -> CellPolicySample:
@@ -448,7 +445,7 @@ def ground_in_passing(
                 "memory with data.sample(n).",
             )
     judged, within, prepared = prepared_for(
-        request, lazy, {name: each.score for name, each in policies.items()}
+        fitted, request, {name: each.score for name, each in policies.items()}
     )
     failure = class_code(request.pos_label, prepared.data.classes)
     risks = [risk_of(each.subject(prepared.frame, prepared.data), failure) for each in judged]

@@ -2,14 +2,13 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import Nucem
 from selective_labels.data.partition_sources import INNER, hash_folds, uniform
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
@@ -30,6 +29,7 @@ from selective_labels.evaluation.partitioned.partition_pass import (
 )
 from selective_labels.evaluation.scored_rows import (
     NO_RANGE,
+    Assumed,
     check_instrument,
     chosen_assumptions,
     describe_assignment,
@@ -232,75 +232,125 @@ class Prepared:
         }
 
 
-def prepare(
-    lazy: PartitionedLabels,
-    classifiers: Sequence[Any],
-    assumption: str | Assumption | Sequence[str | Assumption],
-    cluster: str | None,
-    fitting: FittingSettings,
-    others: Sequence[str] = (),
-    label_range: Any = NO_RANGE,
-) -> Prepared:
-    """Count the table, draw the sample, and fit the models to it.
+@dataclass(frozen=True, eq=False)
+class _Models:
+    """Models fitted to a sample of the rows.
+
+    Attributes
+    ----------
+    n_ranked : int
+        Rows of the sample, the first in the order in which they were drawn.
+    fit : CrossFit
+        Of the first repetition.
+    repeats : tuple of FittedRepeat
+    """
+
+    n_ranked: int
+    fit: CrossFit
+    repeats: tuple[FittedRepeat, ...]
+
+
+@dataclass(eq=False)
+class ScoredPartitions:
+    """A table in partitions, with models that are fitted to a sample of its rows once.
 
     Parameters
     ----------
-    lazy : PartitionedLabels
-    classifiers : sequence
-        What will be evaluated: classes that a fitted one knows count as classes.
-    assumption, cluster, fitting, label_range
-        As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
-    others : sequence of str
-        Columns that the sample has besides.
+    table : PartitionedLabels
+    fitting : FittingSettings
     """
-    if not isinstance(fitting.cv, int | np.integer):
-        raise InputError("cv: on data in partitions, folds are made by hash; give a number of folds.", "cv")
-    survey = lazy.survey()
-    seeds = fitting.repeated_seeds
-    drawn = draw_rows(lazy, seeds[0], others, KeptScores.fitted_before(lazy))
-    reader, data = _read(drawn, classifiers)
-    chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
-    require_summable(chosen, data.classes)
-    label_ranges(chosen, label_range, data)  # refused before anything is fitted
-    if len(data.classes) < 2:
-        raise InputError.about(
-            "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
-        )
-    check_instrument(chosen, data)
-    sample_summary = SampleSummary(data.classes, len(reader.decision_makers), 0, survey.n_rows)
-    sample_summary = replace(sample_summary, leniency=leniency_spread(*survey.caseloads()))
-    units = choose_clusters(cluster, data)
-    passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
-    if survey.n_labeled == survey.n_rows:
-        return Prepared(lazy, drawn.frame, data, passing, sample_summary)
-    kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
-    passing = replace(passing, kept=kept, n_repeats=len(seeds))
-    if kept is not None and (known := kept.sample_summary) is not None:
-        return Prepared(lazy, drawn.frame, data, passing, replace(sample_summary, **known))
-    drawn = drawn.by_curve(fitting)
-    reader, data = _read(drawn, classifiers)
-    passing, frame = replace(passing, reader=reader), drawn.frame
-    hashes = lazy.roles.keys(frame)
-    table = survey.table()
-    repeats: list[FittedRepeat] = []
-    refused: dict[str, str] = {}
-    assignment = ""
-    for seed in seeds:
-        fit = _fitted(lazy, data, hashes, chosen, fitting, seed)
-        if not repeats:
-            if any(each.needs_decision_makers for each in chosen):
-                assignment = describe_assignment(fit)
-            refusal = (
-                nucem_warning(data, fit, random_state=seed) if Nucem() in chosen and fit.in_halves else None
+
+    table: PartitionedLabels
+    fitting: FittingSettings
+    in_halves: bool = field(default=False, init=False)
+    _seeds: list[int] = field(init=False)
+    _models: dict[tuple[Any, ...], _Models] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.table = self.table.with_jobs(self.fitting.n_jobs)
+        self._seeds = self.fitting.repeated_seeds
+
+    def prepare(
+        self,
+        classifiers: Sequence[Any],
+        assumption: Assumed,
+        cluster: str | None,
+        others: Sequence[str] = (),
+        label_range: Any = NO_RANGE,
+    ) -> Prepared:
+        """Count the table, draw the sample, and fit the models to it unless they are fitted.
+
+        Parameters
+        ----------
+        classifiers : sequence
+            What will be evaluated: classes that a fitted one knows count as classes.
+        assumption, cluster, label_range
+            As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
+        others : sequence of str
+            Further columns of the sample.
+        """
+        lazy, fitting, seeds = self.table, self.fitting, self._seeds
+        if not isinstance(fitting.cv, int | np.integer):
+            raise InputError(
+                "cv: on data in partitions, folds are made by hash; give a number of folds.", "cv"
             )
+        survey = lazy.survey()
+        drawn = draw_rows(lazy, seeds[0], others, KeptScores.fitted_before(lazy))
+        reader, data = _read(drawn, classifiers)
+        chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
+        require_summable(chosen, data.classes)
+        label_ranges(chosen, label_range, data)  # refused before anything is fitted
+        if len(data.classes) < 2:
+            raise InputError.about(
+                "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
+            )
+        check_instrument(chosen, data)
+        summary = SampleSummary(data.classes, len(reader.decision_makers), 0, survey.n_rows)
+        summary = replace(summary, leniency=leniency_spread(*survey.caseloads()))
+        units = choose_clusters(cluster, data)
+        passing = PartitionPass(reader, (), tuple(chosen), _no_keys, units, label_range=label_range)
+        if survey.n_labeled == survey.n_rows:
+            return Prepared(lazy, drawn.frame, data, passing, summary)
+        kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
+        passing = replace(passing, kept=kept, n_repeats=len(seeds))
+        if kept is not None and (known := kept.sample_summary) is not None:
+            return Prepared(lazy, drawn.frame, data, passing, replace(summary, **known))
+        in_halves = self.in_halves or any(each.needs_halves for each in chosen)
+        models, drawn = self._fitted(drawn, classifiers, in_halves)
+        reader, data = _read(drawn, classifiers)
+        assignment, refused = "", {}
+        if any(each.needs_decision_makers for each in chosen):
+            assignment = describe_assignment(models.fit)
+        if Nucem() in chosen and models.fit.in_halves:
+            refusal = nucem_warning(data, models.fit, random_state=seeds[0])
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
-        shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
-        scorers = fold_scorers(fit, data)
-        repeats.append(FittedRepeat(fit.without_rows(), scorers, shares, int(fitting.cv), seed))
-    sample_summary = replace(sample_summary, assignment=assignment, refused=refused, n_fitted=len(frame))
-    return Prepared(lazy, frame, data, replace(passing, repeats=tuple(repeats)), sample_summary)
+        summary = replace(summary, assignment=assignment, refused=refused, n_fitted=len(drawn.frame))
+        return Prepared(
+            lazy, drawn.frame, data, replace(passing, reader=reader, repeats=models.repeats), summary
+        )
+
+    def _fitted(self, drawn: Drawn, classifiers: Sequence[Any], in_halves: bool) -> tuple[_Models, Drawn]:
+        """The models, and the rows that they are fitted to."""
+        _, data = _read(drawn, classifiers)
+        key = (*data.classes.tolist(), in_halves)
+        if key in self._models:
+            models = self._models[key]
+            return models, replace(drawn, ranked=drawn.ranked.iloc[: models.n_ranked])
+        drawn = drawn.by_curve(self.fitting)
+        _, data = _read(drawn, classifiers)
+        hashes, table = self.table.roles.keys(drawn.frame), self.table.survey().table()
+        first, repeats = None, []
+        for seed in self._seeds:
+            fit = _fitted(self.table, data, hashes, in_halves, self.fitting, seed)
+            first = first or fit
+            shares = tuple(_shares(table, fold.lookup, fit.n_arms) for fold in fit.folds)
+            scorers = fold_scorers(fit, data)
+            repeats.append(FittedRepeat(fit.without_rows(), scorers, shares, int(self.fitting.cv), seed))
+        assert first is not None
+        self._models[key] = _Models(len(drawn.ranked), first, tuple(repeats))
+        return self._models[key], drawn
 
 
 def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:
@@ -314,7 +364,7 @@ def _fitted(
     lazy: PartitionedLabels,
     data: SelectiveLabels,
     hashes: np.ndarray,
-    chosen: Sequence[Assumption],
+    in_halves: bool,
     fitting: FittingSettings,
     seed: int,
 ) -> CrossFit:
@@ -324,7 +374,7 @@ def _fitted(
     ]
     if any(not len(test) for _, test in pairs):
         raise InputError(f"fit_rows: a sample of {len(data)} rows leaves a fold without rows.", "fit_rows")
-    in_halves, n_bands = any(each.needs_halves for each in chosen), selector_bands(data)
+    n_bands = selector_bands(data)
     arms = table_arms(lazy, data, hashes, pairs, n_bands, seed)
     return replace(fitting, cv=pairs).cross_fit(
         data, seed=seed, in_halves=in_halves, n_bands=n_bands, arms=arms

@@ -1,4 +1,7 @@
-"""Gradient boosting, and any scikit-learn classifier, as a model of the outcome."""
+"""Gradient boosting, or any scikit-learn classifier, as a model of the outcome.
+
+Boosted trees are evaluated under all arms in one pass.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,29 +14,29 @@ from selective_labels._validation import fit_weighted
 from selective_labels.nuisance.models.encoders import TreeColumns, one_hot_columns
 from selective_labels.nuisance.models.logistic import spread_columns
 
-# Rows that go through a tree together: their columns stay in a processor's cache.
+# Rows that pass through a tree together; their columns fit in the processor cache.
 CHUNK_ROWS = 32_768
-# Where a table of categories says what happens to a missing one; scikit-learn has room for 255.
+# Index of missing values in a table of categories; scikit-learn allows 255 categories.
 MISSING = 256
 NO_COLUMN = -1
 
-# Leaves that some arms reach: which arms, and the place of the leaf (of each row, if it differs by row).
+# Arms that reach the same leaves, as a mask, and the index of the leaf (per row if it differs by row).
 Part = tuple[np.ndarray, Any]
 
 
 def raw_under_arms(
     classifier: HistGradientBoostingClassifier, design: np.ndarray, n_arms: int, place: int
 ) -> np.ndarray:
-    """Sums of leaves of every row under every arm, (n_trees_per_iteration, n_arms, n_samples).
+    """Sums of leaf values of every row under every arm, (n_trees_per_iteration, n_arms, n_samples).
 
     Parameters
     ----------
     classifier : fitted HistGradientBoostingClassifier
     design : (n_samples, n_features) array
-        The last column is for the arm, whatever it says.
+        The last column belongs to the arm; its values are ignored.
     n_arms : int
     place : int
-        How many categorical columns stand before the arm; scikit-learn puts these first.
+        Number of categorical columns before the arm; scikit-learn moves these to the front.
     """
     each_arm = np.repeat(design[:1], n_arms, axis=0)
     each_arm[:, -1] = np.arange(n_arms)
@@ -42,7 +45,7 @@ def raw_under_arms(
 
 
 def raw_sums(classifier: HistGradientBoostingClassifier, design: np.ndarray) -> np.ndarray:
-    """Sums of leaves of every row as it is, (n_trees_per_iteration, n_samples)."""
+    """Sums of leaf values of every row under its own arm, (n_trees_per_iteration, n_samples)."""
     return _raw(classifier, design, np.zeros(1, dtype=np.intp), NO_COLUMN)[:, 0]
 
 
@@ -62,7 +65,7 @@ def _raw(
 
 
 def _add(raw: np.ndarray, found: list[list[Part]], trees: tuple[Any, ...]) -> None:
-    """Add the values of the leaves: to all arms where these agree, else by one product of matrices."""
+    """Add leaf values: directly where all arms share a leaf, otherwise by one matrix product."""
     common = np.zeros(raw.shape[1])
     membership, values = [], []
     for parts, tree in zip(found, trees, strict=True):
@@ -80,18 +83,18 @@ def _add(raw: np.ndarray, found: list[list[Part]], trees: tuple[Any, ...]) -> No
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some rows, and all arms.
+    """A chunk of rows, evaluated under all arms.
 
     Attributes
     ----------
     features : (n_samples, n_features) array
-        As scikit-learn preprocesses them, column by column in memory.
+        Preprocessed by scikit-learn, in column-major order.
     arms : (n_arms,) int array
-        Places of the arms in tables of categories.
+        Indices of the arms in tables of categories.
     place : int
         Column of the arm.
     categories : dict
-        By column: places in tables of categories.
+        Indices of the values in tables of categories, by column.
     """
 
     features: np.ndarray
@@ -100,7 +103,7 @@ class _Chunk:
     categories: dict[int, np.ndarray]
 
     def leaves(self, tree: Any, node: int = 0) -> list[Part]:
-        """Leaves below a node: one part for arms that go the same ways."""
+        """Leaves below a node, one part for each set of arms that take the same path."""
         split = tree.nodes[node]
         if split["is_leaf"]:
             return [(np.ones(len(self.arms), dtype=bool), np.uint8(node))]
@@ -129,7 +132,7 @@ class _Chunk:
 
 
 def _table(tree: Any, split: Any) -> np.ndarray:
-    """Whether each category goes left, and last a missing one."""
+    """Whether each category goes left; the last entry is for missing values."""
     bits = tree.raw_left_cat_bitsets[split["bitset_idx"]]
     known = (bits[:, None] >> np.arange(32, dtype=np.uint32)) & 1
     return np.append(known.ravel(), split["missing_go_to_left"]).astype(bool)
@@ -139,7 +142,7 @@ def _table_places(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), MISSING, values).astype(np.intp)
 
 
-# Slow learning with shallow trees: unregularised boosting makes maxima over decision-makers too large.
+# Slow learning with shallow trees, because unregularised boosting overstates maxima over decision-makers.
 BOOSTING = {"learning_rate": 0.1, "min_samples_leaf": 20, "l2_regularization": 10.0}
 FEW_LEAVES = 6
 MAX_ITERATIONS = 200
@@ -149,16 +152,17 @@ FIXED_ITERATIONS = 100
 
 
 class ClassifierJoint:
-    """A model of the outcome made of one scikit-learn classifier of features and decision-maker.
+    """Model of the outcome from one scikit-learn classifier of features and decision-maker.
 
-    Categories and the decision-maker are indicator columns, those of categories first.
+    Categories and the decision-maker are encoded as indicator columns: categories first, then the numeric
+    features, then the decision-maker.
 
     Parameters
     ----------
     n_arms, n_outcomes : int
     classifier : scikit-learn classifier with ``predict_proba``
     categorical : tuple of int
-        Columns of the features that hold codes of categories.
+        Columns of the features with category codes.
     """
 
     def __init__(
@@ -180,7 +184,7 @@ class ClassifierJoint:
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        # One call for all decision-makers: trees and encoders are slow to start.
+        # One call for all decision-makers, because each call has a large fixed cost.
         features = np.tile(self.encoder_.transform(X), (self.n_arms, 1))
         arms = np.repeat(np.arange(self.n_arms), len(X))
         return self._probabilities(features, arms).reshape(self.n_arms, len(X), self.n_outcomes)
@@ -201,7 +205,7 @@ class ClassifierJoint:
 
 
 class BoostedJoint(ClassifierJoint):
-    """Slow histogram gradient boosting with the decision-maker as one more category.
+    """Histogram gradient boosting with a low learning rate and the decision-maker as a categorical feature.
 
     Parameters
     ----------
@@ -210,7 +214,7 @@ class BoostedJoint(ClassifierJoint):
     random_state : int, optional
     most_iterations : int
     n_leaves : int
-        Of a tree, at most.
+        Largest number of leaves of a tree.
     """
 
     def __init__(
@@ -230,7 +234,7 @@ class BoostedJoint(ClassifierJoint):
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> "BoostedJoint":
-        """Fit, stopping early where there are rows enough to tell when."""
+        """Fit, with early stopping if there are enough rows of every outcome."""
         rarest = np.unique(outcome, return_counts=True)[1].min()
         stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
         self.classifier = HistGradientBoostingClassifier(
@@ -254,8 +258,8 @@ class BoostedJoint(ClassifierJoint):
         return self._spread(raw_sums(self.classifier_, self._design(features, arm)))
 
     def _spread(self, raw: np.ndarray) -> np.ndarray:
-        """From sums of leaves, (..., n_trees_per_iteration, n), to probabilities, (..., n, n_outcomes)."""
-        if raw.shape[-2] == 1:  # two outcomes: the log-odds of the second
+        """Convert leaf sums, (..., n_trees_per_iteration, n), to probabilities, (..., n, n_outcomes)."""
+        if raw.shape[-2] == 1:  # with two outcomes, the log-odds of the second
             raw = np.concatenate([np.zeros_like(raw), raw], axis=-2)
         odds = np.exp(raw - raw.max(axis=-2, keepdims=True))
         odds /= odds.sum(axis=-2, keepdims=True)

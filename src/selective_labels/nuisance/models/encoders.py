@@ -1,4 +1,4 @@
-"""How features enter models: numbers filled and standardised, categories encoded by what the model saw."""
+"""Encoders of features for linear models and trees: imputation, standardisation and category encoding."""
 
 from typing import Any
 
@@ -8,28 +8,29 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-# A linear model gets a column for each of so many categories, with so many rows or more; one for the rest.
+# A linear model gets at most MOST_INDICATORS columns per categorical feature: one for each frequent category
+# with at least FEWEST_ROWS rows, and one for all others.
 MOST_INDICATORS = 20
 FEWEST_ROWS = 10
-# Trees cut groups of categories; histograms have room for 255.
+# Trees split groups of categories, so they can use more of them; histograms allow 255.
 MOST_TREE_CATEGORIES = 100
-# Standard deviations from the mean beyond which a number says no more.
+# Numeric columns are clipped at this many standard deviations from the mean.
 FARTHEST = 10.0
-# Skewness beyond which a column is squashed: that of an exponential law, which light tails do not reach.
+# A column with a larger skewness is transformed. An exponential distribution has this skewness.
 LARGEST_SKEWNESS = 2.0
 
 
 def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
-    """Fill holes with the mean, mark where they were, and bring every column to unit scale.
+    """Impute missing numbers by the mean, add missing indicators, and scale numbers to unit variance.
 
-    Categories become indicators, first the `categorical` columns and then the numbers: of the 19 most
-    frequent ones with ten rows or more, and of all others together. Missing is a category; one that was not
-    seen in fitting counts among the others.
+    The `categorical` columns come first, as indicators: one for each of the 19 most frequent categories with
+    at least ten rows, and one for all others. Missing is a category of its own. A category that was not seen
+    during fit counts among the others. The numeric columns follow.
 
     Parameters
     ----------
     categorical : tuple of int
-        Columns that hold codes of categories.
+        Columns with category codes.
 
     Examples
     --------
@@ -42,11 +43,11 @@ def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
            [0., 0., 1.]])
     """
     scale = make_pipeline(_indicators(categorical, Numbers()) if categorical else Numbers())
-    return scale.set_output(transform="default")  # arrays, also where a user has set all output to frames
+    return scale.set_output(transform="default")  # arrays, even if the user configured data frames
 
 
 def standardised_numbers(scale: Pipeline) -> slice:
-    """Which columns of what a fitted :func:`standardised` returns come from numbers.
+    """Output columns of a fitted :func:`standardised` that come from numeric features.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def standardised_numbers(scale: Pipeline) -> slice:
 
 
 def n_standardised(X: np.ndarray, categorical: tuple[int, ...]) -> int:
-    """How many columns a linear model makes of features, at most; marks of holes are not counted.
+    """Largest number of columns of a linear model, without missing indicators.
 
     Examples
     --------
@@ -70,12 +71,12 @@ def n_standardised(X: np.ndarray, categorical: tuple[int, ...]) -> int:
 
 
 def one_hot_columns(categorical: tuple[int, ...]) -> ColumnTransformer:
-    """Indicators of categories, as in :func:`standardised`, then the numbers as they are."""
+    """Indicators of categories, as in :func:`standardised`, then the numeric columns unchanged."""
     return _indicators(categorical, "passthrough")
 
 
 def one_hot_before(model: Any, categorical: tuple[int, ...]) -> Any:
-    """Put indicators of categories before a model that takes numbers only.
+    """Prepend indicators of categories to a model that takes numeric features only.
 
     Examples
     --------
@@ -89,13 +90,14 @@ def one_hot_before(model: Any, categorical: tuple[int, ...]) -> Any:
 
 
 class Numbers(TransformerMixin, BaseEstimator):
-    """Numbers for linear models: holes filled with the mean and marked, unit scale, outliers drawn in.
+    """Numeric features for linear models: imputed by the mean, scaled to unit variance, outliers clipped.
 
-    A column of marks is added for each column with holes in fitting. A column without a single value is zero.
-    What lies more than ten standard deviations out is held there: a single outlier (an income of ten million)
-    must not steer a linear predictor at every other row. A column that is more skewed than an exponential law
-    (counts, amounts) is first squashed, x -> asinh((x - median) / distance), the distance being the mean one
-    from the median: about linear in the middle and logarithmic in the tail, where one unit more says little.
+    Each column with missing values during fit gets a missing indicator. A column without any value is zero.
+    Values more than ten standard deviations from the mean are clipped, because a single outlier (an income of
+    ten million) must not determine the linear predictor of all other rows. A column that is more skewed than
+    an exponential distribution (counts, amounts) is first transformed by x -> asinh((x - median) / distance),
+    where the distance is the mean absolute deviation from the median. The transformation is about linear in
+    the middle and logarithmic in the tail, where one more unit carries little information.
 
     Examples
     --------
@@ -106,7 +108,7 @@ class Numbers(TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: np.ndarray, y: Any = None) -> "Numbers":
-        """Learn means and scales."""
+        """Learn means, scales and the columns to transform."""
         X = np.asarray(X, dtype=float)
         holes = np.isnan(X)
         self.marked_ = np.flatnonzero(holes.any(axis=0))
@@ -126,14 +128,14 @@ class Numbers(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Standardise, (n_samples, n_features + n_marks)."""
+        """Standardise, (n_samples, n_features + n_missing_indicators)."""
         columns = self._squashed(self._filled(np.asarray(X, dtype=float)))
         columns -= self.mean_
         columns /= self.scale_
         return np.clip(columns, -FARTHEST, FARTHEST, out=columns)
 
     def set_output(self, *, transform: Any = None) -> "Numbers":
-        """Return arrays always, also where a user has set all output to frames."""
+        """Do nothing: the output is always an array, even if the user configured data frames."""
         return self
 
     def _squashed(self, columns: np.ndarray) -> np.ndarray:
@@ -150,24 +152,24 @@ class Numbers(TransformerMixin, BaseEstimator):
 
 
 def _skewness(columns: np.ndarray) -> np.ndarray:
-    """Absolute standardised third moment of each column; zero for one that does not vary."""
+    """Absolute skewness of each column; zero for a constant column."""
     centred = columns - columns.mean(axis=0)
     spread = np.sqrt(np.mean(centred**2, axis=0))
     varies = spread > len(columns) * np.finfo(float).eps * np.abs(columns).max(axis=0, initial=0.0)
     unit = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
-    return np.abs(np.mean(unit * unit * unit, axis=0))  # many times faster than a power of three
+    return np.abs(np.mean(unit * unit * unit, axis=0))  # many times faster than unit**3
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):
-    """Features for histogram gradient boosting: categories as small whole numbers, in their places.
+    """Features for histogram gradient boosting: categories as small integers, in their original columns.
 
-    The 99 most frequent categories keep a number of their own; one not seen in fitting is missing. A column
-    without a single value, of which no histogram can be made, becomes zero.
+    The 99 most frequent categories have their own code. A category that was not seen during fit is missing. A
+    column without any value becomes zero, because it has no histogram.
 
     Parameters
     ----------
     categorical : tuple of int
-        Columns that hold codes of categories.
+        Columns with category codes.
 
     Examples
     --------
@@ -181,7 +183,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         self.categorical = categorical
 
     def fit(self, X: np.ndarray, y: Any = None) -> "TreeColumns":
-        """Learn the categories, and which columns are empty."""
+        """Learn the categories and the empty columns."""
         self.empty_ = np.isnan(X).all(axis=0)
         self.encoder_ = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=MOST_TREE_CATEGORIES
@@ -200,7 +202,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
 
 
 def boosting(model: Any, categorical: tuple[int, ...] = ()) -> Pipeline:
-    """Put :class:`TreeColumns` before histogram gradient boosting, which is told of the categories.
+    """Prepend :class:`TreeColumns` to histogram gradient boosting, and declare its categorical features.
 
     Parameters
     ----------

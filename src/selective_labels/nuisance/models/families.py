@@ -1,4 +1,4 @@
-"""Families of models of the outcome, and the settings of each that are compared."""
+"""Families of outcome models with the settings that are compared, and models for a numeric instrument."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ DEGREE = 3
 
 
 class SmoothJoint:
-    """A model of the outcome that sees the instrument as a number, not as a category.
+    """Model of the outcome with a numeric instrument in place of a category.
 
     P(outcome = c | x, z) = model(x, z, B_1(z), ..., B_m(z)),   B_1, ..., B_m cubic splines with five knots
 
-    so that a row tells about the values of the instrument near its own. Trees need no splines. In logistic
-    models with decision-makers' slopes, products of z with the numbers among the features stand for these.
+    A row is thus informative about nearby values of the instrument. Trees need no splines. In logistic models
+    with slopes of decision-makers, products of z with the numeric features replace these slopes.
 
     Parameters
     ----------
     model : model of the outcome with one arm
     values : (n_arms,) array
-        The number that each arm stands for, ascending.
+        Numeric value of each arm, ascending.
     categorical : tuple of int
-        Columns of the features that hold codes of categories.
+        Columns of the features with category codes.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class SmoothJoint:
         self.model = model
         self.categorical = categorical
         logistic = isinstance(model, PooledLogistic)
-        # Products of all columns contain those with z.
+        # A quadratic model contains the products with z already.
         self.with_products = logistic and model.settings.slope_variance > 0.0 and not model.settings.products
         self.columns = spline_columns(values, only_number=isinstance(model, BoostedJoint))
 
@@ -79,7 +79,7 @@ class SmoothJoint:
 
 
 def spline_columns(values: np.ndarray, *, only_number: bool = False) -> np.ndarray:
-    """Columns of a number at some of its values: itself, at unit scale, and splines of it.
+    """Standardised values and their spline basis, one row per value.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def spline_columns(values: np.ndarray, *, only_number: bool = False) -> np.ndarr
     return np.hstack([number, np.asarray(splines.fit_transform(number))])
 
 
-# Prior variances of features' coefficients and of decision-makers' slopes, from tight to loose.
+# Prior variances of features' coefficients and of decision-makers' slopes; the ridge penalty decreases.
 PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
-# Cubic in two indices: three of them, or higher powers, lost more on rows held out in the paper's designs.
+# Cubic in two indices: three indices or higher powers increased held-out loss in the paper's designs.
 N_INDICES, INDEX_DEGREE = 2, 3
 INDEX_VARIANCES = ((0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.1), (1.0, 1.0))
-# Leaves of larger trees, for outcomes that hang on several features at once.
+# Leaves of larger trees, for outcomes with interactions of several features.
 MANY_LEAVES = 24
 # A factory takes (n_arms, n_outcomes) and returns an unfitted model.
 Factory = Callable[[int, int], Any]
@@ -114,7 +114,7 @@ class Candidate:
     family, settings : str
     factory : Factory
     later : bool
-        Tried only where the other settings of its family are not clearly behind: it costs.
+        Costly, so tried only if the other settings of its family are not clearly worse.
     """
 
     family: str
@@ -124,7 +124,7 @@ class Candidate:
 
 
 def listed_families(categorical: tuple[int, ...], seed: int) -> dict[str, list[Candidate]]:
-    """Settings of every family, by its name; those of logistic models from tight to loose.
+    """Candidates of every family, by name; logistic models in order of decreasing ridge penalty.
 
     Examples
     --------

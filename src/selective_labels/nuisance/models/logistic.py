@@ -1,4 +1,7 @@
-"""Multinomial logistic models of the outcome with partially pooled effects of decision-makers."""
+"""Multinomial logistic models of the outcome with partially pooled effects of decision-makers.
+
+The file also has the constant model and the wrapper for probabilities given by the user.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +22,7 @@ from selective_labels.nuisance.models.ridge import (
 
 
 def spread_columns(probabilities: np.ndarray, outcomes: np.ndarray, n_outcomes: int) -> np.ndarray:
-    """Put the columns of a classifier that saw only some outcomes in their places.
+    """Expand the columns of a classifier that saw only some outcomes to all outcomes.
 
     An outcome that the classifier never saw gets probability zero.
 
@@ -35,12 +38,12 @@ def spread_columns(probabilities: np.ndarray, outcomes: np.ndarray, n_outcomes: 
     return full
 
 
-# What given probabilities may miss by: quadrature and single precision, not a mistake.
+# Tolerance for given probabilities, which may come from quadrature or single precision.
 SUM_ROUNDING = 1e-6
 
 
 class ConstantJoint:
-    """Every row has the one outcome that was seen."""
+    """Model for training rows with a single outcome: this outcome has probability one."""
 
     def __init__(self, n_arms: int, n_outcomes: int, outcome: int):
         self.n_arms = n_arms
@@ -56,7 +59,7 @@ class ConstantJoint:
 
 
 class InjectedJoint:
-    """Probabilities that the user knows: a callable X -> (n, n_decision_makers, n_classes + 1)."""
+    """Probabilities given by the user: a callable X -> (n, n_decision_makers, n_classes + 1)."""
 
     def __init__(self, n_arms: int, n_outcomes: int, function: Callable[[np.ndarray], np.ndarray]):
         self.n_arms = n_arms
@@ -92,7 +95,7 @@ class InjectedJoint:
 def joint_outcomes(
     coefficients: Coefficients, terms: np.ndarray, outcomes: np.ndarray, n_outcomes: int
 ) -> np.ndarray:
-    """Of every row under every decision-maker, (n_arms, n_samples, n_outcomes).
+    """Outcome probabilities of every row under every decision-maker, (n_arms, n_samples, n_outcomes).
 
     P(outcome = c | x, z) ∝ exp(common_c(x) + a_cz + g(x)·s_cz)
 
@@ -100,9 +103,9 @@ def joint_outcomes(
     ----------
     coefficients : Coefficients
     terms : (1 + n_columns, n_samples) array
-        Lines of ones and of what the coefficients multiply.
+        Transposed design matrix, the constant first.
     outcomes : int array
-        Codes of the outcomes that have coefficients; others get probability zero.
+        Codes of the outcomes with coefficients; other outcomes get probability zero.
     n_outcomes : int
 
     Examples
@@ -115,7 +118,7 @@ def joint_outcomes(
     common = coefficients.common_logits(terms)
     local = coefficients.local.transpose(1, 0, 2)
     if local.shape[2] == 1:
-        # The odds of a sum are products: few exponentials for many arms.
+        # exp(a + b) = exp(a) exp(b), so that many arms need few exponentials.
         odds = softmax_with_last(local) * softmax_with_last(common)
         odds /= odds.sum(axis=1, keepdims=True)
         return _outcomes_last(odds, outcomes, n_outcomes)
@@ -131,9 +134,10 @@ def own_outcomes(
     outcomes: np.ndarray,
     n_outcomes: int,
 ) -> np.ndarray:
-    """Of every row under its own decision-maker, (n_samples, n_outcomes); parameters as of the joint ones.
+    """Outcome probabilities of every row under its own decision-maker, (n_samples, n_outcomes).
 
-    `terms_of` gives the terms of the rows in an order: sorted by decision-maker, each is one product.
+    The parameters are those of :func:`joint_outcomes`, except that `terms_of` returns the terms of the rows
+    in a given order. With rows sorted by decision-maker, each decision-maker needs one matrix product.
     """
     order = np.argsort(arm, kind="stable")
     edges = np.searchsorted(arm[order], np.arange(coefficients.local.shape[1] + 1))
@@ -143,28 +147,28 @@ def own_outcomes(
 
 
 def _outcomes_last(probabilities: np.ndarray, outcomes: np.ndarray, n_outcomes: int) -> np.ndarray:
-    """Outcomes last; in memory they stay before the rows, which all that follows reads faster."""
+    """Move outcomes to the last axis; in memory they stay before the rows, which is faster to read later."""
     return spread_columns(np.swapaxes(probabilities, -1, -2), outcomes, n_outcomes)
 
 
-# How far the mean log-loss may be from its minimum: far less than what chance makes of it in any sample.
+# Tolerance of the mean log-loss: far smaller than its sampling error.
 TOLERANCE = 1e-9
-# Enough to compare models by their loss on rows held out.
+# Tolerance that suffices to compare models by held-out loss.
 ROUGH = 1e-5
 
 
 @dataclass(frozen=True)
 class LogisticSettings:
-    """What is pooled, and how much: prior variances of the coefficients (ridge).
+    """Terms of the model and prior variances of their coefficients (the inverse ridge penalty).
 
     Attributes
     ----------
     products : bool
-        Squares and products of features as well.
+        Whether to include squares and products of features.
     variance : float
-        Of the features' coefficients and of the decision-makers' intercepts.
+        Prior variance of the features' coefficients and of the decision-makers' intercepts.
     slope_variance : float
-        Of the feature-by-decision-maker coefficients; zero leaves these out.
+        Prior variance of the feature-by-decision-maker coefficients; zero excludes them.
     """
 
     products: bool
@@ -172,34 +176,35 @@ class LogisticSettings:
     slope_variance: float
 
     def describe(self) -> str:
-        """Say the settings in a few words."""
+        """Describe the settings in a few words."""
         return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
 
 
 class PooledLogistic:
-    r"""A coherent model of decision and label with random effects of decision-makers.
+    r"""Joint model of decision and label with random effects of decision-makers.
 
-    P(outcome = c | x, z) ∝ exp(f(x)·b_c + a_cz + g(x)·s_cz), with ridge on b, a and s,
+    P(outcome = c | x, z) ∝ exp(f(x)·b_c + a_cz + g(x)·s_cz), with a ridge penalty on b, a and s,
 
-    where f are the standardised features (with squares and products if asked) and g the standardised
-    features themselves. Ridge on a and s is partial pooling: a decision-maker with few rows is drawn
-    to the average one. Categories are indicators in f only: with one slope for each decision-maker and
-    category there would be more coefficients than rows to learn them from.
+    where f are the standardised features (optionally with squares and products) and g the standardised
+    numeric features. The ridge penalty on a and s gives partial pooling: a decision-maker with few rows is
+    shrunk towards the average one. Categories enter only as indicators in f, because slopes for every
+    decision-maker and category would need more coefficients than there are rows.
 
     Parameters
     ----------
     n_arms : int
-        Number of decision-makers (or bands of them).
+        Number of decision-makers, or of leniency bands.
     n_outcomes : int
         Number of classes plus one.
     settings : LogisticSettings
     categorical : tuple of int
-        Columns of the features that hold codes of categories.
+        Columns of the features with category codes.
 
     Attributes
     ----------
     scale_ : fitted Pipeline
-    outcomes_ : codes of the outcomes seen
+    outcomes_ : int array
+        Codes of the outcomes in the training rows.
     coefficients_ : Coefficients
     """
 
@@ -224,7 +229,7 @@ class PooledLogistic:
     def fit_rows(
         self, rows: PooledRows, tolerance: float = TOLERANCE, start: "PooledLogistic | None" = None
     ) -> "PooledLogistic":
-        """Fit to rows that are prepared already, from the solution of another ridge if one is at hand."""
+        """Fit to prepared rows, starting from the solution of another ridge penalty if given."""
         self.scale_: Pipeline = rows.scale
         self.outcomes_ = rows.outcomes
         self.coefficients_: Coefficients = fit_ridge(
@@ -256,7 +261,7 @@ def fit_path(
     sample_weight: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
 ) -> Iterator[PooledLogistic]:
-    """Fit models that differ in settings only to the same rows, each from the solution of the one before."""
+    """Fit models that differ only in settings to the same rows, each starting from the previous solution."""
     first = models[0]
     rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
     start = None
@@ -265,28 +270,28 @@ def fit_path(
         yield start
 
 
-# Prior variance of the linear model that finds the directions, and how exactly it is solved.
+# Prior variance and tolerance of the linear model that determines the directions.
 FIRST_VARIANCE = 0.1
 FIRST_TOLERANCE = 1e-6
-# Standard deviations from the mean beyond which an index, or a power of one, says no more.
+# Indices and their powers are clipped at this many standard deviations from the mean.
 FARTHEST_INDEX = 4.0
 FARTHEST_POWER = 10.0
-# Directions along which the linear model moves less than this part of its largest move are rounding.
+# Directions with a singular value below this fraction of the largest are rounding errors.
 INDEX_ROUNDING = 1e-8
-# Of more columns than these the covariance, whose axes cost the cube of their number, is not written out.
+# With more columns than this the covariance is not computed, because its eigenvectors cost O(n_columns³).
 MOST_COVARIANCE = 512
 
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """How many directions, how curved, and how much is pooled.
+    """Number of indices, degree of the polynomials and prior variances.
 
     Attributes
     ----------
     n_indices : int
-        At most: there are no more than columns.
+        Largest number of indices; there are no more than columns.
     degree : int
-        Of the polynomials in the indices.
+        Degree of the polynomials in the indices.
     variance, slope_variance : float
         Prior variances, as in :class:`selective_labels.nuisance.models.logistic.LogisticSettings`.
     """
@@ -297,33 +302,35 @@ class IndexSettings:
     slope_variance: float
 
     def describe(self) -> str:
-        """Say the settings in a few words."""
+        """Describe the settings in a few words."""
         return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
 
 
 class IndexLogistic:
-    r"""A coherent model of decision and label that is curved in a few directions of the features.
+    r"""Joint model of decision and label that is nonlinear in a few indices of the features.
 
-    P(outcome = c | x, z) ∝ exp(h(u)·b_c + a_cz + u·s_cz),   u = A'x,   ridge on b, a and s,
+    P(outcome = c | x, z) ∝ exp(h(u)·b_c + a_cz + u·s_cz),   u = A'x,   ridge penalty on b, a and s,
 
-    with h all powers and products of the indices u up to a degree. The directions A are those along which a
-    linear model of the same rows moves most (the leading singular vectors of its logits, of decision-makers
-    as well). Labels and decisions mostly depend on a few sums of features; then two indices have the
-    curvature that squares and products of all features need many more coefficients for.
+    where h are all powers and products of the indices u up to a degree. The directions A are those along
+    which the logits of a linear model of the same rows vary most (their leading singular vectors, including
+    the slopes of decision-makers). Labels and decisions often depend on a few linear combinations of
+    features. Two indices then capture the nonlinearity with far fewer coefficients than squares and products
+    of all features.
 
     Parameters
     ----------
     n_arms, n_outcomes : int
     settings : IndexSettings
     categorical : tuple of int
-        Columns of the features that hold codes of categories.
+        Columns of the features with category codes.
 
     Attributes
     ----------
     scale_ : fitted Pipeline
     directions_ : (n_columns, n_indices) array
     powers_ : fitted Pipeline
-    outcomes_ : codes of the outcomes seen
+    outcomes_ : int array
+        Codes of the outcomes in the training rows.
     coefficients_ : Coefficients
     """
 
@@ -348,7 +355,7 @@ class IndexLogistic:
         tolerance: float = TOLERANCE,
         start: "IndexLogistic | None" = None,
     ) -> "IndexLogistic":
-        """Fit to rows that are prepared already, along given directions."""
+        """Fit to prepared rows with given directions."""
         self.scale_: Pipeline = rows.scale
         self.outcomes_ = rows.outcomes
         self.directions_ = directions
@@ -382,7 +389,7 @@ class IndexLogistic:
         return np.clip(lines[1:].T @ self.directions_, -FARTHEST_INDEX, FARTHEST_INDEX)
 
     def _terms(self, lines: np.ndarray) -> np.ndarray:
-        """A line of ones, the indices, their powers and products."""
+        """Transposed design matrix: a constant, the indices, their powers and products."""
         terms = self.powers_.transform(self._indices(lines)).T
         return np.vstack([lines[:1], np.clip(terms, -FARTHEST_POWER, FARTHEST_POWER)])
 
@@ -395,7 +402,7 @@ def fit_index_path(
     sample_weight: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
 ) -> Iterator[IndexLogistic]:
-    """Fit models that differ in prior variances only to the same rows, along the same directions."""
+    """Fit models that differ only in prior variances to the same rows, with the same directions."""
     first = models[0]
     rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
     linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
@@ -407,10 +414,10 @@ def fit_index_path(
 
 
 def covariance_root(columns: np.ndarray) -> np.ndarray:
-    """A root of the covariance of some columns: R R' = Σ.
+    """Square root of the covariance of the columns: R R' = Σ.
 
-    The axes of Σ, each as long as its standard deviation; of many columns the centred rows over √n, which are
-    such a root themselves.
+    The root consists of the eigenvectors of Σ, scaled by the standard deviations along them. With many
+    columns it is the centred data divided by √n.
 
     Parameters
     ----------
@@ -434,7 +441,7 @@ def covariance_root(columns: np.ndarray) -> np.ndarray:
 
 
 def leading_directions(linear: Coefficients, root: np.ndarray) -> np.ndarray:
-    """Directions along which the logits of a linear model move, the one that moves them most first.
+    """Directions along which the logits of a linear model vary, in decreasing order of variation.
 
     M = [B; (S_z - S̄) / √J for all z],   M Σ M' = U diag(s²) U',   A = M' U diag(1/s):  Var(A'x) = 1
 
@@ -443,7 +450,7 @@ def leading_directions(linear: Coefficients, root: np.ndarray) -> np.ndarray:
     linear : Coefficients
         B (base slopes) and S_z (decision-makers' slopes).
     root : (n_columns, any number) array
-        Of Σ, the covariance of the columns; see :func:`covariance_root`.
+        Root of the covariance Σ of the columns; see :func:`covariance_root`.
 
     Returns
     -------

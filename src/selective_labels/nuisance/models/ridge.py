@@ -1,4 +1,4 @@
-"""The mean log-loss of a pooled logistic model plus ridge, and its minimum."""
+"""Ridge-penalised fit of pooled logistic models: objective, gradient, preconditioner and minimisation."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +11,12 @@ from sklearn.pipeline import Pipeline
 from selective_labels._validation import require_weight
 from selective_labels.nuisance.models.encoders import standardised, standardised_numbers
 
-# A chunk of this many rows, times features and outcomes, stays in a processor's cache.
+# A chunk of this many rows, times features and outcomes, fits in the processor cache.
 CHUNK_ROWS = 2048
 
 
 def product_pairs(n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which two features each product is of: squares and products, each pair once.
+    """Indices of the two factors of every square and product, each pair once.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def product_pairs(n_features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def product_moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every product; one for the deviation of a constant.
+    """Mean and standard deviation of every product; the deviation of a constant is set to one.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def product_moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     pairs = product_pairs(n_features)
     mean, square = second[pairs] / n_samples, fourth[pairs] / n_samples
     variance = square - mean**2
-    constant = variance <= 1e-12 * square  # what rounding leaves
+    constant = variance <= 1e-12 * square  # zero up to rounding
     return mean, np.sqrt(np.where(constant, 1.0, variance))
 
 
@@ -79,7 +79,7 @@ def add_quadratic(logits: np.ndarray, features: np.ndarray, curvature: np.ndarra
 
 
 def quadratic_gradient(residual: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Σ_rows r_c x_i x_j of every product, (n_outcomes, n_products).
+    """Gradient Σ_rows r_c x_i x_j of every product, (n_outcomes, n_products).
 
     Parameters
     ----------
@@ -102,22 +102,22 @@ def quadratic_gradient(residual: np.ndarray, features: np.ndarray) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PooledRows:
-    """Standardised features and outcomes, made once for all models that are fitted to the same rows.
+    """Standardised features and outcomes, prepared once for all models fitted to the same rows.
 
     Attributes
     ----------
     scale : fitted Pipeline
     lines : (1 + n_columns, n_samples) array
-        A line of ones, the numbers, the indicators of categories.
+        Transposed design matrix: a constant, the numeric columns, the indicators of categories.
     n_numbers : int
     edges : (n_arms + 1,) int array
         The rows of arm z are ``edges[z]:edges[z + 1]``.
     outcomes : (n_outcomes,) int array
         Codes of the outcomes that occur.
     happened : (n_outcomes, n_samples) array
-        Weight of the row at its outcome, zero at others; all weights sum to one.
+        Weight of the row at its own outcome, zero at others; normalised to sum to one.
     total : float
-        What the weights summed to.
+        Sum of the original weights.
     """
 
     scale: Pipeline
@@ -158,17 +158,17 @@ class PooledRows:
 
     @property
     def n_arms(self) -> int:
-        """Number of arms, with rows or without."""
+        """Number of arms, including those without rows."""
         return len(self.edges) - 1
 
     @cached_property
     def weight(self) -> np.ndarray:
-        """Weights that sum to one, (n_samples,)."""
+        """Normalised weights, (n_samples,)."""
         return self.happened.sum(axis=0)
 
     @cached_property
     def product_scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and deviation of the columns and of their squares and products."""
+        """Mean and standard deviation of the columns and of their squares and products."""
         mean, deviation = product_moments(self.lines[1:])
         columns = self.lines[1:]
         spread = columns.std(axis=1)
@@ -176,7 +176,7 @@ class PooledRows:
         return np.append(columns.mean(axis=1), mean), np.append(spread, deviation)
 
     def spaced(self, n_samples: int) -> "PooledRows":
-        """Every so many-th row, about `n_samples` of them: the arms keep their shares."""
+        """Sample of at most `n_samples` equally spaced rows, which preserves the shares of arms."""
         if n_samples >= self.n_samples:
             return self
         kept = np.linspace(0, self.n_samples - 1, n_samples).astype(int)
@@ -194,7 +194,7 @@ class PooledRows:
 
 
 def arm_slices(edges: np.ndarray) -> list[slice]:
-    """Where the rows of each arm are, among rows sorted by arm.
+    """Slices of the rows of each arm, for rows sorted by arm.
 
     Examples
     --------
@@ -205,13 +205,13 @@ def arm_slices(edges: np.ndarray) -> list[slice]:
 
 
 def number_columns(scale: Pipeline, n_columns: int) -> tuple[int, int]:
-    """Place of the first column that comes from a number, and how many there are."""
+    """Index of the first numeric column, and the number of numeric columns."""
     first, last, _ = standardised_numbers(scale).indices(n_columns)
     return (first, last - first) if last > first else (n_columns, 0)
 
 
 def feature_lines(scale: Pipeline, X: np.ndarray, order: np.ndarray | slice = slice(None)) -> np.ndarray:
-    """Lines of ones, numbers and indicators, (1 + n_columns, n_samples), of rows in some order."""
+    """Transposed design matrix of the rows in the given order, (1 + n_columns, n_samples)."""
     columns = scale.transform(X)
     first, count = number_columns(scale, columns.shape[1])
     lines = np.empty((1 + columns.shape[1], len(columns)))
@@ -221,19 +221,20 @@ def feature_lines(scale: Pipeline, X: np.ndarray, order: np.ndarray | slice = sl
     return lines
 
 
-# So many columns of features, and of an arm, are taken together; further ones each on its own.
+# Full curvature blocks cover this many columns of features, and of an arm; further columns are diagonal.
 MOST_BASE = 512
 MOST_LOCAL = 64
-# Added to a diagonal, as a part of it, so that columns which repeat each other do no harm.
+# Relative increase of the diagonal, for numerical stability with collinear columns.
 JITTER = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowFactor:
-    """Inverse factors: the curvature is about L L', and `whiten` takes a gradient g to inverse(L) g.
+    """Inverse Cholesky factors of the approximate curvature L L'; `whiten` maps a gradient g to inverse(L) g.
 
-    Outcomes are turned to directions in which their curvature is uncorrelated; the common direction of all
-    outcomes, which changes no probability, is left out.
+    The curvature is an arrowhead matrix: arms are coupled only through the features. Outcomes are rotated to
+    directions with uncorrelated curvature. The common direction of all outcomes is left out, because it does
+    not change the probabilities.
 
     Attributes
     ----------
@@ -254,12 +255,12 @@ class ArrowFactor:
 
     @property
     def size(self) -> int:
-        """Length of a flat vector."""
+        """Length of the flat coefficient vector."""
         dense = self.base[..., 0].size + self.local[..., 0].size
         return dense + self.rest_base.size + self.rest_local.size
 
     def whiten(self, base: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """From a gradient, (n_outcomes, n_base) and (n_outcomes, n_arms, n_local), to a flat vector."""
+        """Map a gradient, (n_outcomes, n_base) and (n_outcomes, n_arms, n_local), to a flat vector."""
         base = self.directions.T @ base
         local = np.tensordot(self.directions.T, local, 1)
         n_base, n_local = self.base.shape[-1], self.local.shape[-1]
@@ -270,7 +271,7 @@ class ArrowFactor:
         return np.concatenate([part.ravel() for part in (shaft, tips, *rest)])
 
     def colour(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """From a flat vector u to coefficients inverse(L') u, (n_outcomes, n_base) and those of arms."""
+        """Map a flat vector u to the coefficients inverse(L') u, in the shapes that `whiten` takes."""
         n_directions, n_base, _ = self.base.shape
         n_arms, n_local = self.local.shape[1:3]
         sizes = np.cumsum([n_directions * n_base, self.local[..., 0].size, self.rest_base.size])
@@ -294,20 +295,20 @@ def arrow_factor(
     base_ridge: np.ndarray,
     local_ridge: np.ndarray,
 ) -> ArrowFactor:
-    """Factor the curvature of the mean log-loss plus ridge, as a sample of rows shows it.
+    """Factor the curvature of the penalised mean log-loss, estimated from a sample of rows.
 
     Parameters
     ----------
     base : (n_base, n_samples) array
-        Columns of the features, ones first, of rows sorted by arm.
+        Columns of the features, the constant first, for rows sorted by arm.
     local : (n_local, n_samples) array
-        Columns that every arm has coefficients of its own for, ones first.
+        Columns with separate coefficients for every arm, the constant first.
     edges : (n_arms + 1,) int array
-        Where the rows of an arm begin and end.
+        The rows of arm z are ``edges[z]:edges[z + 1]``.
     probabilities : (n_outcomes, n_samples) array
-        Of the outcomes, where the curvature is wanted.
+        Outcome probabilities at which the curvature is evaluated.
     weight : (n_samples,) array
-        Sums to one.
+        Normalised to sum to one.
     base_ridge : (n_base,) array
     local_ridge : (n_local,) array
     """
@@ -336,7 +337,7 @@ def _factor(
     base_ridge: np.ndarray,
     local_ridge: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Blocks of one direction; the arms come first, so that the factor has no new entries."""
+    """Blocks of one direction; arms are eliminated first, so that the factor has no fill-in."""
     bent = base * bend
     tips = np.stack([(local[:, rows] * bend[rows]) @ local[:, rows].T for rows in arm_slices(edges)])
     inverse = _inverse_cholesky(tips + np.diag(local_ridge))
@@ -357,9 +358,9 @@ def _inverse_root(values: np.ndarray) -> np.ndarray:
 
 
 MAX_ITERATIONS = 500
-# The curvature is read off a tenth of the rows, but no fewer and no more than these.
+# The curvature is estimated from a tenth of the rows, within these limits.
 CURVATURE_ROWS = (4000, 8000)
-# With this many times more rows, the start is the solution on those few, found to this tolerance.
+# With more than MANY_TIMES as many rows, the start is the solution on that sample, to START_TOLERANCE.
 MANY_TIMES = 4
 START_TOLERANCE = 1e-4
 START_ROWS_OF_OUTCOME = 10
@@ -367,18 +368,18 @@ START_ROWS_OF_OUTCOME = 10
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Of features, and of each arm, as they multiply what is written in the lines of the rows.
+    """Coefficients of the features and of each arm, on the scale of ``PooledRows.lines``.
 
-    Logits are those of each outcome against the last one, which has none: n_logits is n_outcomes - 1.
+    Logits are relative to the last outcome, so n_logits is n_outcomes - 1.
 
     Attributes
     ----------
     base : (n_logits, 1 + n_columns) array
         The intercept first.
     curvature : (n_logits, n_columns, n_columns) array or None
-        Of squares and products, zero below the diagonal.
+        Coefficients of squares and products, zero below the diagonal.
     local : (n_logits, n_arms, 1 or 1 + n_numbers) array
-        Intercept of the arm, and its slopes.
+        Intercept and slopes of each arm.
     """
 
     base: np.ndarray
@@ -386,14 +387,14 @@ class Coefficients:
     local: np.ndarray
 
     def common_logits(self, lines: np.ndarray) -> np.ndarray:
-        """Without what belongs to arms, (n_logits, n_samples)."""
+        """Logits without the effects of arms, (n_logits, n_samples)."""
         logits = self.base @ lines
         if self.curvature is not None:
             add_quadratic(logits, lines[1:], self.curvature)
         return logits
 
     def sorted_logits(self, lines: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Of rows that are sorted by arm, (n_logits, n_samples)."""
+        """Logits of rows that are sorted by arm, (n_logits, n_samples)."""
         logits = np.empty((len(self.base), lines.shape[1]))
         for arm, rows in enumerate(arm_slices(edges)):
             own = self.base.copy()
@@ -405,7 +406,7 @@ class Coefficients:
 
 
 def softmax_with_last(logits: np.ndarray) -> np.ndarray:
-    """Probabilities from logits against the last outcome, outcomes on the last axis but one.
+    """Probabilities from logits relative to the last outcome; outcomes are on the second-to-last axis.
 
     Examples
     --------
@@ -423,13 +424,13 @@ def softmax_with_last(logits: np.ndarray) -> np.ndarray:
 
 
 class PooledRidge:
-    """Mean log-loss plus ridge as a function of the coefficients of standardised columns.
+    """Mean log-loss plus ridge penalty as a function of the coefficients of standardised columns.
 
     Parameters
     ----------
     rows : PooledRows
     products : bool
-        Squares and products as well; all columns are then standardised once more.
+        Whether to include squares and products; all columns are then standardised again.
     variance, slope_variance : float
         Prior variances; see :class:`selective_labels.nuisance.models.logistic.LogisticSettings`.
     """
@@ -442,7 +443,7 @@ class PooledRidge:
         else:
             self.mean, self.deviation = np.zeros(n_columns), np.ones(n_columns)
         n_local = 1 + (rows.n_numbers if slope_variance else 0)
-        # Two outcomes have one contrast, whose ridge is that of one vector of coefficients.
+        # Two outcomes have one contrast, which is penalised like one vector of coefficients.
         strength = (2.0 if len(rows.outcomes) == 2 else 1.0) / rows.total
         self.base_ridge = np.full(1 + len(self.mean), strength / variance)
         self.base_ridge[0] = 0.0
@@ -451,12 +452,12 @@ class PooledRidge:
 
     @property
     def shapes(self) -> tuple[tuple[int, int], tuple[int, int, int]]:
-        """Shapes of the coefficients: of features, and of arms."""
+        """Shapes of the coefficients of features and of arms."""
         n_outcomes = len(self.rows.outcomes)
         return (n_outcomes, len(self.base_ridge)), (n_outcomes, self.rows.n_arms, len(self.local_ridge))
 
     def coefficients(self, base: np.ndarray, local: np.ndarray) -> Coefficients:
-        """From standardised columns to those that the rows hold."""
+        """Convert coefficients of standardised columns to the scale of the rows."""
         base, local = base[:-1] - base[-1], local[:-1] - local[-1]
         slopes = base[:, 1:] / self.deviation
         n_columns = len(self.rows.lines) - 1
@@ -468,7 +469,7 @@ class PooledRidge:
         return Coefficients(plain, curvature, local)
 
     def standardised(self, found: Coefficients) -> tuple[np.ndarray, np.ndarray]:
-        """From the columns that the rows hold to standardised ones; what is not in `found` is zero."""
+        """Convert coefficients to the scale of standardised columns; terms that `found` lacks are zero."""
         base, local = (np.zeros(shape) for shape in self.shapes)
         n_columns = len(self.rows.lines) - 1
         base[:-1, : 1 + n_columns] = found.base
@@ -481,7 +482,7 @@ class PooledRidge:
         return base - base.mean(axis=0), local - local.mean(axis=0)
 
     def value(self, base: np.ndarray, local: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mean log-loss plus ridge, and its gradients."""
+        """Mean log-loss plus ridge penalty, and its gradients."""
         rows = self.rows
         logits = self.coefficients(base, local).sorted_logits(rows.lines, rows.edges)
         loss = -float(np.vdot(logits, rows.happened[:-1]))
@@ -510,11 +511,11 @@ class PooledRidge:
             slopes = np.hstack([slopes, quadratic_gradient(residual, rows.lines[1:])])
         slopes = (slopes - total[:, :1] * self.mean) / self.deviation
         base = np.column_stack([total[:, 0], slopes])
-        # Residuals of all outcomes sum to zero.
+        # The residuals of all outcomes sum to zero, so the last gradient is minus the sum of the others.
         return np.vstack([base, -base.sum(axis=0)]), np.concatenate([local, -local.sum(axis=0)[None]])
 
     def factor(self, start: Coefficients) -> ArrowFactor:
-        """Curvature at some coefficients, from a sample of the rows."""
+        """Factor the curvature at the given coefficients, from a sample of the rows."""
         few = _few(self.rows)
         probabilities = softmax_with_last(start.sorted_logits(few.lines, few.edges))
         columns = few.lines[1:]
@@ -541,7 +542,7 @@ def fit_ridge(
     tolerance: float,
     start: Coefficients | None = None,
 ) -> Coefficients:
-    """Minimise by L-BFGS, with the curvature of a sample of the rows as the measure of lengths.
+    """Minimise by L-BFGS, preconditioned by the curvature of a sample of the rows.
 
     Parameters
     ----------
@@ -549,9 +550,10 @@ def fit_ridge(
     products, variance, slope_variance
         See :class:`PooledRidge`.
     tolerance : float
-        How much larger than its minimum the mean log-loss may be, about.
+        Approximate tolerance of the objective above its minimum.
     start : Coefficients, optional
-        Those of another ridge on the same rows. Default: if the rows are many, the solution on a few of them.
+        Solution for another ridge penalty on the same rows. By default, with many rows, the solution on a
+        sample of them.
     """
     problem = PooledRidge(rows, products, variance, slope_variance)
     if start is None:
@@ -570,7 +572,7 @@ def _few(rows: PooledRows) -> PooledRows:
 
 
 def _start(problem: PooledRidge) -> Coefficients:
-    """The shares of the outcomes, whatever the features."""
+    """Coefficients that predict the shares of the outcomes for every row."""
     base, local = (np.zeros(shape) for shape in problem.shapes)
     share = np.maximum(problem.rows.happened.sum(axis=1), 1.0 / problem.rows.n_samples)
     base[:, 0] = np.log(share) - np.log(share).mean()
@@ -581,7 +583,7 @@ def _minimise(problem: PooledRidge, start: Coefficients, tolerance: float) -> Co
     base, local = problem.standardised(start)
     factor = problem.factor(start)
     _, *gradients = problem.value(base, local)
-    # The first step is of length one: with lengths in this unit it is Newton's.
+    # The first step of L-BFGS has length one; in this unit it equals the Newton step.
     unit = float(np.linalg.norm(factor.whiten(*gradients)))
     if unit**2 / 2.0 <= tolerance:
         return start
@@ -592,7 +594,7 @@ def _minimise(problem: PooledRidge, start: Coefficients, tolerance: float) -> Co
         step_base, step_local = factor.colour(unit * flat)
         value, *slopes = problem.value(base + step_base, local + step_local)
         slope = factor.whiten(*slopes)
-        decrement = float(slope @ slope) / 2.0  # about what is left to gain
+        decrement = float(slope @ slope) / 2.0  # approximate remaining decrease
         return value / unit**2, slope / unit
 
     def stop(intermediate_result: OptimizeResult) -> None:

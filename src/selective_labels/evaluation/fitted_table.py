@@ -1,0 +1,288 @@
+"""A table with fitted models, which answers requests: the protocol, and tables in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from selective_labels._errors import InputError
+from selective_labels._parallel import with_progress
+from selective_labels.data.reading import LENIENCY, with_instrument
+from selective_labels.data.roles import as_series, class_code, refuse_strange_cells, require_two_classes
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.metrics import AnyMetric, read_metrics
+from selective_labels.evaluation.periods import read_periods
+from selective_labels.evaluation.policy import (
+    AnyPolicySample,
+    Policy,
+    PolicySample,
+    checked_policy_actions,
+    read_policy_actions,
+)
+from selective_labels.evaluation.predictions import Predictions, read_predictions
+from selective_labels.evaluation.requests import EvaluationRequest, ObservedOutcomes
+from selective_labels.evaluation.scored_rows import (
+    Assumed,
+    Scored,
+    ScoredSample,
+    check_instrument,
+    chosen_assumptions,
+    cross_fits,
+    score_sample,
+    with_classes_of,
+)
+from selective_labels.identification.bounds import Array
+from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.settings import FittingSettings
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """What is judged on rows in memory, which are scored; the same of partitions is `JudgedCells`.
+
+    Attributes
+    ----------
+    scored : ScoredSample
+    subjects : tuple of Predictions
+    metrics : sequence of metrics
+    masks : dict of bool arrays, or None
+        Rows of each subgroup.
+    """
+
+    scored: ScoredSample
+    subjects: tuple[Predictions, ...]
+    metrics: Sequence[AnyMetric]
+    masks: Mapping[Any, np.ndarray] | None
+
+    def sample(self, metric: AnyMetric) -> ScoredSample:
+        """Rows that a metric is computed from."""
+        return self.scored
+
+    def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
+        """One of what is judged."""
+        return self.subjects[place]
+
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
+        """Masks of the rows of each subgroup; None without subgroups."""
+        return self.masks
+
+    @property
+    def seen(self) -> ObservedOutcomes:
+        """What was decided and seen in every subgroup."""
+        return ObservedOutcomes.of_rows(self.scored.data, self.masks or {})
+
+
+class Judged(Protocol):
+    """Predictions on scored rows, or on cells of rows, for some metrics."""
+
+    @property
+    def metrics(self) -> Sequence[AnyMetric]:
+        """Metrics to compute."""
+
+    def sample(self, metric: AnyMetric) -> Scored:
+        """Rows or cells that a metric is computed from."""
+
+    def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
+        """Predictions of the classifier in this place."""
+
+    def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
+        """Masks of the rows of each subgroup; None without subgroups."""
+
+    @property
+    def seen(self) -> ObservedOutcomes:
+        """Decisions and labels in every subgroup."""
+
+
+class FittedTable(Protocol):
+    """A table whose models are fitted once, and which then answers requests.
+
+    Rows in memory (`FittedRows`) and partitions
+    (:class:`selective_labels.evaluation.partitioned.fitted_partitions.FittedPartitions`) have the same
+    methods, so that no question asks which of the two it is about.
+    """
+
+    @property
+    def has_instrument(self) -> bool:
+        """Whether two or more decision-makers are known."""
+
+    def fit(self, assumption: Assumed) -> None:
+        """Fit the models that an assumption needs, unless they are fitted."""
+
+    def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> Judged:
+        """Score the table for a request; `with_outcomes` also counts decisions and labels."""
+
+    def cut(
+        self, request: EvaluationRequest, thresholds: Array | None
+    ) -> tuple[Scored, Array, int, Array | None]:
+        """Scored rows or cells, the score that is cut, the event's code, and the thresholds."""
+
+    def policy_sample(
+        self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
+    ) -> AnyPolicySample:
+        """Scored rows or cells on which policies act; `thresholds` are further cut-offs of the score."""
+
+    def classes_with(self, classifiers: Sequence[Any]) -> np.ndarray:
+        """Classes of the table, and those that only a fitted classifier knows."""
+
+    def periods(self, period: Any, every: str | None) -> Any:
+        """Subgroups by time, as `by` takes them."""
+
+    def rows(self, method: str) -> "FittedRows":
+        """Rows in memory, for methods that need them; an error for partitions."""
+
+    def name_of(self, given: Any) -> str:
+        """The name under which results show a classifier, an array or a policy."""
+
+
+@dataclass(eq=False)
+class FittedRows:
+    """Rows in memory with their cross-fitted models.
+
+    Models are fitted once for each set of classes, in halves or not (some assumptions need models of two
+    halves of the rows), and scores once for each list of assumptions.
+
+    Parameters
+    ----------
+    table : SelectiveLabels
+    fitting : FittingSettings
+    instrument : "leniency" or "numeric"
+        How decision-makers are read.
+    """
+
+    table: SelectiveLabels
+    fitting: FittingSettings
+    instrument: str = LENIENCY
+    _in_halves: bool = field(default=False, init=False)
+    _fits: dict[tuple[Any, ...], list[CrossFit]] = field(default_factory=dict, init=False)
+    _scored: list[tuple[tuple[Any, ...], Any, ScoredSample]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.table = with_instrument(self.table, self.instrument, nuisance=self.fitting.nuisance)
+        if self.fitting.seed is None:  # drawn once, so that all questions have the same repetitions
+            self.fitting = replace(self.fitting, seed=int(np.random.SeedSequence().generate_state(1)[0]))
+
+    @property
+    def has_instrument(self) -> bool:
+        """Whether two or more decision-makers are known."""
+        return self.table.decision_makers_given and self.table.n_decision_makers > 1
+
+    def fit(self, assumption: Assumed) -> None:
+        """Fit the models that an assumption needs; later questions use the same models."""
+        chosen = chosen_assumptions(assumption, self.has_instrument)
+        self._in_halves = any(each.needs_halves for each in chosen)
+        if not self.table.decision.all():
+            require_two_classes(self.table.classes)
+            check_instrument(chosen, self.table)
+            self.fits(self.table, self._in_halves)
+
+    def fits(self, data: SelectiveLabels, in_halves: bool) -> list[CrossFit]:
+        """The models, one fit for each repetition of cross-fitting."""
+        in_halves = in_halves or self._in_halves
+        key = (*data.classes.tolist(), in_halves)
+        if key not in self._fits:
+            made = cross_fits(data, self.fitting, in_halves)
+            self._fits[key] = list(with_progress(made, "repeating cross-fitting", self.fitting.n_repeats))
+        return self._fits[key]
+
+    def scored(self, request: EvaluationRequest) -> ScoredSample:
+        """Scores of all rows for a request; the same object for the same assumptions."""
+        data = with_classes_of(self.table, list(request.given))
+        chosen = chosen_assumptions(request.assumption, self.has_instrument)
+        key = (*chosen, request.cluster, *data.classes.tolist())
+        for known, label_range, sample in self._scored:
+            if known == key and label_range is request.label_range:
+                return sample
+        sample = self.score(data, chosen, request.cluster, request.label_range)
+        self._scored.append((key, request.label_range, sample))
+        return sample
+
+    def score(
+        self,
+        data: SelectiveLabels,
+        assumptions: Assumed,
+        cluster: str | None,
+        label_range: Any,
+        in_halves: bool = False,
+    ) -> ScoredSample:
+        """Scores of all rows under some assumptions, by the models that are fitted."""
+
+        def fits(data: SelectiveLabels, needed: bool) -> list[CrossFit]:
+            return self.fits(data, needed or in_halves)
+
+        return score_sample(data, assumptions, cluster, fits, self.fitting.repeated_seeds, label_range)
+
+    def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> JudgedRows:
+        """Score all rows for a request; input errors are raised before anything is fitted."""
+        known = with_classes_of(self.table, list(request.given))
+        require_two_classes(known.classes)
+        subjects = [
+            read_predictions(each, known, name)
+            for each, name in zip(request.given, request.names, strict=True)
+        ]
+        metrics = read_metrics(request.metric, subjects[0], request.pos_label, request.cost)
+        for metric in metrics:
+            if len(subjects) == 1 or metric.difference(*subjects) is None:
+                for subject in subjects:
+                    metric.functional(subject)
+        masks = None if request.by is None else _read_subgroups(request.by, len(known))
+        return JudgedRows(self.scored(request), tuple(subjects), metrics, masks)
+
+    def cut(
+        self, request: EvaluationRequest, thresholds: Array | None
+    ) -> tuple[ScoredSample, Array, int, Array | None]:
+        """Scored rows, the score that is cut, the event's code, and the thresholds."""
+        known = with_classes_of(self.table, list(request.given))
+        event = class_code(request.pos_label, known.classes)
+        score = read_predictions(request.given[0], known).score(event)
+        return self.scored(request), score, event, thresholds
+
+    def policy_sample(
+        self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
+    ) -> PolicySample:
+        """Scored rows on which policies act; input errors are raised before anything is fitted."""
+        scores, names = [each.score for each in policies.values()], tuple(policies)
+        known = with_classes_of(self.table, scores)
+        require_two_classes(known.classes)
+        failure = class_code(request.pos_label, known.classes)
+        for name, policy in policies.items():
+            # A score that runs the wrong way is reported for policies that the user gave. A classifier that
+            # is compared with the human knows the direction of its own score.
+            read = (
+                checked_policy_actions
+                if any(policy is each for each in request.given)
+                else read_policy_actions
+            )
+            read(policy, known, failure, name)
+        return PolicySample(self.scored(replace(request, given=tuple(scores))), failure, names)
+
+    def classes_with(self, classifiers: Sequence[Any]) -> np.ndarray:
+        """Classes of the table, and those that only a fitted classifier knows."""
+        return with_classes_of(self.table, list(classifiers)).classes
+
+    def periods(self, period: Any, every: str | None) -> np.ndarray:
+        """The period of every row."""
+        return read_periods(period, every, len(self.table))
+
+    def rows(self, method: str) -> "FittedRows":
+        """Itself: the rows are in memory."""
+        return self
+
+    def name_of(self, given: Any) -> str:
+        """The name under which results show a classifier, an array or a policy."""
+        if isinstance(given, Policy):
+            return repr(given)
+        if hasattr(given, "predict"):
+            return type(given).__name__
+        return "predictions" if np.ndim(given) else repr(given)
+
+
+def _read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:
+    column = as_series(by, "by", n_samples)
+    refuse_strange_cells(column, "by")
+    if len({type(value) for value in column}) > 1 and column.dtype == object:
+        raise InputError.about("by", "holds subgroups of several types; use one type, such as strings.")
+    if column.isna().any():
+        raise InputError.about("by", f"is missing in {column.isna().sum()} rows: give every case a subgroup.")
+    values = column.to_numpy()
+    return {label: values == label for label in np.unique(values).tolist()}
