@@ -19,11 +19,11 @@ from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.bounds import as_label_range
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.functionals import normalized_weights
-from selective_labels.identification.rates import auc_extremes, predictive_value_extremes
 from selective_labels.inference.evidence import covariance
 from selective_labels.nuisance.folds import make_folds
 from selective_labels.nuisance.model_selection import candidates
 from selective_labels.report.render import render
+from tests.reference.population_bounds import auc_extremes, predictive_value_extremes
 from tests.report.samples import QUICK, table
 
 ROOT = Path(sl.__file__).parent

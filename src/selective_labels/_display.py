@@ -1,10 +1,123 @@
-"""Where plots begin: drawing is loaded only when something is drawn."""
+"""The protocol of results: every result is text, HTML, a frame and a plot."""
 
-from typing import Any
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+
+class Display(ABC):
+    """A result that shows itself in a terminal (`text`) and in a notebook (`html`)."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """All numbers, one row each."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """The result in words, as it is printed."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The same for a notebook."""
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table with columns of equal width.
+
+    Examples
+    --------
+    >>> text_table([("metric", "lower"), ("tpr", "0.5")])
+    ['metric  lower', 'tpr     0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same table in HTML.
+
+    Examples
+    --------
+    >>> html_table(["a"], [["1"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in headings)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+# A printed table shows this many rows at most; the frame has them all.
+PRINTED_ROWS = 12
+
+
+class Described(Display):
+    """A result that is a table, with the sentences that must stand beside it."""
+
+    title: str
+    # Lines of the printed table that belong together.
+    lines_each: ClassVar[int] = 1
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """Say what the numbers assume, what they are, and of which sample."""
+
+    def printed_frame(self) -> pd.DataFrame:
+        """Columns that are printed: all, unless they would not fit on a page."""
+        return self.to_frame()
+
+    def printed_parts(self) -> list[pd.DataFrame]:
+        """Tables that are printed one below the other: one, unless it would be too wide."""
+        return [self.printed_frame()]
+
+    def to_json(self) -> str:
+        """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
+        table = json.loads(self.to_frame().to_json(orient="records", double_precision=15))
+        return json.dumps({"title": self.title, "sentences": self.sentences(), "table": table})
+
+    def text(self) -> str:
+        """The tables, and the sentences below them."""
+        tables = [
+            text
+            for part in self._shown_parts()
+            for text in (part.to_string(index=False, float_format="{:.4g}".format), "")
+        ]
+        return "\n".join([self.title, "", *tables, *self.sentences()])
+
+    def html(self) -> str:
+        """The same for a notebook."""
+        tables = "".join(
+            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self._shown_parts()
+        )
+        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        return f"<h4>{escape(self.title)}</h4>{tables}{sentences}"
+
+    def _shown_parts(self) -> list[pd.DataFrame]:
+        return [_thinned(part, self.lines_each) for part in self.printed_parts()]
+
+
+def _thinned(frame: pd.DataFrame, lines_each: int) -> pd.DataFrame:
+    """Rows (of as many lines) spread evenly over a long table, the first and the last among them."""
+    count = len(frame) // lines_each
+    rows = np.unique(np.linspace(0, count - 1, min(count, PRINTED_ROWS)).round().astype(int))
+    return frame.iloc[(rows[:, None] * lines_each + np.arange(lines_each)).ravel()]
 
 
 def new_axes() -> Any:
-    """Axes of a new figure."""
+    """Axes of a new figure; matplotlib is imported only when something is drawn."""
     from matplotlib import pyplot
 
     return pyplot.subplots()[1]

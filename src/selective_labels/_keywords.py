@@ -1,6 +1,6 @@
 """The groups of keywords that public functions share: roles of columns, and how models are fitted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypedDict
 
@@ -29,28 +29,45 @@ class Roles(TypedDict, total=False):
     assignment: Any
 
 
-class Fitting(TypedDict, total=False):
-    """How the nuisance models are fitted.
+class ColumnRoles(TypedDict, total=False):
+    """Roles of the columns of a table, by name."""
+
+    decision: str | None
+    sample_weight: str | None
+    groups: str | None
+    strata: str | None
+    assignment: Sequence[str] | None
+
+
+class Models(TypedDict, total=False):
+    """The nuisance models.
 
     nuisance
         As for :class:`selective_labels.UCLClassifier`.
-    propensity : "auto", "shares" or "model"
-        Unless `assignment` is known: shares of decision-makers (within strata), a model of the features, or
-        ("auto") such a model if it predicts who decides significantly better than shares, on held-out rows.
-        The result says so if it does.
     cv : int, splitter or iterable of folds
-    n_repeats : int
-        Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
     n_jobs : int or None
     random_state : int, RandomState or None
     """
 
     nuisance: Any
-    propensity: str
     cv: Any
-    n_repeats: int
     n_jobs: int | None
     random_state: Any
+
+
+class Fitting(Models, total=False):
+    """How the nuisance models are fitted: see also :class:`Models`.
+
+    propensity : "auto", "shares" or "model"
+        Unless `assignment` is known: shares of decision-makers (within strata), a model of the features, or
+        ("auto") such a model if it predicts who decides significantly better than shares, on held-out rows.
+        The result says so if it does.
+    n_repeats : int
+        Repetitions of cross-fitting; the median is reported, with an error that contains their spread.
+    """
+
+    propensity: str
+    n_repeats: int
 
 
 def split_keywords(function: str, given: Mapping[str, Any], *groups: type) -> tuple[dict[str, Any], ...]:

@@ -169,16 +169,20 @@ def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None
     return np.where(empty, 0.0, X) if empty.any() else X
 
 
-def effective_number(weight: np.ndarray) -> float:
-    """Kish's number of rows: so many rows of equal weight tell as much, (Σ w)² / Σ w².
+def effective_sample_size(weight: np.ndarray, units: np.ndarray | None = None) -> float:
+    """Effective number of rows, or of units that rows belong to: (Σ w)² / Σ w² (Kish).
 
     Examples
     --------
-    >>> effective_number(np.array([1.0, 1.0, 1.0])), effective_number(np.array([1.0, 0.0]))
+    >>> effective_sample_size(np.array([1.0, 1.0, 1.0])), effective_sample_size(np.array([1.0, 0.0]))
     (3.0, 1.0)
+    >>> effective_sample_size(np.array([1.0, 1.0, 2.0, 0.0]), np.array([0, 0, 1, 2]))
+    2.0
     """
     scaled = weight / max(float(weight.max(initial=0.0)), np.finfo(float).tiny)
-    return float(scaled.sum() ** 2 / max(float(scaled @ scaled), np.finfo(float).tiny))
+    if units is not None:
+        scaled = np.bincount(units, scaled)
+    return float(scaled.sum() ** 2 / max(float(np.sum(scaled**2)), np.finfo(float).tiny))
 
 
 def weight_name(classifier: Any) -> str:

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from selective_labels import compare, evaluate
 from selective_labels.datasets import make_decision_makers
 from selective_labels.evaluation.policy import accept_lowest
-from selective_labels.identification.functionals import mean_extremes
 from tests.evaluation.samples import LIMIT, lottery, other_rule, population, rule
+from tests.reference.population_bounds import mean_extremes
 
 
 @pytest.fixture(scope="module")

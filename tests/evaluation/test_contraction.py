@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from selective_labels import contraction
-from selective_labels.evaluation.contraction import wilson_interval
+from selective_labels.inference.intervals import wilson
 from tests.reference.contraction import contracted
 
 # Standard errors of a false alarm of 7e-6 per comparison.
@@ -144,7 +144,7 @@ def test_curve_rises_and_stays_below_acceptance(seed):
 
 def test_wilson_interval_inverts_the_score_test():
     rate, n_cases = np.array([0.0, 0.1, 0.5, 1.0]), 80
-    for end in wilson_interval(rate, n_cases, 0.95):
+    for end in wilson(rate, n_cases, 0.95):
         inside = (end > 0) & (end < 1)
         distance = np.abs(rate - end)[inside] / np.sqrt(end * (1 - end) / n_cases)[inside]
         assert_allclose(distance, 1.959964, rtol=1e-6)

@@ -17,15 +17,10 @@ from selective_labels.identification.event_bounds import (
     odds,
     ratio,
 )
-from selective_labels.identification.functionals import event_range
 from selective_labels.identification.prevalence import Share, shared_ratio_extremes
-from selective_labels.identification.rates import (
-    auc_extremes,
-    balanced_accuracy_extremes,
-    f1_extremes,
-    rate_extremes,
-)
+from selective_labels.identification.rates import balanced_accuracy_extremes
 from tests.reference.assumption_programs import Population
+from tests.reference.population_bounds import auc_extremes, event_range, f1_extremes, rate_extremes
 
 DRAWS = 200
 TOLERANCE = 1e-8

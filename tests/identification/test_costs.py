@@ -9,12 +9,10 @@ from selective_labels.identification.costs import (
     contrast_extremes,
     gains,
     linear_extremes,
-    partial_constant,
     point_costs,
-    signed_partial_weight,
-    signed_point_weight,
     worst_case_costs,
 )
+from tests.reference.decision_rules import partial_constant, signed_partial_weight, signed_point_weight
 
 ZERO_ONE = 1.0 - np.eye(3)
 

@@ -8,19 +8,21 @@ from sklearn.metrics import accuracy_score, log_loss
 from selective_labels import Bounds
 from selective_labels.identification.costs import best_case_costs, worst_case_costs
 from selective_labels.identification.functionals import (
-    accuracy_coefficients,
     brier_coefficients,
     class_coefficients,
+    log_loss_coefficients,
+    normalized_weights,
+)
+from tests.reference.functionals import linear_program, random_member, random_population, regret_program
+from tests.reference.population_bounds import (
+    accuracy_coefficients,
     cost_coefficients,
     event_range,
-    log_loss_coefficients,
     mean_extremes,
-    normalized_weights,
     policy_coefficients,
     regret_extremes,
     regret_rows,
 )
-from tests.reference.functionals import linear_program, random_member, random_population, regret_program
 
 EXACT = 1e-8  # what the linear programs deliver
 

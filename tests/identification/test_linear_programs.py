@@ -15,9 +15,9 @@ from selective_labels.identification.costs import (
     linear_extremes,
     minimax_class,
     possible_classes,
-    randomised_minimax,
     worst_case_costs,
 )
+from tests.reference.decision_rules import randomised_minimax
 from tests.reference.latent_models import random_label_range, random_model
 from tests.reference.linear_programs import (
     LabelRangeSet,

@@ -11,19 +11,17 @@ from scipy.special import expit
 from selective_labels.identification.odds_ratio import (
     MomentSums,
     TiltWeights,
-    answer_moments,
     contrasts,
     event_odds,
     event_scores,
     everybody,
     far_tilts,
-    odds_residuals,
-    odds_score_slopes,
     odds_scores,
     refused,
     relative_odds,
     tilted_answer,
 )
+from tests.reference.odds_ratios import answer_moments, odds_residuals, odds_score_slopes
 
 EXACT = 1e-8
 STEP = 1e-5

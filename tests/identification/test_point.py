@@ -9,11 +9,11 @@ from selective_labels.identification.point import (
     Moments,
     SlopeMoments,
     numeric_moments,
-    project_to_bounds,
     project_to_simplex,
     slope,
     two_fold_moments,
 )
+from tests.reference.decision_rules import project_to_bounds
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from selective_labels.identification.costs import (
     best_case_costs,
     linear_extremes,
     possible_classes,
-    randomised_minimax,
     worst_case_costs,
 )
 from selective_labels.identification.point import project_to_simplex, slope, two_fold_moments
+from tests.reference.decision_rules import randomised_minimax
 
 thorough = settings(deadline=None, max_examples=100, derandomize=True)
 ROWS = 3

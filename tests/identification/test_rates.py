@@ -6,14 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score, roc_auc_score
 
 from selective_labels import Bounds
-from selective_labels.identification.functionals import event_range
-from selective_labels.identification.rates import (
-    auc_extremes,
-    balanced_accuracy_extremes,
-    f1_extremes,
-    predictive_value_extremes,
-    rate_extremes,
-)
+from selective_labels.identification.rates import balanced_accuracy_extremes
 from tests.reference.functionals import (
     auc_value,
     balanced_accuracy_value,
@@ -23,6 +16,13 @@ from tests.reference.functionals import (
     random_member,
     random_population,
     rate_value,
+)
+from tests.reference.population_bounds import (
+    auc_extremes,
+    event_range,
+    f1_extremes,
+    predictive_value_extremes,
+    rate_extremes,
 )
 
 EXACT = 1e-8  # what the linear programs and the edge search deliver

@@ -3,13 +3,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import Bounds
 from selective_labels.identification.bounds import raw_bounds
-from selective_labels.identification.costs import (
-    contrast_extremes,
-    decided,
-    minimax_class,
-    possible_classes,
-    randomised_minimax,
-)
+from selective_labels.identification.costs import contrast_extremes, decided, minimax_class, possible_classes
+from tests.reference.decision_rules import randomised_minimax
 from tests.reference.linear_programs import LabelRangeSet, smallest_regrets
 
 

@@ -8,12 +8,8 @@ from numpy.testing import assert_allclose
 
 from selective_labels import Bounds
 from selective_labels.identification.bounds import raw_bounds, realizable
-from selective_labels.identification.costs import (
-    best_case_costs,
-    partial_constant,
-    signed_partial_weight,
-    worst_case_costs,
-)
+from selective_labels.identification.costs import best_case_costs, worst_case_costs
+from tests.reference.decision_rules import partial_constant, signed_partial_weight
 from tests.reference.latent_models import LatentModel, random_label_range, random_model
 from tests.reference.linear_programs import Program, label_range_model, minima
 

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels.identification.bounds import raw_bounds
-from selective_labels.identification.costs import point_costs, signed_point_weight
+from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import numeric_moments, slope, two_fold_moments
+from tests.reference.decision_rules import signed_point_weight
 from tests.reference.latent_models import LatentModel, additive_model, random_model
 
 EXACT = {"rtol": 0, "atol": 1e-12}

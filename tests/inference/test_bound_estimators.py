@@ -8,19 +8,7 @@ from hypothesis import strategies as st
 from selective_labels import Bounds
 from selective_labels.identification.bounds import repair
 from selective_labels.identification.costs import linear_extremes
-from selective_labels.identification.functionals import (
-    event_range,
-    mean_extremes,
-    regret_extremes,
-    regret_rows,
-)
-from selective_labels.identification.rates import (
-    auc_extremes,
-    balanced_accuracy_extremes,
-    f1_extremes,
-    predictive_value_extremes,
-    rate_extremes,
-)
+from selective_labels.identification.rates import balanced_accuracy_extremes
 from selective_labels.inference.bound_estimators import (
     KnownRatioDifference,
     RankSeparation,
@@ -34,6 +22,16 @@ from selective_labels.inference.bound_estimators import (
 from selective_labels.inference.evidence import Evidence, bootstrap_covariance, covariance, mean_estimate
 from selective_labels.nuisance.score_formulas import Scores
 from tests.reference.functionals import fractional_program, random_population
+from tests.reference.population_bounds import (
+    auc_extremes,
+    event_range,
+    f1_extremes,
+    mean_extremes,
+    predictive_value_extremes,
+    rate_extremes,
+    regret_extremes,
+    regret_rows,
+)
 
 SEEDS = st.integers(0, 10_000)
 

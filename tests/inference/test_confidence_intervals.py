@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm, t
 
+from selective_labels._validation import effective_sample_size
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, report, report_gap, uncross
 from selective_labels.inference.evidence import mean_estimate
 from selective_labels.inference.intervals import Counts
@@ -13,7 +14,6 @@ from selective_labels.inference.standard_errors import (
     BoundStandardErrors,
     bound_standard_errors,
     effective_number,
-    kish_number,
 )
 
 FALSE_ALARM = 1e-6
@@ -135,5 +135,5 @@ class TestUnits:
         np.testing.assert_allclose(spread.widened()[0], factor * spread.errors[0])
 
     def test_kish_counts_clusters_by_their_weight(self):
-        assert kish_number(np.ones(6), np.array([0, 0, 1, 1, 2, 2])) == 3.0
-        assert kish_number(np.array([1e300, 1e300]), np.arange(2)) == 2.0
+        assert effective_sample_size(np.ones(6), np.array([0, 0, 1, 1, 2, 2])) == 3.0
+        assert effective_sample_size(np.array([1e300, 1e300])) == 2.0

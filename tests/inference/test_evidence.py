@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from selective_labels.identification.rates import auc_extremes
 from selective_labels.inference.evidence import (
     bootstrap_covariance,
     covariance,
@@ -13,6 +12,7 @@ from selective_labels.inference.evidence import (
     ratio_estimate,
     smooth_estimate,
 )
+from tests.reference.population_bounds import auc_extremes
 
 FALSE_ALARM = 1e-6
 

@@ -10,10 +10,9 @@ from selective_labels.inference.intervals import (
     bivariate_normal,
     few_clusters_factor,
     imbens_manski_constant,
-    parameter_interval,
-    set_interval,
     stoye_constants,
 )
+from tests.reference.intervals import parameter_interval, set_interval
 
 ONE_SIDED, TWO_SIDED = norm.ppf(0.95), norm.ppf(0.975)
 FALSE_ALARM = 1e-6

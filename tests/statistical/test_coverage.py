@@ -15,8 +15,7 @@ from selective_labels.evaluation.compare import compare_sample, paired_differenc
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.metrics import read_metrics
 from selective_labels.evaluation.predictions import read_predictions
-from selective_labels.identification.functionals import accuracy_coefficients, mean_extremes
-from selective_labels.identification.rates import rate_extremes
+from tests.reference.population_bounds import accuracy_coefficients, mean_extremes, rate_extremes
 
 pytestmark = pytest.mark.statistical
 

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -456,16 +455,18 @@ def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]
     roles : dict
         Column by role: what was guessed and accepted need not be guessed again.
     """
+    import tomli_w
+
     from selective_labels.io.files import write_whole
 
     values = context.params | roles
-    lines = []
+    saved = {}
     for parameter in context.command.params:
         spellings, value = _spellings(parameter), values.get(str(parameter.name))
         unsaid = value in (None, [], (), False) or value == parameter.default
         if spellings and parameter.name not in NEVER_SAVED and not unsaid:
-            lines.append(f"{spellings[0]} = {_toml(value)}")
-    write_whole(path, "\n".join([f"# selective-labels {context.info_name}", *lines, ""]))
+            saved[spellings[0]] = _plain(value)
+    write_whole(path, f"# selective-labels {context.info_name}\n{tomli_w.dumps(saved)}")
 
 
 def _spellings(parameter: Any) -> list[str]:
@@ -530,11 +531,10 @@ def _arguments(key: str, value: Any, path: Path) -> list[str]:
     return [f"--{key}={each}" for each in values]
 
 
-def _toml(value: Any) -> str:
+def _plain(value: Any) -> Any:
+    """A value that TOML has."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return [_plain(each) for each in value]
     if isinstance(value, Enum):
-        value = value.value
-    # A basic string of TOML is a string of JSON, but for the character DEL.
-    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")
+        return value.value
+    return str(value) if isinstance(value, Path) else value

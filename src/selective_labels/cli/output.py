@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from selective_labels._display import Described
 from selective_labels._errors import several, shown
 from selective_labels.cli.console import warnings_told
 from selective_labels.cli.inputs import Loaded, Stakes
@@ -20,7 +21,7 @@ from selective_labels.cli.options import Format
 from selective_labels.cli.run_predict import Predicted
 from selective_labels.diagnostics.results import Diagnosis, questions
 from selective_labels.estimators.ucl import UCLClassifier
-from selective_labels.evaluation.display import ENDS, Described, assumption_text, notes_of, units_text
+from selective_labels.evaluation.display import ENDS, assumption_text, notes_of, units_text
 from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils import _safe_indexing
 
 from selective_labels._errors import InputError, several
+from selective_labels._keywords import ColumnRoles, split_keywords
 from selective_labels._validation import as_seed
 from selective_labels.data.coding import (
     TableCoding,
@@ -195,17 +196,13 @@ class FromPartitions:
         label: str,
         *,
         decision_maker: str,
-        decision: str | None = None,
         features: Sequence[str] | None = None,
-        sample_weight: str | None = None,
-        groups: str | None = None,
         share_labels: bool = False,
-        strata: str | None = None,
         case_id: str | None = None,
-        assignment: Sequence[str] | None = None,
         fit_rows: int | None = None,
         n_jobs: int | None = None,
         keep_scores: Any = None,
+        **roles: Unpack[ColumnRoles],
     ) -> "PartitionedLabels":
         """Name the roles of the columns of Parquet files, which are read in parts.
 
@@ -213,15 +210,13 @@ class FromPartitions:
         ----------
         path : str, Path, or list of these
             A file, a folder, or a glob such as "loans/*.parquet". All files have one schema.
-        label, decision_maker, decision, features, sample_weight, groups, strata
+        label, decision_maker, features
             As in :meth:`SelectiveLabels.from_frame`.
         share_labels : bool
             Not supported, because the rows of one case may be in several parts.
         case_id : str, optional
             Column whose hash determines the fold, sample or half of a row. Default: groups, or the row number
             without groups.
-        assignment : list of str, optional
-            Columns of known assignment probabilities, in the order of the sorted decision-maker ids.
         fit_rows : int, optional
             Number of rows that models are fitted to, sampled by hash. Default: doubled while the held-out
             loss falls by more than its standard error. Bounds and intervals use all rows.
@@ -230,6 +225,10 @@ class FromPartitions:
         keep_scores : str or Path, optional
             Folder where `evaluate`, `compare` and `threshold_curve` cache the scores of all rows as Parquet.
             With the same settings, another metric, subgroup or cut-off then needs no new fit.
+        **roles
+            Names of columns: `decision`, `sample_weight`, `groups`, `strata` as in
+            :meth:`SelectiveLabels.from_frame`; `assignment`, a list of columns of known assignment
+            probabilities, in the order of the sorted decision-maker ids.
 
         Returns
         -------
@@ -260,9 +259,11 @@ class FromPartitions:
                 "time; read it whole and use from_frame.",
                 "share_labels",
             )
-        roles = RoleColumns(label, decision_maker, decision, sample_weight, groups, strata, case_id)
+        (named,) = split_keywords("from_parquet", roles, ColumnRoles)
+        assignment = named.pop("assignment", None)
+        columns = RoleColumns(label, decision_maker, case_id=case_id, **named)
         source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
-        return PartitionedLabels.of(source, roles, features, assignment, fit_rows, n_jobs, keep_scores)
+        return PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
 
     @classmethod
     def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":

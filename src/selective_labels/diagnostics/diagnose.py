@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from selective_labels._errors import DiagnosticWarning, InputError
+from selective_labels._keywords import Roles, split_keywords
 from selective_labels._parallel import with_progress
 from selective_labels._validation import require_count, require_share
 from selective_labels.assumptions.base import OK, Assumption
@@ -54,12 +55,6 @@ def diagnose(
     X: Any,
     y: Any = None,
     *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
-    assignment: Any = None,
     instrument: str = "leniency",
     nuisance: Any = "logistic",
     cv: Any = 5,
@@ -68,6 +63,7 @@ def diagnose(
     n_jobs: int | None = None,
     random_state: Any = None,
     assumptions: Sequence[str | Assumption] = (),
+    **roles: Unpack[Roles],
 ) -> Diagnosis:
     """Check relevance, random assignment, overlap and the testable implications of the assumptions.
 
@@ -81,21 +77,6 @@ def diagnose(
         and roles, so pass no other role with it.
     y : (n_samples,) array
         Labels; -1, NaN, None or NA where the label is missing.
-    decision_maker : (n_samples,) array
-        Ids.
-    decision : (n_samples,) array of 0 and 1, optional
-        Which labels count; -1 may then be a class.
-    sample_weight : (n_samples,) array, optional
-        Used by the models and by SL204. All other tests count each row once.
-    groups : (n_samples,) array, optional
-        Repeated cases, kept together in folds. The rows of a group that one decision-maker handled are
-        permuted together. The parts of a group that several decision-makers handled are permuted separately.
-        If a SelectiveLabels shares labels within groups, each case counts once and the checks compare panels
-        (with more than twenty, bands of panels by off-fold leniency).
-    strata : (n_samples,) array, optional
-        Cells within which assignment is random.
-    assignment : (n_samples, n_decision_makers) array or callable of X, optional
-        Known assignment probabilities.
     instrument : "leniency" or "numeric"
         "numeric" treats `decision_maker` as a measurement, not an id. The checks compare rows at twenty of
         its quantiles, each row at the nearest, and models are smooth in it.
@@ -106,6 +87,13 @@ def diagnose(
     n_permutations : int
     assumptions : list of assumption objects
         Combinations to check as well (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
+    **roles
+        `decision_maker`, `decision`, `sample_weight`, `groups`, `strata`, `assignment`, as in
+        :class:`selective_labels.Evaluator`. Weights are used by the models and by SL204; all other tests
+        count each row once. The rows of a group that one decision-maker handled are permuted together. The
+        parts of a group that several decision-makers handled are permuted separately. If a SelectiveLabels
+        shares labels within groups, each case counts once and the checks compare panels (with more than
+        twenty, bands of panels by off-fold leniency).
 
     Returns
     -------
@@ -123,8 +111,8 @@ def diagnose(
     """
     require_share("level", level)
     require_count("n_permutations", n_permutations)
-    roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
-    data = read_table(X, y, roles, need_features=False)
+    (given,) = split_keywords("diagnose", roles, Roles)
+    data = read_table(X, y, GivenRoles(**given), need_features=False)
     sharing = ""
     if isinstance(data, PartitionedLabels):
         sharing = f"The table has {len(data):,} cases; these were drawn from it by hash."

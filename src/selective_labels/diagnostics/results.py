@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import new_axes
+from selective_labels._display import Display, new_axes
 from selective_labels._errors import UndefinedError, require_choice
 from selective_labels.assumptions.base import (
     ALGEBRA,
@@ -367,7 +367,7 @@ class Figures:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis:
+class Diagnosis(Display):
     """Results of all checks on a sample, and verdicts on the assumptions.
 
     Iterating gives the :class:`CheckResult` of every check; printing gives the verdicts and a table.
@@ -462,8 +462,10 @@ class Diagnosis:
         """
         return draw(self.figures, kind, ax)
 
-    def __repr__(self) -> str:
+    def text(self) -> str:
+        """The verdicts, and the checks one by one."""
         return text(self)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same for a notebook."""
         return html(self)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
-from selective_labels._validation import fit_weighted, random_stream
+from selective_labels._validation import effective_sample_size, fit_weighted, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
@@ -401,14 +401,3 @@ def inverse_propensity_weight(
     """
     weight = 1.0 / np.maximum(chance, clip)
     return weight if sample_weight is None else sample_weight * weight
-
-
-def effective_sample_size(weight: np.ndarray) -> float:
-    """Kish's (Σw)² / Σw²: the number of rows with equal weights, one if a single row has all the weight.
-
-    Examples
-    --------
-    >>> effective_sample_size(np.array([2.0, 2.0, 0.0]))
-    2.0
-    """
-    return float(weight.sum() ** 2 / np.sum(weight**2))

@@ -47,7 +47,6 @@ class CostSensitiveProblem:
 ROUNDED_CORNER = 0.01
 MARGIN_LOSSES = ("logistic", "hinge", "exponential")
 SCORE_LOSSES = ("softmax", "cross-entropy")
-CONVEX = ("cross-entropy", *MARGIN_LOSSES)
 
 Loss = tuple[np.ndarray, np.ndarray]
 

@@ -18,7 +18,6 @@ from selective_labels.evaluation.policy import (
     Policy,
     PolicyActions,
     PolicyMeasure,
-    PolicySample,
     read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import PolicyValue
@@ -30,7 +29,7 @@ from selective_labels.evaluation.results import (
     design_of,
     found_on_everybody,
 )
-from selective_labels.evaluation.scored_rows import Scored, ScoredSample
+from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import Functional, outer_difference
 from selective_labels.inference.confidence_intervals import Basis
@@ -133,18 +132,6 @@ def paired_difference(first: Predictions, second: Predictions, metric: AnyMetric
         _disagreement(first, second),
         difference,
         coefficients_of(difference),
-    )
-
-
-def human_difference(sample: ScoredSample, score: Any, pos_label: Any = None) -> MetricDifference:
-    """Set a classifier's policy against the decisions taken, at the same share of accepted cases."""
-    policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
-    policy_measure = read_policy_measures([FAILURES], sample.data.classes, policy_sample.failure, None)[0]
-    return policy_difference(
-        policy_sample,
-        policy_sample.actions(Policy(score)),
-        PolicyActions.human(len(sample.data)),
-        policy_measure,
     )
 
 

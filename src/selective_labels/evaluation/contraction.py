@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from selective_labels._errors import InputError
 from selective_labels._validation import as_seed, read_values, require_count, require_share
@@ -13,6 +12,7 @@ from selective_labels.data.reading import read_labels
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.display import Curve, in_words
+from selective_labels.inference.intervals import wilson
 from selective_labels.nuisance.bands import shrunken_means
 from selective_labels.nuisance.folds import make_folds
 
@@ -272,25 +272,6 @@ def quintile_contraction(
     )
 
 
-def wilson_interval(
-    rate: np.ndarray, n_effective: float | np.ndarray, confidence_level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of a share: the values θ with |rate - θ| <= z √(θ (1 - θ) / n).
-
-    Unlike rate ± z · error it stays within [0, 1] and keeps a width where nothing failed.
-
-    Examples
-    --------
-    >>> [end.round(3) for end in wilson_interval(np.array([0.0, 0.5]), 100, 0.95)]
-    [array([0.   , 0.404]), array([0.037, 0.596])]
-    """
-    constant = ndtri((1.0 + confidence_level) / 2.0) ** 2 / n_effective
-    centre = (rate + constant / 2.0) / (1.0 + constant)
-    spread = np.sqrt(rate * (1.0 - rate) * constant + constant**2 / 4.0) / (1.0 + constant)
-    # The ends of nothing and of everything are exact, not up to rounding.
-    return np.where(rate <= 0.0, 0.0, centre - spread), np.where(rate >= 1.0, 1.0, centre + spread)
-
-
 def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.ndarray, np.ndarray]:
     """Check the score; return it, and whether a case was accepted and failed."""
     if not data.decision_makers_given:
@@ -314,7 +295,7 @@ def _contract(
     # Sums of shares may pass one in the last digit.
     acceptance = np.minimum(np.append(0.0, np.cumsum(kept)), 1.0)
     failure = np.minimum(np.append(0.0, np.cumsum(failing)), 1.0)
-    ends = wilson_interval(failure, 1.0 / np.sum(weight**2), confidence_level)
+    ends = wilson(failure, 1.0 / np.sum(weight**2), confidence_level)
     return {
         "title": "Failure rate by contraction",
         "x_name": "acceptance",
@@ -335,7 +316,7 @@ def _human_curve(
     total = np.bincount(code, weight)
     acceptance = np.bincount(code, weight * accepted) / total
     failure = np.bincount(code, weight * accepted * failed) / total
-    ends = wilson_interval(failure, total**2 / np.bincount(code, weight**2), confidence_level)
+    ends = wilson(failure, total**2 / np.bincount(code, weight**2), confidence_level)
     order = np.argsort(acceptance, kind="stable")
     return Curve(
         title="Failure rate of decision-makers",

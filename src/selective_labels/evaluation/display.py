@@ -1,16 +1,14 @@
 """Results as text, HTML and plots; nothing is computed here."""
 
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from selective_labels._display import new_axes
+from selective_labels._display import Described, html_table, new_axes, text_table
 from selective_labels._errors import InputError
 from selective_labels.assumptions.parse import named, names
 
@@ -43,21 +41,13 @@ def one_html(result: "Estimated") -> str:
 
 def many_text(results: "Evaluations") -> str:
     """Lay results out in a table, and below it say what the numbers stand on."""
-    rows = [HEADINGS, *_rows(results)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    table = [line.rstrip() for line in table]
-    return "\n".join([*table, *_footer(results)])
+    return "\n".join([*text_table([HEADINGS, *_rows(results)]), *_footer(results)])
 
 
 def many_html(results: "Evaluations") -> str:
     """Lay results out in an HTML table, and below it say what the numbers stand on."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _rows(results)
-    )
     footer = "".join(f"<div>{escape(line)}</div>" for line in _footer(results))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{footer}"
+    return f"{html_table(HEADINGS, _rows(results))}{footer}"
 
 
 def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
@@ -289,55 +279,6 @@ def _number(value: float) -> str:
 
 # What every result has: two ends, and the interval around them.
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
-# A printed table shows this many rows at most; the frame has them all.
-PRINTED_ROWS = 12
-
-
-class Described(ABC):
-    """A table with the sentences that must stand beside it: it prints, in a terminal and in a notebook."""
-
-    title: str
-    # Lines of the printed table that belong together.
-    lines_each: ClassVar[int] = 1
-
-    @abstractmethod
-    def to_frame(self) -> pd.DataFrame:
-        """All numbers, one row each."""
-
-    @abstractmethod
-    def sentences(self) -> list[str]:
-        """Say what the numbers assume, what they are, and of which sample."""
-
-    def printed_frame(self) -> pd.DataFrame:
-        """Columns that are printed: all, unless they would not fit on a page."""
-        return self.to_frame()
-
-    def printed_parts(self) -> list[pd.DataFrame]:
-        """Tables that are printed one below the other: one, unless it would be too wide."""
-        return [self.printed_frame()]
-
-    def to_json(self) -> str:
-        """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""
-        table = json.loads(self.to_frame().to_json(orient="records", double_precision=15))
-        return json.dumps({"title": self.title, "sentences": self.sentences(), "table": table})
-
-    def __str__(self) -> str:
-        tables = [
-            text
-            for part in self._shown_parts()
-            for text in (part.to_string(index=False, float_format="{:.4g}".format), "")
-        ]
-        return "\n".join([self.title, "", *tables, *self.sentences()])
-
-    def _repr_html_(self) -> str:
-        tables = "".join(
-            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self._shown_parts()
-        )
-        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
-        return f"<h4>{escape(self.title)}</h4>{tables}{sentences}"
-
-    def _shown_parts(self) -> list[pd.DataFrame]:
-        return [_thinned(part, self.lines_each) for part in self.printed_parts()]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -503,10 +444,3 @@ def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
     """
     shown = ", ".join(str(value) for value in list(values)[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
-
-
-def _thinned(frame: pd.DataFrame, lines_each: int) -> pd.DataFrame:
-    """Rows (of as many lines) spread evenly over a long table, the first and the last among them."""
-    count = len(frame) // lines_each
-    rows = np.unique(np.linspace(0, count - 1, min(count, PRINTED_ROWS)).round().astype(int))
-    return frame.iloc[(rows[:, None] * lines_each + np.arange(lines_each)).ravel()]

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels._display import Described
 from selective_labels.data.roles import class_code
-from selective_labels.evaluation.display import ENDS, Described, assumption_text, sample_text
+from selective_labels.evaluation.display import ENDS, assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import Judged, JudgedRows
 from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.policy_curve import clopper_pearson
 from selective_labels.evaluation.predictions import Predictions
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.inference.intervals import clopper_pearson
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,5 +151,6 @@ def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_
 
 
 def _share(name: str, share: float, number: float, confidence_level: float) -> dict[str, float]:
-    low, high = clopper_pearson(np.array([share]), np.array([number]), confidence_level)
-    return {name: share, f"{name}_ci_lower": float(low[0]), f"{name}_ci_upper": float(high[0])}
+    tail = (1.0 - confidence_level) / 2.0
+    low, high = clopper_pearson(share * number, number, (tail, tail))
+    return {name: share, f"{name}_ci_lower": float(low), f"{name}_ci_upper": float(high)}

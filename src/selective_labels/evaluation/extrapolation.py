@@ -9,13 +9,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
-from selective_labels._display import new_axes
+from selective_labels._display import Described, new_axes
 from selective_labels._errors import InputError, UndefinedError, require_choice
 from selective_labels._validation import as_seed, require_count, require_share
 from selective_labels.data.reading import read_labels
 from selective_labels.data.roles import GivenRoles, class_code
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.display import Described
 from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.marginal_outcomes import (
     adjusted_means,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels._display import Display, html_table, text_table
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import EventTilt, Instrument, NoAssumption, Nucem
@@ -72,7 +73,7 @@ class LadderStep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ladder:
+class Ladder(Display):
     """A metric of one classifier under assumptions from weak to strong, from one sample scored once.
 
     Iterating, indexing and `len` go over the rungs.
@@ -161,20 +162,16 @@ class Ladder:
         )
         return ax
 
-    def __repr__(self) -> str:
-        rows = [HEADINGS, *self.rows()]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([self.steps[0].evaluation.metric, *lines, *self.sentences()])
+    def text(self) -> str:
+        """A table with one line for each assumption, and sentences below it."""
+        table = text_table([HEADINGS, *self.rows()])
+        return "\n".join([self.steps[0].evaluation.metric, *table, *self.sentences()])
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in HEADINGS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
-        )
+    def html(self) -> str:
+        """The same for a notebook."""
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.sentences())
         title = escape(self.steps[0].evaluation.metric)
-        return f"<h4>{title}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+        return f"<h4>{title}</h4>{html_table(HEADINGS, self.rows())}{lines}"
 
     def rows(self) -> list[tuple[str, ...]]:
         """Cells of the printed table, under `HEADINGS`."""

@@ -9,10 +9,10 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtri
 
+from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import require_share
 from selective_labels.diagnostics.results import Diagnosis
-from selective_labels.evaluation.display import Described
 from selective_labels.evaluation.results import Comparison, Design, Estimated, Evaluation
 from selective_labels.inference.confidence_intervals import Basis, Reported, report
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
-from selective_labels._display import new_axes
+from selective_labels._display import Described, new_axes
 from selective_labels._errors import InputError, require_choice
 from selective_labels._validation import the_only
 from selective_labels.assumptions.base import Assumption
@@ -17,7 +16,7 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
 from selective_labels.assumptions.refused import Prevalence
 from selective_labels.data.roles import class_code
-from selective_labels.evaluation.display import ENDS, Described, assumption_text, frame_along, sample_text
+from selective_labels.evaluation.display import ENDS, assumption_text, frame_along, sample_text
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import default_thresholds
 from selective_labels.evaluation.policy import (
@@ -41,6 +40,7 @@ from selective_labels.evaluation.requests import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.intervals import clopper_pearson
 
 SCORE = "score"
 # "Accept 10 % more": the step that the printed text answers.
@@ -395,6 +395,7 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
     """
     seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
+    tail = (1.0 - confidence_level) / 2.0
 
     def total(values: Array) -> Array:
         return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
@@ -411,21 +412,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         number = np.divide(size**2, squares, out=np.zeros(n_makers), where=squares > 0.0)
         columns[name] = share
         columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
-            share, number, confidence_level
+            share * number, number, (tail, tail)
         )
     return pd.DataFrame(columns)
-
-
-def clopper_pearson(share: Array, number: Array, confidence_level: float) -> tuple[Array, Array]:
-    """Clopper and Pearson's interval for many shares at once; NaN where there is no case."""
-    tail = (1.0 - confidence_level) / 2.0
-    hits = share * number
-    with np.errstate(invalid="ignore"):
-        low = np.where(hits > 0.0, betaincinv(np.maximum(hits, 1e-12), number - hits + 1.0, tail), 0.0)
-        left = np.maximum(number - hits, 1e-12)
-        high = np.where(hits < number - 1e-9, betaincinv(hits + 1.0, left, 1.0 - tail), 1.0)
-    nobody = ~(number > 0.0)
-    return np.where(nobody, np.nan, low), np.where(nobody, np.nan, high)
 
 
 def read_rates(rates: ArrayLike | None) -> Array:

@@ -27,7 +27,6 @@ from selective_labels.inference.intervals import count_scores
 from selective_labels.inference.known_prevalence import NoiseOf
 
 Term = tuple[float, PolicyActions]
-Modes = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels._display import Display
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import NoAssumption
@@ -166,7 +167,7 @@ class Sample:
 
 
 @dataclass(frozen=True, repr=False)
-class Estimated:
+class Estimated(Display):
     """Ends, interval, assumption, sample: what an evaluation and a comparison have in common."""
 
     metric: str
@@ -240,10 +241,12 @@ class Estimated:
         """Draw the interval; returns the matplotlib axes."""
         return display.plot_intervals([self], ax)
 
-    def __repr__(self) -> str:
+    def text(self) -> str:
+        """The result in a few lines."""
         return display.one_text(self)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same for a notebook."""
         return display.one_html(self)
 
 
@@ -370,7 +373,7 @@ class Comparison(Estimated):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluations:
+class Evaluations(Display):
     """Several evaluations of one classifier: metrics, subgroups, assumptions side by side.
 
     Iterating, indexing and `len` go over the evaluations. `gaps` holds the differences between the
@@ -445,10 +448,12 @@ class Evaluations:
         """Draw all intervals one below the other; returns the matplotlib axes."""
         return display.plot_intervals(self.items, ax)
 
-    def __repr__(self) -> str:
+    def text(self) -> str:
+        """A table, and below it what the numbers assume."""
         return display.many_text(self)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same for a notebook."""
         return display.many_html(self)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
-from selective_labels.evaluation.display import Described, assumption_text, frame_along, sample_text
+from selective_labels.evaluation.display import assumption_text, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics

@@ -230,25 +230,6 @@ def project_to_simplex(values: Array) -> Array:
     return _project(values, np.ones((len(values), 1)))
 
 
-def project_to_bounds(values: Array, bounds: Bounds) -> Array:
-    """Project each row onto its identified set {η >= lower, Σ_k η_k = 1}.
-
-    η = lower + slack · proj((values - lower) / slack)
-
-    where proj is the projection onto the simplex. This requires a = 0 and b = 1, so that upper bounds never
-    bind. The result satisfies the bounds of the instrument. A row without slack equals its lower bounds.
-
-    Examples
-    --------
-    >>> bounds = Bounds(np.array([[0.3, 0.1], [0.6, 0.4]]), np.array([[0.9, 0.7], [0.6, 0.4]]))
-    >>> project_to_bounds(np.array([[0.1, 0.9], [0.5, 0.5]]), bounds)
-    array([[0.3, 0.7],
-           [0.6, 0.4]])
-    """
-    slack = np.maximum(bounds.slack, 0.0)
-    return bounds.lower + _project(values - bounds.lower, slack[:, None])
-
-
 def project_within(values: Array, bounds: Bounds) -> Array:
     """Project each row onto {lower <= η <= upper, Σ_k η_k = 1}; upper bounds may bind.
 

@@ -42,115 +42,6 @@ class Extremes:
     maximum_at_upper: Array | Mask
 
 
-def rate_extremes(
-    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
-) -> Extremes:
-    """min_η and max_η of P(t=a | event) = E[π_a(X) η(X)] / E[η(X)], with π_a(x) = P(t(x)=a).
-
-    This covers TPR, FPR and any rate given the true class. The maximum θ solves max_η E[(π_a - θ) η] = 0, so
-    η = u where π_a > θ and η = l elsewhere; the minimum is the reverse. For a hard classifier, with
-    A = E[1{t=a} ·] and B = E[1{t≠a} ·], the bounds are A(l) / (A(l) + B(u)) and A(u) / (A(u) + B(l)). If the
-    event can have probability zero, the bounds are over the η for which the rate is defined. The cost is O(n
-    log n).
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting a.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the conditioning event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
-    Examples
-    --------
-    >>> ends = rate_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
-    >>> round(ends.minimum, 3), round(ends.maximum, 3)
-    (0.5, 0.857)
-    >>> ends.maximum_at_upper
-    array([ True, False])
-    """
-    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
-    return _ratio_extremes(prediction, lower, upper, weights, offset=0.0)
-
-
-def predictive_value_extremes(
-    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
-) -> Extremes:
-    """min_η and max_η of P(event | t=a) = E[π_a(X) η(X)] / E[π_a(X)], at η = l and at η = u.
-
-    For the predicted class itself this is the PPV. The denominator is known, so the functional is linear in
-    η. The cost is O(n).
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting a.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
-    Examples
-    --------
-    >>> ends = predictive_value_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
-    >>> ends.minimum, ends.maximum
-    (0.4, 0.6)
-    """
-    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
-    predicted = weights * prediction
-    if not predicted.sum() > 0:
-        raise UndefinedError("The predictive value is undefined: the class is never predicted.", "metric")
-    predicted = predicted / predicted.sum()
-    return Extremes(
-        float(predicted @ lower),
-        float(predicted @ upper),
-        np.zeros(len(lower), dtype=bool),
-        np.ones(len(lower), dtype=bool),
-    )
-
-
-def f1_extremes(
-    prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
-) -> Extremes:
-    """min_η and max_η of F1 = 2 E[π(X) η(X)] / (E[π(X)] + E[η(X)]), with π(x) = P(t(x) = event).
-
-    E[π] is known, so the argument of `rate_extremes` applies with a constant in the denominator: the maximum
-    θ has η = u where 2π > θ. For a hard classifier the bounds are 2 A(l) / (P(t=1) + A(l) + B(u)) and 2 A(u)
-    / (P(t=1) + A(u) + B(l)), with A over the cases predicted as the event and B over the others. The cost is
-    O(n log n).
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting the event.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
-    Examples
-    --------
-    >>> ends = f1_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
-    >>> round(ends.minimum, 3), round(ends.maximum, 3)
-    (0.444, 0.706)
-    """
-    prediction, lower, upper, weights = _as_rows(prediction, lower, upper, weights)
-    return _ratio_extremes(2 * prediction, lower, upper, weights, offset=float(weights @ prediction))
-
-
 def balanced_accuracy_extremes(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
 ) -> Extremes:
@@ -184,40 +75,6 @@ def balanced_accuracy_extremes(
     return _separation_extremes(prediction, lower, upper, weights, scale=0.5)
 
 
-def auc_extremes(
-    score: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
-) -> Extremes:
-    """min_η and max_η of P(S > S' | event, no event') + ½ P(S = S' | event, no event') for independent cases.
-
-    AUC = E[F | event] - E[F | no event] + ½ = ½ + Cov(F, η) / (E[η] (1 - E[η])), with F the mid-rank
-    distribution function of the score. It is bounded like balanced accuracy, with F in place of π. The bounds
-    are exact if the rows are the population. In a sample of distinct cases, each row paired with itself
-    counts as a tie. These pairs change the result by O(1 / n), and not at all if labels are certain. The cost
-    is O(n log n).
-
-    Parameters
-    ----------
-    score : array-like of shape (n_samples,)
-        Score; a higher value means that the event is more likely.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
-    Examples
-    --------
-    >>> ends = auc_extremes([0.9, 0.2, 0.1], lower=[0.6, 0.2, 0.1], upper=[0.8, 0.4, 0.3])
-    >>> round(ends.minimum, 3), round(ends.maximum, 3)
-    (0.636, 0.835)
-    """
-    score, lower, upper, weights = _as_rows(score, lower, upper, weights)
-    return _separation_extremes(_mid_ranks(score, weights), lower, upper, weights, scale=1.0)
-
-
 def _as_rows(
     prediction: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array]:
@@ -228,13 +85,6 @@ def _as_rows(
         raise ValueError("Bounds of the event must satisfy 0 <= lower <= upper <= 1 in every row.")
     weights = normalized_weights(weights, len(prediction))
     return prediction, np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), weights
-
-
-def _mid_ranks(score: Array, weights: Array) -> Array:
-    """P(S < s) + ½ P(S = s) at each score s."""
-    _, level = np.unique(score, return_inverse=True)
-    mass = np.bincount(level, weights=weights)
-    return (np.cumsum(mass) - mass / 2)[level]
 
 
 def _cutoff_sums(at_upper: Array, at_lower: Array) -> Array:
@@ -253,29 +103,6 @@ def _defined_argmax(values: Array) -> int:
             "A condition has probability zero: the event, or its complement, occurs in no row.", "metric"
         )
     return best
-
-
-def _ratio_extremes(gain: Array, lower: Array, upper: Array, weights: Array, offset: float) -> Extremes:
-    """min_η and max_η of E[gain η] / (offset + E[η])."""
-    maximum, maximum_at_upper = _ratio_maximum(gain, lower, upper, weights, offset)
-    minimum, minimum_at_upper = _ratio_maximum(-gain, lower, upper, weights, offset)
-    # `0.0 - x`, because `-x` would turn a rate of zero into minus zero.
-    return Extremes(0.0 - minimum, maximum, minimum_at_upper, maximum_at_upper)
-
-
-def _ratio_maximum(
-    gain: Array, lower: Array, upper: Array, weights: Array, offset: float
-) -> tuple[float, Mask]:
-    """max_η E[gain η] / (offset + E[η]) over all cut-offs of the gain, and the rows at their upper bound."""
-    order = np.argsort(-gain, kind="stable")
-    gain, low, high = gain[order], (weights * lower)[order], (weights * upper)[order]
-    denominator = offset + _cutoff_sums(high, low)
-    ratios = np.full_like(denominator, -np.inf)
-    np.divide(_cutoff_sums(gain * high, gain * low), denominator, out=ratios, where=denominator > NEGLIGIBLE)
-    best = _defined_argmax(ratios)
-    at_upper = np.zeros(len(gain), dtype=bool)
-    at_upper[order[:best]] = True
-    return float(ratios[best]), at_upper
 
 
 def _separation_extremes(gain: Array, lower: Array, upper: Array, weights: Array, scale: float) -> Extremes:

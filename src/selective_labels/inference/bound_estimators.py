@@ -331,7 +331,7 @@ def best_lottery(prediction: Array, bounds: Bounds) -> Array:
     """argmax_q min_η Σ_k (q_k - π_k) η_k over distributions q: the dual of the smallest regret.
 
     The smallest regret is τ - V(τ), with τ the smallest feasible cap on all η_k and V(τ) the largest accuracy
-    under it (:func:`selective_labels.identification.functionals.regret_rows`). Let μ be the π of the class
+    under it (:func:`tests.reference.population_bounds.regret_rows`). Let μ be the π of the class
     that takes the last of the slack. The solution depends on whether one class k' or a set of classes C
     determines the cap:
 

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import betaincinv, ndtr, ndtri, owens_t
+from scipy.special import ndtr, ndtri, owens_t
+from scipy.stats import beta
 from scipy.stats import t as student
+
+from selective_labels.identification.bounds import Array
 
 # Correlations are capped here, because the bivariate normal distribution has no density at one.
 LARGEST_CORRELATION = 1.0 - 1e-9
@@ -20,55 +23,15 @@ LARGEST_CONSTANT = 40.0
 SMALLEST_TAIL = 1e-4
 
 
+# Counts that are products of a share and a number are whole up to this.
+COUNT_ROUNDING = 1e-9
+
+
 class Interval(NamedTuple):
     """A confidence interval; empty if `lower` exceeds `upper`."""
 
     lower: float
     upper: float
-
-
-def parameter_interval(
-    lower: float,
-    upper: float,
-    errors: tuple[float, float],
-    correlation: float,
-    n_samples: int,
-    confidence_level: float = 0.95,
-) -> Interval:
-    """Interval that covers the parameter with the given probability, wherever it lies between the bounds.
-
-    [θ̂_L - c_L s_L, θ̂_U + c_U s_U]
-
-    If the estimated width exceeds max(s_L, s_U) √(ln n), both constants are those of Imbens and Manski.
-    Otherwise the width may be zero, and the constants are Stoye's at Δ = 0. This pretest, also due to Stoye,
-    makes the coverage uniform over widths. A point estimate is the case of equal bounds with correlation one.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Estimated bounds. They may cross; if the interval is empty, the assumption fails.
-    errors : pair of float
-        Standard errors of the bounds.
-    correlation : float
-        Correlation of the estimated bounds.
-    n_samples : int
-        Number of rows or clusters.
-    confidence_level : float
-        Above one half.
-
-    Examples
-    --------
-    >>> interval = parameter_interval(0.4, 0.7, (0.02, 0.02), correlation=0.5, n_samples=2000)
-    >>> round(interval.lower, 3), round(interval.upper, 3)
-    (0.367, 0.733)
-    >>> interval = parameter_interval(0.5, 0.5, (0.02, 0.02), correlation=1.0, n_samples=2000)
-    >>> round(interval.lower, 3), round(interval.upper, 3)
-    (0.461, 0.539)
-    """
-    if max(errors) <= 0.0:
-        return Interval(lower, upper)
-    constants = parameter_constants(upper - lower, errors, correlation, n_samples, confidence_level)
-    return Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
 
 
 def parameter_constants(
@@ -92,25 +55,6 @@ def parameter_constants(
     # A bound without error adds no length; a tiny error keeps the optimisation well defined.
     error_lower, error_upper = np.maximum(errors, 1e-9 * largest)
     return stoye_constants(0.0, error_lower, error_upper, correlation, confidence_level)
-
-
-def set_interval(
-    lower: float, upper: float, errors: tuple[float, float], confidence_level: float = 0.95
-) -> Interval:
-    """Interval that covers the whole identified interval with the given probability.
-
-    [θ̂_L - z_{1-α/2} s_L, θ̂_U + z_{1-α/2} s_U]
-
-    By Bonferroni's inequality the coverage is at least 1 - α.
-
-    Examples
-    --------
-    >>> interval = set_interval(0.4, 0.7, (0.02, 0.02))
-    >>> round(interval.lower, 3), round(interval.upper, 3)
-    (0.361, 0.739)
-    """
-    constant = float(ndtri((1.0 + confidence_level) / 2.0))
-    return Interval(lower - constant * errors[0], upper + constant * errors[1])
 
 
 def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> float:
@@ -265,7 +209,7 @@ class Counts:
         """Interval that misses the value below (above) with probability at most `tails`."""
         if self.signed:
             return paired_interval(self.plus, self.minus, self.trials, tails)
-        return clopper_pearson(self.plus, self.trials, tails)
+        return _exact(self.plus, self.trials, tails)
 
 
 def count_scores(
@@ -331,21 +275,53 @@ def _count_cells(
     return Counts(found[0], found[1], found[2], signed)
 
 
-def clopper_pearson(successes: int, trials: int, tails: tuple[float, float] = (0.025, 0.025)) -> Interval:
-    """Exact interval for a probability (Clopper and Pearson 1934).
+def clopper_pearson(
+    successes: ArrayLike, trials: ArrayLike, tails: tuple[float, float] = (0.025, 0.025)
+) -> tuple[Array, Array]:
+    """Exact intervals for probabilities (Clopper and Pearson 1934), elementwise.
 
     lower: the p with P(Bin(n, p) >= k) = tail, 0 if k = 0;   upper: P(Bin(n, p) <= k) = tail, 1 if k = n
 
     The interval is valid for every n and p, but conservative. Wilson's interval is shorter, but its coverage
-    is below the nominal level near 0 and 1 (n = 50, p = .98: .922 instead of .95).
+    is below the nominal level near 0 and 1 (n = 50, p = .98: .922 instead of .95). Numbers that are not
+    integers, such as effective sample sizes, are allowed; without trials there is no interval (NaN).
 
     Examples
     --------
-    >>> [round(end, 4) for end in clopper_pearson(8, 8)], [round(end, 4) for end in clopper_pearson(5, 10)]
-    ([0.6306, 1.0], [0.1871, 0.8129])
+    >>> low, high = clopper_pearson([8, 5], [8, 10])
+    >>> low.round(4), high.round(4)
+    (array([0.6306, 0.1871]), array([1.    , 0.8129]))
     """
-    low = betaincinv(successes, trials - successes + 1, tails[0]) if successes > 0 else 0.0
-    high = betaincinv(successes + 1, trials - successes, 1.0 - tails[1]) if successes < trials else 1.0
+    k, n = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    # Products of a share and a number reach their ends up to rounding.
+    none, every = k <= 0.0, k >= n - COUNT_ROUNDING
+    low = beta.ppf(tails[0], np.where(none, 1.0, k), np.where(none, 1.0, n - k + 1.0))
+    high = beta.ppf(1.0 - tails[1], k + 1.0, np.where(every, 1.0, n - k))
+    empty = ~(n > 0.0)
+    low, high = np.where(none, 0.0, low), np.where(every, 1.0, high)
+    return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def wilson(rate: Array, number: float | Array, confidence_level: float) -> tuple[Array, Array]:
+    """Wilson's interval of a share: the values θ with |rate - θ| <= z √(θ (1 - θ) / n), elementwise.
+
+    Unlike rate ± z · error, it stays within [0, 1] and has a width where the rate is 0 or 1. The number of
+    cases may be an effective one, which scipy's ``binomtest`` does not take.
+
+    Examples
+    --------
+    >>> [end.round(3) for end in wilson(np.array([0.0, 0.5]), 100, 0.95)]
+    [array([0.   , 0.404]), array([0.037, 0.596])]
+    """
+    constant = ndtri((1.0 + confidence_level) / 2.0) ** 2 / number
+    centre = (rate + constant / 2.0) / (1.0 + constant)
+    half = np.sqrt(rate * (1.0 - rate) * constant + constant**2 / 4.0) / (1.0 + constant)
+    # The limits of a rate of 0 and of 1 are exact, not up to rounding.
+    return np.where(rate <= 0.0, 0.0, centre - half), np.where(rate >= 1.0, 1.0, centre + half)
+
+
+def _exact(successes: int, trials: int, tails: tuple[float, float]) -> Interval:
+    low, high = clopper_pearson(successes, trials, tails)
     return Interval(float(low), float(high))
 
 
@@ -380,17 +356,17 @@ def paired_interval(
     [0.188, 0.4]
     """
     counting = plus + minus
-    share = clopper_pearson(counting, trials, tails)
+    share = _exact(counting, trials, tails)
     if counting == 0:
         return Interval(-share.upper, share.upper)
-    chance = clopper_pearson(plus, counting, tails)
+    chance = _exact(plus, counting, tails)
     low, high = 2.0 * chance.lower - 1.0, 2.0 * chance.upper - 1.0
     middle, size = (plus - minus) / counting, counting / trials
     less, more = size - share.lower, share.upper - size
     below = np.hypot(size * (middle - low), middle * (less if middle > 0.0 else more))
     above = np.hypot(size * (high - middle), middle * (more if middle > 0.0 else less))
     lower, upper = middle * size - below, middle * size + above
-    larger = clopper_pearson(counting, trials, (ONE_ERROR, ONE_ERROR)).upper
+    larger = _exact(counting, trials, (ONE_ERROR, ONE_ERROR)).upper
     # The exact test decides whether the interval contains zero, not the sum of squares.
     lower = min(lower, low * larger) if low < 0.0 else max(lower, low * share.lower)
     upper = max(upper, high * larger) if high > 0.0 else min(upper, high * share.lower)

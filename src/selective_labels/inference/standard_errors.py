@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels._errors import InputError, require_choice
+from selective_labels._validation import effective_sample_size
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import Ends, covariance, median_of_repeats
@@ -129,7 +130,7 @@ def bound_standard_errors(
     n_all = int(codes.max()) + 1
     n_clusters = int(np.count_nonzero(np.bincount(codes[rows], minlength=n_all)))
     values = np.array([[end.value for end in pair] for pair in ends])
-    n_units = kish_number(rows * (np.ones(len(rows)) if weights is None else weights), codes)
+    n_units = effective_sample_size(rows * (np.ones(len(rows)) if weights is None else weights), codes)
     if n_clusters < FEWEST:
         low, high = np.median(values, axis=0).tolist()
         nothing = float("nan"), float("nan")
@@ -168,18 +169,6 @@ def summed_up(
         supports=(supports[0], supports[1]),
         counts=(None, None) if clustered else (_common(ends, 0), _common(ends, 1)),
     )
-
-
-def kish_number(weights: Array, codes: np.ndarray) -> float:
-    """Effective number of clusters (Kish): (Σ_g W_g)² / Σ_g W_g², with W_g the weight of cluster g.
-
-    Examples
-    --------
-    >>> kish_number(np.array([1.0, 1.0, 2.0, 0.0]), np.array([0, 0, 1, 2]))
-    2.0
-    """
-    total = np.bincount(codes, weights / weights.max())
-    return float(total.sum() ** 2 / np.sum(total**2))
 
 
 def effective_number(influence: Array, codes: np.ndarray, n_units: float) -> float:

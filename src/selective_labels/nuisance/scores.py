@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import Ridge
 
 from selective_labels._errors import InputError
-from selective_labels._validation import effective_number
+from selective_labels._validation import effective_sample_size
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, arms_off_fold, by_case
@@ -200,7 +200,7 @@ def cross_fit_scores(
     n_classes = len(data.classes)
     # Given probabilities have no noise, so the best arm needs no lead.
     given = fit.report.chosen == "injected"
-    n_fitted = round(effective_number(data.weights)) if held_out else len(fit.held_out) or len(data)
+    n_fitted = round(effective_sample_size(data.weights)) if held_out else len(fit.held_out) or len(data)
     n_units = np.inf if given else n_independent(data, n_fitted)
     if data.panels is not None:  # rows of one case are not independent
         n_fitted = n_independent(data, n_fitted)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from selective_labels._errors import InputError
+from selective_labels._keywords import Models, Roles, split_keywords
 from selective_labels._parallel import with_progress
 from selective_labels._validation import as_seed
 from selective_labels.assumptions.base import Assumption
@@ -264,15 +265,28 @@ SCHEMA_VERSION = 2
 WHOLE_FITS = 3
 
 
+class Publishing(TypedDict, total=False):
+    """How a report is shown and kept.
+
+    description : TableDescription
+        Names for people; read from the table if not given.
+    sections : object with ``get(name)`` and ``put(name, section)``
+        Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
+        when anything else changes.
+    """
+
+    description: TableDescription | None
+    sections: SectionStore | None
+
+
+class ReportSettings(Roles, Models, Publishing, total=False):
+    """Keywords of a report: roles, models, and how it is shown and kept."""
+
+
 def assess(
     X: Any,
     y: Any = None,
     *,
-    decision_maker: Any = None,
-    decision: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    strata: Any = None,
     predictions: Any = None,
     model: Any = None,
     trained_elsewhere: bool = False,
@@ -280,16 +294,10 @@ def assess(
     metric: Any = None,
     pos_label: Any = None,
     cost: Any = None,
-    nuisance: Any = None,
-    cv: int = 5,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    description: TableDescription | None = None,
-    sections: SectionStore | None = None,
-    assignment: Any = None,
     assumptions: Any = (),
     period: Any = None,
     every: str | None = None,
+    **settings: Unpack[ReportSettings],
 ) -> dict[str, Any]:
     """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
 
@@ -311,8 +319,8 @@ def assess(
 
     Parameters
     ----------
-    X, y, decision_maker, decision, sample_weight, groups, strata, assignment
-        As in :func:`selective_labels.evaluate`: roles one by one, or a SelectiveLabels alone.
+    X, y
+        As in :func:`selective_labels.evaluate`: features and labels, or a SelectiveLabels alone.
     predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
         Of two classes also (n_samples,) probabilities of the event, or any score that is higher for it. The
         most probable class is predicted; with `cost`, or where a score is no probability, as many cases are
@@ -331,14 +339,6 @@ def assess(
     cost : (n_classes, n_classes) array, optional
         C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
         it, and it is among the metrics.
-    nuisance, n_jobs, random_state
-        As for :class:`selective_labels.UCLClassifier`. The checks use "logistic" by default.
-    cv : int
-    description : TableDescription, optional
-        Names for people; read from the table if not given.
-    sections : object with ``get(name)`` and ``put(name, section)``, optional
-        Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
-        when anything else changes.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
         buys, as :func:`selective_labels.ladder` does.
@@ -346,6 +346,10 @@ def assess(
         Adds the section "drift": acceptance, labels and bounds over time.
     every : "month", "quarter" or "year", optional
         What dates are cut into.
+    **settings
+        Roles as in :class:`selective_labels.Evaluator`; `nuisance`, `cv` (a number of folds), `n_jobs` and
+        `random_state` as for :class:`selective_labels.UCLClassifier` (the checks use "logistic" by default);
+        `description` and `sections`, see :class:`Publishing`.
 
     Returns
     -------
@@ -361,18 +365,21 @@ def assess(
     >>> document["data"]["n_cases"], [each["key"] for each in document["models"]]
     (600, ['yours', 'ours'])
     """
-    description = TableDescription() if description is None else description
-    data = read_data(X, y, GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment))
+    roles, models, shown = split_keywords("assess", settings, Roles, Models, Publishing)
+    description: TableDescription = shown.get("description") or TableDescription()
+    sections = shown.get("sections")
+    nuisance, cv, n_jobs = models.get("nuisance"), models.get("cv", 5), models.get("n_jobs")
+    data = read_data(X, y, GivenRoles(**roles))
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: a report is about who decided.", "decision_maker")
     columns = feature_columns(data)
     kinds = {column.name: column.kind for column in columns}
     cases = Cases(data, read_subgroups(by, data, kinds))
-    settings = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(random_state)))
+    how = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(models.get("random_state"))))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     policy_measures = _Stakes(metric, pos_label, cost)
     periods = None if period is None else read_periods(period, every, len(data))
-    bench = _open_workbench(cases, columns, rule, policy_measures, settings, sections, assumptions, periods)
+    bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
         FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS)
     parts = _compute(bench)

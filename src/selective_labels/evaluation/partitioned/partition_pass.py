@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels._validation import effective_number
+from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
@@ -96,7 +96,7 @@ class FoldScorer:
 def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]:
     """What scores other rows of each fold, from the rows that the models were fitted to."""
     given = fit.report.chosen == "injected"
-    n_fitted = round(effective_number(data.weights))
+    n_fitted = round(effective_sample_size(data.weights))
     n_units = np.inf if given else n_independent(data, n_fitted)
     found = []
     for number, fold in enumerate(fit.folds):
