@@ -5,8 +5,8 @@ import numpy as np
 import selective_labels as sl
 from benchmarks.floor import floor_seconds, make_table, some_probabilities
 from benchmarks.ratios import Ratio, median_ratio
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import selector_bands
-from selective_labels.nuisance.settings import FittingSettings
 
 N_SAMPLES, N_DECISION_MAKERS = 100_000, 100
 METRICS = [

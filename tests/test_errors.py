@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 
 import selective_labels as sl
 from selective_labels import DiagnosticWarning, InputError, SelectiveLabels
-from selective_labels._errors import TableError, UndefinedError, require_choice
-from selective_labels._validation import weight_name
+from selective_labels._errors import TableError, UndefinedError
+from selective_labels._validation import require_choice, weight_name
 from selective_labels.data.coding import coded_features
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.metrics import named_metrics
 from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.bounds import as_label_range

@@ -102,21 +102,6 @@ class LargeWorkWarning(UserWarning):
         super().__init__(text)
 
 
-def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Raise :class:`InputError` if the value is not one of those allowed.
-
-    Examples
-    --------
-    >>> require_choice("mode", "both", ("partial", "point"))
-    Traceback (most recent call last):
-    ...
-    selective_labels._errors.InputError: mode='both' is not one of 'partial', 'point'.
-    """
-    if value not in allowed:
-        words = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={value!r} is not one of {words}.", argument)
-
-
 # Without metadata routing, scikit-learn's searches drop the decision-maker ids.
 ROUTING = (
     "call sklearn.set_config(enable_metadata_routing=True) first, so that cross_validate, GridSearchCV and "

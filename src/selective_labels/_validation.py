@@ -1,9 +1,10 @@
-"""Fit a classifier with weights, whatever it is wrapped in."""
+"""Validate arguments, handle random states and shared keywords, and fit classifiers with sample weights."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from sklearn import config_context
@@ -18,7 +19,7 @@ Item = TypeVar("Item")
 
 
 def require_share(argument: str, value: Any, low: float = 0.0, high: float = 1.0) -> None:
-    """Refuse what is not a number strictly between two others.
+    """Raise unless a value is a number strictly between two bounds.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def require_share(argument: str, value: Any, low: float = 0.0, high: float = 1.0
 
 
 def require_count(argument: str, value: Any, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least so many.
+    """Raise unless a value is an integer that is at least `least`.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def require_count(argument: str, value: Any, least: int = 1) -> None:
 
 
 def the_only(items: Sequence[Item], argument: str, otherwise: str) -> Item:
-    """The item of a sequence of one; any other length is refused with a sentence about the argument.
+    """Return the only item of a sequence; raise `InputError` for any other length.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def the_only(items: Sequence[Item], argument: str, otherwise: str) -> Item:
 
 
 def read_values(argument: str, values: Any) -> np.ndarray:
-    """Some numbers, at least one, all of them finite.
+    """Read a non-empty sequence of finite numbers.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def _is_number(value: Any) -> bool:
 
 
 def as_seed(random_state: Any) -> int | None:
-    """Draw a number from a random state; None and whole numbers stay what they are.
+    """Draw a seed from a random state; None and integers are returned unchanged.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def as_seed(random_state: Any) -> int | None:
 
 
 def draw_seeds(random_state: Any, n_seeds: int) -> list[int]:
-    """Draw several numbers from a random state, as scikit-learn's estimators do.
+    """Draw several seeds from a random state, as scikit-learn's estimators do.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def draw_seeds(random_state: Any, n_seeds: int) -> list[int]:
 
 
 def random_stream(random_state: Any) -> np.random.RandomState:
-    """Random numbers of a random state, one after the other.
+    """The generator of a random state.
 
     Examples
     --------
@@ -126,20 +127,20 @@ def random_stream(random_state: Any) -> np.random.RandomState:
 
 
 def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
-    """Fit in place, the weights handed down to whatever inside a pipeline or a search takes them."""
+    """Fit a classifier in place, and pass the weights to the step of a pipeline or search that takes them."""
     last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
     if isinstance(last, HistGradientBoostingClassifier):
         X = without_empty_columns(X, sample_weight)
     if sample_weight is None:
         return classifier.fit(X, y)
     require_weight(sample_weight)
-    # Users route metadata to our estimator, not into the classifier inside it: there, weights just go down.
+    # Metadata routing applies to our estimator, not to the classifier inside it, which gets weights directly.
     with config_context(enable_metadata_routing=False):
         return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
 
 
 def require_weight(sample_weight: np.ndarray | None) -> None:
-    """Refuse rows that nothing can be learned from, because each counts zero times.
+    """Raise if all weights are zero, because then there is nothing to learn from.
 
     Examples
     --------
@@ -155,9 +156,9 @@ def require_weight(sample_weight: np.ndarray | None) -> None:
 
 
 def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
-    """Zeros for columns that are missing in every row that counts, where boosting would look for a cut.
+    """Replace columns that are missing in every row with positive weight by zeros.
 
-    A constant is never cut, so predictions do not depend on it.
+    Boosting would search such columns for a split. It never splits a constant, so predictions do not change.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None
 
 
 def effective_sample_size(weight: np.ndarray, units: np.ndarray | None = None) -> float:
-    """Effective number of rows, or of units that rows belong to: (Σ w)² / Σ w² (Kish).
+    """Effective number of rows, or of the units that rows belong to: (Σ w)² / Σ w² (Kish).
 
     Examples
     --------
@@ -181,12 +182,12 @@ def effective_sample_size(weight: np.ndarray, units: np.ndarray | None = None) -
     """
     scaled = weight / max(float(weight.max(initial=0.0)), np.finfo(float).tiny)
     if units is not None:
-        scaled = np.bincount(units, scaled)
+        scaled = np.bincount(units, scaled).astype(float)
     return float(scaled.sum() ** 2 / max(float(np.sum(scaled**2)), np.finfo(float).tiny))
 
 
 def weight_name(classifier: Any) -> str:
-    """Name the keyword by which ``fit`` of a classifier takes sample weights.
+    """Name of the keyword by which ``fit`` of a classifier takes sample weights.
 
     Examples
     --------
@@ -199,8 +200,112 @@ def weight_name(classifier: Any) -> str:
     if isinstance(classifier, Pipeline):
         name, last = classifier.steps[-1]
         return f"{name}__{weight_name(last)}"
-    if hasattr(classifier, "estimator"):  # a search over hyper-parameters hands its keywords on
+    if hasattr(classifier, "estimator"):  # a hyper-parameter search passes its keywords on
         return weight_name(classifier.estimator)
     raise InputError(
         f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.", "estimator"
     )
+
+
+def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raise :class:`InputError` if the value is not allowed.
+
+    Examples
+    --------
+    >>> require_choice("mode", "both", ("partial", "point"))
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: mode='both' is not one of 'partial', 'point'.
+    """
+    if value not in allowed:
+        words = ", ".join(map(repr, allowed))
+        raise InputError(f"{argument}={value!r} is not one of {words}.", argument)
+
+
+class Roles(TypedDict, total=False):
+    """Roles of the rows, one value for each row; a SelectiveLabels has them already.
+
+    decision_maker
+        Id of the decision-maker. Not needed for "none" and "unconfounded", nor if every label is observed.
+    decision
+        0 or 1: whether the label is observed. Without it, all labels that are not missing are; with it, -1
+        may be a class.
+    sample_weight
+    groups
+        Ids of cases with repeated rows, which stay together in folds.
+    strata
+        Cells within which assignment is random.
+    assignment
+        Known probabilities of decision-makers, of shape (n_samples, n_decision_makers), or a callable of X.
+    """
+
+    decision_maker: Any
+    decision: Any
+    sample_weight: Any
+    groups: Any
+    strata: Any
+    assignment: Any
+
+
+class ColumnRoles(TypedDict, total=False):
+    """Names of the columns of a table, by role."""
+
+    decision: str | None
+    sample_weight: str | None
+    groups: str | None
+    strata: str | None
+    assignment: Sequence[str] | None
+
+
+class Models(TypedDict, total=False):
+    """Settings of the nuisance models.
+
+    nuisance
+        As for :class:`selective_labels.UCLClassifier`.
+    cv : int, splitter or iterable of folds
+    n_jobs : int or None
+    random_state : int, RandomState or None
+    """
+
+    nuisance: Any
+    cv: Any
+    n_jobs: int | None
+    random_state: Any
+
+
+class Fitting(Models, total=False):
+    """Settings of cross-fitting, in addition to :class:`Models`.
+
+    propensity : "auto", "shares" or "model"
+        Assignment probabilities, unless `assignment` is known: shares of decision-makers (within strata), a
+        model of the features, or ("auto") that model if it predicts the decision-maker significantly better
+        than shares on held-out rows. The result says so if it does.
+    n_repeats : int
+        Repetitions of cross-fitting. The median is reported, with a standard error that includes the
+        variation between repetitions.
+    """
+
+    propensity: str
+    n_repeats: int
+
+
+def split_keywords(function: str, given: Mapping[str, Any], *groups: type) -> tuple[dict[str, Any], ...]:
+    """Split keywords into groups; raise for an unknown keyword and suggest the nearest name.
+
+    Examples
+    --------
+    >>> split_keywords("evaluate", {"strata": [0], "cv": 3}, Roles, Fitting)
+    ({'strata': [0]}, {'cv': 3})
+    >>> split_keywords("evaluate", {"decison_maker": [0]}, Roles, Fitting)
+    Traceback (most recent call last):
+    ...
+    TypeError: evaluate() has no keyword 'decison_maker'; did you mean 'decision_maker'?
+    """
+    names = [list(group.__annotations__) for group in groups]
+    known = [name for group in names for name in group]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, known))}."
+            raise TypeError(f"{function}() has no keyword {name!r}; {hint}")
+    return tuple({name: given[name] for name in group if name in given} for group in names)

@@ -1,4 +1,4 @@
-"""The main job on made-up loans whose truth is known: look, doubt, learn, compare, plan, show it."""
+"""The demonstration: evaluate, learn, compare and plan on simulated loans whose true outcomes are known."""
 
 import warnings
 from dataclasses import dataclass
@@ -27,32 +27,32 @@ from selective_labels.report.assess import assess
 from selective_labels.report.document import TableDescription
 from selective_labels.report.render import render
 
-# Comparing two rules to three points takes this many applications; models learn from the first of them.
+# To compare two rules to within three points takes this many applications; models are trained on the first.
 N_APPLICATIONS, N_TRAIN, N_PAGE = 45_000, 12_000, 6_000
-# What a bureau says of all who ask for such loans; the generator's own share is 42 %.
+# Default rate of all applicants according to a credit bureau; the simulated rate is 42 %.
 KNOWN_SHARE = (0.41, 0.43)
-# How much worse lenders who parcel take the refused to be.
+# Factor by which parcelling assumes that refused applicants default more often.
 PARCELLED = 2.0
 FITTING: dict[str, Any] = {"nuisance": "logistic", "random_state": 0, "n_jobs": 1}
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """All that the demonstration finds, beside the truth.
+    """Results of the demonstration, with the true values.
 
     Attributes
     ----------
     labeled_share, labeled_right : float
-        Defaults among the approved, and how often the scorecard is right on them.
+        Default rate among approved loans, and accuracy of the scorecard on them.
     share, right : Evaluation
-        The same on everybody.
+        The same for all applications.
     true_share, true_right : float
     climbed : Ladder
-        How often the scorecard is right, the more the officers know.
+        Accuracy of the scorecard under more and more assumptions about what officers know.
     better, true_gain : Comparison, float
-        The robust rule against the scorecard, with what officers know: what the data say, and what is true.
+        The robust rule against the scorecard, given what officers know: estimated and true difference.
     open, settled_by : Comparison, Plan
-        The robust rule against parcelling, and what would tell.
+        The robust rule against parcelling, and a plan for data that would decide between them.
     """
 
     labeled_share: float
@@ -69,7 +69,7 @@ class Story:
 
 
 def tell(loans: Loans, n_train: int = N_TRAIN) -> Story:
-    """Learn on the first applications, judge on the others, and look the truth up."""
+    """Train on the first applications, evaluate on the others, and compare with the truth."""
     data = data_of(loans.table)
     rows = np.arange(len(data))
     train, test = data.take(rows[:n_train]), data.take(rows[n_train:])
@@ -83,7 +83,7 @@ def tell(loans: Loans, n_train: int = N_TRAIN) -> Story:
 
     seen = test.decision == 1
     found = evaluate(scorecard, test, metric=["share", "accuracy"], **FITTING)
-    assert isinstance(found, Evaluations)  # two metrics were asked for
+    assert isinstance(found, Evaluations)  # two metrics return a list of results
     share, right = found
     known = [Prevalence("yes", KNOWN_SHARE), Informed("yes")]
     undecided = compare(robust, parcelled, test, **FITTING)
@@ -103,7 +103,7 @@ def tell(loans: Loans, n_train: int = N_TRAIN) -> Story:
 
 
 def data_of(table: pd.DataFrame) -> SelectiveLabels:
-    """The table with its roles named."""
+    """The table with its roles."""
     return SelectiveLabels.from_frame(
         table, label="defaulted", decision="approved", decision_maker="officer", features=list(FEATURES)
     )
@@ -115,7 +115,7 @@ def run(out: Path, console: Console | None = None, *, random_state: int = 1) -> 
     Parameters
     ----------
     out : Path
-        The page; written whole or not at all.
+        File of the page; written completely or not at all.
     console : rich Console, optional
     random_state : int
     """
@@ -127,7 +127,7 @@ def run(out: Path, console: Console | None = None, *, random_state: int = 1) -> 
         f"loan defaults is seen for the {approved:.0%} that an officer approved. Officers call the employer "
         "and learn of trouble that the table does not hold. The data are made up, so the truth is known.\n"
     )
-    # A core that somebody else works on would keep threads waiting for each other.
+    # With other work on the same cores, threads would wait for each other.
     with one_thread():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -141,7 +141,7 @@ def run(out: Path, console: Console | None = None, *, random_state: int = 1) -> 
 
 
 def show_answers(story: Story, console: Console) -> None:
-    """What the approved loans say, what can be known of all applicants, and the truth."""
+    """Compare the values among approved loans, the bounds for all applicants, and the truth."""
     rows = _table("1. What the approved loans say is wrong", "approved only", "everybody (95 %)", "truth")
     for name, seen, found, truth in (
         ("defaulted", story.labeled_share, story.share, story.true_share),
@@ -156,7 +156,7 @@ def show_answers(story: Story, console: Console) -> None:
 
 
 def show_ladder(story: Story, console: Console) -> None:
-    """What officers know makes the range narrower."""
+    """Show how assumptions about what officers know narrow the bounds."""
     rows = _table("2. What officers know narrows it: how often is the scorecard right?", "possible", "95 %")
     for rung in story.climbed:
         found = rung.evaluation
@@ -170,7 +170,7 @@ def show_ladder(story: Story, console: Console) -> None:
 
 
 def show_rules(story: Story, console: Console) -> None:
-    """One comparison that the data settle with what officers know, and one that they leave open."""
+    """Show one comparison that the data decide given what officers know, and one that stays undecided."""
     console.print(
         "[bold]3. A rule learned from bounds[/] (UCLClassifier) against the scorecard, given what officers "
         f"know (informed): right more often by {_points(story.better)}: {_verdict(story.better)}. The truth: "
@@ -193,7 +193,7 @@ def _verdict(found: Comparison) -> str:
 
 
 def write_page(table: pd.DataFrame, out: Path, console: Console) -> None:
-    """The report page, as `selective-labels report` would write it for this table."""
+    """Write the report page, as `selective-labels report` would for this table."""
     data = data_of(table)
     document = assess(
         data,

@@ -146,7 +146,7 @@ def test_a_bad_value_gets_its_sentence_before_any_fit(run, data, model, monkeypa
     def fitted(*_, **__):
         raise AssertionError("something was fitted")
 
-    monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", fitted)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.FittingSettings.cross_fit", fitted)
     monkeypatch.setattr("selective_labels.diagnostics.diagnose.diagnose", fitted)
     monkeypatch.setattr(selective_labels.demo, "run", fitted)
     (data.parent / "empty.csv").touch()

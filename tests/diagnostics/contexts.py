@@ -4,7 +4,7 @@ import numpy as np
 
 from selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 # A violation must be found beyond any doubt, and a valid design left alone, at fixed seeds.
 SEED = 20261115

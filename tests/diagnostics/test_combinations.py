@@ -7,7 +7,7 @@ import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, RisingRisk, SameRanking
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 INSTRUMENT = Instrument()
 N = 1500

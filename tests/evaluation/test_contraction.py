@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from selective_labels import contraction
-from selective_labels.inference.intervals import wilson
+from selective_labels.inference.exact_intervals import wilson
 from tests.reference.contraction import contracted
 
 # Standard errors of a false alarm of 7e-6 per comparison.

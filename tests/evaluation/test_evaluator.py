@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import selective_labels as sl
-from selective_labels.nuisance import settings
+from selective_labels.nuisance import cross_fit
 from tests.evaluation.partitioned.tables import from_folder, make_table, write
 
 QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
@@ -24,13 +24,13 @@ def data(sample):
 def fits(monkeypatch):
     """The number of cross-fits so far."""
     counted = []
-    plain = settings.cross_fit
+    plain = cross_fit.cross_fit
 
     def counting(*given, **keywords):
         counted.append(keywords["in_halves"])
         return plain(*given, **keywords)
 
-    monkeypatch.setattr(settings, "cross_fit", counting)
+    monkeypatch.setattr(cross_fit, "cross_fit", counting)
     return counted
 
 

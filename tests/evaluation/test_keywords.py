@@ -8,7 +8,7 @@ import selective_labels as sl
 from selective_labels.data.roles import ROLES
 from selective_labels.evaluation import evaluator
 from selective_labels.evaluation.evaluator import Inference
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 SAMPLE = sl.datasets.make_decision_makers(60, n_classes=2, n_decision_makers=3, random_state=0)
 SCORE = SAMPLE.X[:, 0]

@@ -9,7 +9,7 @@ from scipy.stats import binom, norm, t
 from selective_labels._validation import effective_sample_size
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, report, report_gap, uncross
 from selective_labels.inference.evidence import mean_estimate
-from selective_labels.inference.intervals import Counts
+from selective_labels.inference.exact_intervals import Counts
 from selective_labels.inference.standard_errors import (
     BoundStandardErrors,
     bound_standard_errors,

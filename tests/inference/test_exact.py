@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import binom, binomtest
 
-from selective_labels.inference.intervals import Counts, clopper_pearson, count_scores, paired_interval
+from selective_labels.inference.evidence import count_scores
+from selective_labels.inference.exact_intervals import Counts, clopper_pearson, paired_interval
 
 LEVELS = (0.8, 0.95)
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multivariate_normal, norm, t
 
-from selective_labels.inference.intervals import (
+from selective_labels.inference.confidence_intervals import (
     bivariate_normal,
-    few_clusters_factor,
     imbens_manski_constant,
     stoye_constants,
 )
+from selective_labels.inference.standard_errors import few_clusters_factor
 from tests.reference.intervals import parameter_interval, set_interval
 
 ONE_SIDED, TWO_SIDED = norm.ppf(0.95), norm.ppf(0.975)

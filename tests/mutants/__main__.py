@@ -37,7 +37,7 @@ ELSEWHERE = {
     "evaluation/thresholds.py": ["tests/evaluation/test_wiring.py", "tests/test_corridor.py"],
     "evaluation/scored_rows.py": ["tests/evaluation/test_clusters.py", "tests/evaluation/test_evaluate.py"],
     "inference/standard_errors.py": ["tests/evaluation/test_clusters.py"],
-    "nuisance/settings.py": ["tests/evaluation/test_evaluate.py"],
+    "nuisance/cross_fit.py": ["tests/evaluation/test_evaluate.py"],
     "nuisance/models/boosting.py": ["tests/evaluation/test_wiring.py"],
     "identification/marginal_outcomes.py": ["tests/evaluation/test_extrapolation.py"],
 }

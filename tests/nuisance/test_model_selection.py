@@ -11,11 +11,9 @@ from selective_labels import SelectiveLabels
 from selective_labels._parallel import Workers
 from selective_labels.datasets import make_decision_makers
 from selective_labels.nuisance import model_selection
-from selective_labels.nuisance.bands import one_arm_each
-from selective_labels.nuisance.cross_fit import cross_fit
+from selective_labels.nuisance.cross_fit import cross_fit, one_arm_each
 from selective_labels.nuisance.folds import make_folds, outcome_codes
-from selective_labels.nuisance.model_selection import Fitter, candidates
-from selective_labels.nuisance.models.families import Candidate
+from selective_labels.nuisance.model_selection import Candidate, Fitter, candidates
 
 N_SAMPLES = 4000
 

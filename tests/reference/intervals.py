@@ -2,7 +2,8 @@
 
 from scipy.special import ndtri
 
-from selective_labels.inference.intervals import Interval, parameter_constants
+from selective_labels.inference.confidence_intervals import parameter_constants
+from selective_labels.inference.exact_intervals import Interval
 
 
 def parameter_interval(

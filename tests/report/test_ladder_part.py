@@ -66,7 +66,7 @@ def test_other_sections_are_as_without(given, document):
 
 
 def test_a_class_that_is_not_there_is_refused_before_anything_is_fitted(given, monkeypatch):
-    monkeypatch.setattr("selective_labels.nuisance.settings.FittingSettings.cross_fit", None)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.FittingSettings.cross_fit", None)
     with pytest.raises(InputError, match="adverse='maybe' is not one of the classes"):
         sl.assess(**given, assumptions=Informed("maybe"), **QUICK)
 

@@ -14,7 +14,7 @@ import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, Refused, RisingRisk, SameRanking
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 pytestmark = pytest.mark.statistical
 

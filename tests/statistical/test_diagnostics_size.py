@@ -11,7 +11,7 @@ from scipy.stats import binom
 from selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnose import CHECKS
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 from tests.diagnostics import designs
 
 pytestmark = pytest.mark.statistical

@@ -10,7 +10,7 @@ from selective_labels.assumptions import Informed, Instrument, Prevalence
 from selective_labels.datasets.decision_makers import population
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 pytestmark = pytest.mark.statistical
 

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from selective_labels._errors import InputError, require_choice
+from selective_labels._errors import InputError
+from selective_labels._validation import require_choice
 from selective_labels.assumptions.base import Part, Restriction, as_event, event_codes, in_words
 from selective_labels.identification.event_bounds import (
     AnyFloor,

@@ -1,4 +1,4 @@
-"""The command line: thin; tables, models, numbers and pages come from the library."""
+"""The command line, a thin layer: tables, models, numbers and pages come from the library."""
 
 from selective_labels.cli.main import main
 

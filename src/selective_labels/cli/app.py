@@ -1,4 +1,4 @@
-"""The commands: each reads its options, calls the library, shows the result."""
+"""The commands and their options: each reads its options, calls the library and shows the result."""
 
 import shlex
 from collections.abc import Callable
@@ -43,7 +43,7 @@ ROLES = "--label failed --decision released --decision-maker officer"
 
 
 class Over(StrEnum):
-    """What a sensitivity curve runs over."""
+    """Parameter that a sensitivity curve varies."""
 
     ODDS = "odds"
     GAMMA = "gamma"
@@ -55,7 +55,7 @@ class Over(StrEnum):
 
 
 class Rule(StrEnum):
-    """Who accepts: the score, both human and score, or either."""
+    """Who must accept a case: the score, both human and score, or either."""
 
     SCORE = "score"
     BOTH = "both"
@@ -70,7 +70,7 @@ Units = Annotated[
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """Which curve, and what is to be concluded from it."""
+    """Parameter, metric and threshold of a sensitivity curve."""
 
     over: Annotated[
         Over,
@@ -106,7 +106,7 @@ class CurveOptions:
 
 @dataclass(frozen=True)
 class PolicyOptions:
-    """Which policies, and what they cost."""
+    """Policies to evaluate and their costs."""
 
     rates: Annotated[
         str | None, typer.Option(help="Shares accepted, such as 0.3,0.5,0.7.", rich_help_panel=MODEL)
@@ -123,7 +123,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True)
 class DriftOptions:
-    """What is followed, and over which periods."""
+    """Metric and periods of a drift analysis."""
 
     period: Annotated[str, typer.Option(help="Column of dates, or of periods.", metavar="COLUMN")]
     every: Annotated[
@@ -141,7 +141,7 @@ class DriftOptions:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What could be done, and what is wanted."""
+    """Possible designs, and the width or power that is wanted."""
 
     against: Annotated[
         str | None,
@@ -274,7 +274,7 @@ app = typer.Typer(
 
 
 def command(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a command: groups of options, --config, errors in one sentence, an example."""
+    """Register a function as a command with option groups, --config, one-line errors and an example."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         app.command(cls=ConfigurableCommand, epilog=f"Example: {example}")(guarded(with_groups(function)))
@@ -371,7 +371,7 @@ def fit(
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.io.files import require_writable, write_whole
     from selective_labels.io.model_file import describe, save_model
-    from selective_labels.nuisance.settings import FittingSettings
+    from selective_labels.nuisance.cross_fit import FittingSettings
     from selective_labels.report.model_card import model_card
 
     require_writable(model)
@@ -444,7 +444,7 @@ def predict(
         ignored = [column for column in parts.columns if column not in used]
         show(predict_view(data, model, out, found, ignored), format)
         return
-    # Ids stay as they are written, and so do categories.
+    # Ids and categories are read as text, so that they keep their spelling.
     categories = [name for name, kind in saved.schema.kinds.items() if kind == "category"]
     frame = open_source(data, file).read([*kept, *categories])
     X = saved.schema.read(frame)

@@ -1,4 +1,4 @@
-"""What is said on standard error: progress, warnings, errors; and the exit status that follows."""
+"""Messages on standard error (progress, warnings, errors) and the exit status of a command."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ from selective_labels.cli.main import say_interrupted, status
 
 WRONG = 1
 LONGEST = 2000
-# scikit-learn says it to itself when two threads set the filters of warnings at once; nobody can do anything.
+# scikit-learn warns itself when two threads set warning filters at once; users cannot act on it.
 OF_THREADS = "`sklearn.utils.parallel.delayed` should be used"
 _told: ContextVar[Sequence[str]] = ContextVar("told")
 
@@ -29,7 +29,7 @@ def say(kind: str, message: object) -> None:
     kind : str
         Such as "Error".
     message : object
-        Line breaks become spaces; control characters, which could steer a terminal, are dropped.
+        Line breaks become spaces. Control characters are dropped, because they could control a terminal.
     """
     line = "".join(each for each in " ".join(str(message).split()) if each.isprintable())
     shortened = line if len(line) <= LONGEST else line[:LONGEST] + "…"
@@ -37,10 +37,10 @@ def say(kind: str, message: object) -> None:
 
 
 def guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command end with one sentence and a status, never with a traceback.
+    """Make a command end with a one-sentence error and an exit status instead of a traceback.
 
-    What users can mend (InputError, a missing package, a full disk) ends with status 1; so does what they
-    cannot, with a request to report it. The option --debug before the command shows the traceback.
+    Errors that users can fix (InputError, a missing package, a full disk) exit with status 1. So do all
+    others, with a request to report them. The option --debug before the command shows the traceback.
     """
 
     @functools.wraps(function)
@@ -83,9 +83,9 @@ def _sentence(error: Exception) -> str:
 
 @contextlib.contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Show what Python would warn users of, one line each and once; results hold the same lines.
+    """Show Python warnings for users as one line each, without repetition; results list the same lines.
 
-    What is about to change in some library is for programmers.
+    Other warnings, such as deprecations, are hidden, because they address programmers.
     """
     shown: list[str] = []
 
@@ -107,13 +107,13 @@ def warnings_as_lines() -> Iterator[None]:
 
 
 def warnings_told() -> list[str]:
-    """The warnings of this command so far."""
+    """Warnings of this command so far."""
     return list(_told.get(()))
 
 
 @contextlib.contextmanager
 def working() -> Iterator[None]:
-    """Draw bars with the time left for all long work inside; nothing if standard error is no terminal."""
+    """Show progress bars with the time left for long work; nothing if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield
         return

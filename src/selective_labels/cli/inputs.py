@@ -1,4 +1,4 @@
-"""From the options of a command to a table with its roles, models, and predictions."""
+"""Inputs of a command: tables, roles, costs and metrics, and predictions from columns and models."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from selective_labels.cli.options import CutOptions, FileOptions, OutputOptions,
 from selective_labels.data.features import CATEGORY, read_numbers
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partitioned import SAMPLE_ROWS, PartitionedLabels, reweighted
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.metrics import NAMES, called_here, named_metrics
 from selective_labels.evaluation.policy import (
     COST,
@@ -52,28 +52,28 @@ from selective_labels.io.table_roles import (
     partitions_of,
     shown_rows,
 )
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import draw_rows
-from selective_labels.nuisance.settings import FittingSettings
 
 HUMAN = "human"
 MODEL_SUFFIX = ".skops"
-# What may be human: the other of two.
+# Options that accept "human", the decisions taken.
 OTHERS = ("--b", "--against")
 
 
-# Roles whose columns name somebody or something; the others hold numbers.
+# Roles whose columns hold names; the others hold numbers.
 NAMING_ROLES = ("label", "decision_maker", "strata", "groups")
 
 
 def open_source(source: str, file: FileOptions) -> OpenTable:
-    """Take the content of the table of a command."""
+    """Open the table of a command."""
     how = {"separator": file.separator, "encoding": file.encoding, "sheet": file.sheet, "sql": file.sql}
     return open_table(source, missing=file.missing or (), **how)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A table as read, and with its roles taken apart; of one in partitions, some rows of it.
+    """A table as read and as prepared; of a table in partitions, some of its rows.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Loaded:
     frame : pandas.DataFrame
     prepared : PreparedTable
     lazy : PartitionedLabels or None
-        The whole table, if it is read in parts.
+        The whole table, if it is in partitions.
     sampled : bool
         Whether the rows in memory are all that the command works on.
     """
@@ -94,7 +94,7 @@ class Loaded:
 
     @property
     def data(self) -> Any:
-        """What numbers about the whole table are computed from."""
+        """Data for numbers about the whole table."""
         return self.prepared.data if self.lazy is None else self.lazy
 
     @property
@@ -105,7 +105,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything that a command was told about its table."""
+    """The table of a command and all options about it."""
 
     context: typer.Context
     name: str
@@ -121,20 +121,20 @@ class Source:
         lazily: bool = False,
         fitting: FittingSettings | None = None,
     ) -> Loaded:
-        """Read the table, find its roles (asking if they are guessed), choose its features.
+        """Read the table, find its roles and choose its features; confirm guessed roles with the user.
 
-        Of a table in partitions, the rows in memory are a sample, or those that a model is fitted to; a few
-        rows, to find roles and features by, if the command works on all of them `lazily`.
+        Of a table in partitions, a sample or the rows that a model is fitted to are loaded into memory. If
+        the command works on all rows `lazily`, only a few rows are loaded, to find roles and features.
 
         Parameters
         ----------
         models : sequence of SavedModel
-            Whose features are features here too.
+            Saved models whose features are used as features here.
         not_features : sequence of str
-            Columns such as predictions; those that do not exist are for someone else to refuse.
+            Columns that are not features, such as predictions. Whether they exist is checked elsewhere.
         lazily : bool
         fitting : FittingSettings, optional
-            Of the model that the rows are for.
+            Settings of the model that the rows are loaded for.
         """
         save_to = self.output.save_config
         if save_to is not None:
@@ -154,7 +154,7 @@ class Source:
             roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
         for model in models:
-            model.schema.read(frame)  # says which column is missing
+            model.schema.read(frame)  # raise if a column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
         lazy = None
@@ -183,7 +183,7 @@ class Source:
         return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
-        """The table with its roles, whose ids and labels are as they are written."""
+        """The table and its roles; ids and labels are read as text, so that they keep their spelling."""
         given = [name for role in NAMING_ROLES if (name := getattr(self.table, role)) is not None]
         frame = opened.read(texts, given)
         roles = _roles(frame, self.table)
@@ -191,7 +191,10 @@ class Source:
         return frame if set(found) <= set(given) else opened.read(texts, found), roles
 
     def _ask_about_holes(self, frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, list[str]]:
-        """On a terminal, ask what words such as "unknown" mean; elsewhere they are refused, with remedies."""
+        """Ask on a terminal whether words such as "unknown" mean a missing label.
+
+        Without a terminal, such words raise an error later.
+        """
         known = list(self.table.classes or ())
         if not _somebody_answers():
             return frame, known
@@ -207,7 +210,7 @@ class Source:
         return frame, known
 
     def _texts(self, kinds: dict[str, str]) -> list[str]:
-        """Columns that are read as they are written."""
+        """Columns that are read as text."""
         request = [part.strip() for given in self.table.category or () for part in given.split(",")]
         return [*request, *(name for name, kind in kinds.items() if kind == CATEGORY)]
 
@@ -237,7 +240,7 @@ def _sampled(
     columns: Sequence[str],
     fitting: FittingSettings | None,
 ) -> tuple[pd.DataFrame, PreparedTable]:
-    """Rows of a table in partitions: a sample, or those that a model is fitted to, with their weights."""
+    """Load a sample of a table in partitions, or the rows that a model is fitted to, with their weights."""
     if fitting is None:
         frame, factors = lazy.sample_frame(lazy.fit_rows or SAMPLE_ROWS, others=columns), None
     else:
@@ -251,7 +254,7 @@ def _sampled(
 def _with_classes(
     frame: pd.DataFrame, opened: OpenTable, classes: np.ndarray, columns: Sequence[str | None]
 ) -> pd.DataFrame:
-    """Columns of predictions as text where that is how they name the classes: "07" is not 7."""
+    """Read numeric columns of predictions as text where they then match the classes: "07" is not 7."""
     if not all(isinstance(each, str) for each in classes.tolist()):
         return frame
     numbers = [
@@ -266,7 +269,7 @@ def _with_classes(
 def contestant(
     given: str, option: str, frame: pd.DataFrame, classes: np.ndarray, loaded: dict[str, SavedModel]
 ) -> Any:
-    """What --a or --b means: a column of predictions, a model file, "human", or a class for everybody."""
+    """Interpret --a or --b: a column of predictions, a model file, "human", or a constant class."""
     if given in frame.columns:
         return predictions_of(frame, given, option)
     if given in loaded:
@@ -283,7 +286,7 @@ def contestant(
 
 
 def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
-    """Load those of several names that are model files, by how they end."""
+    """Load the names that end like a model file."""
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
 
 
@@ -308,16 +311,16 @@ def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
 
 
 POLICY_METRICS = (*PLAIN, *OF_COST)
-# What only a policy has, and what is asked of scores and not of classes.
+# Metrics of policies only, and metrics of scores rather than classes.
 OF_POLICIES = tuple(name for name in POLICY_METRICS if name != COST)
 OF_SCORES = ("auc", "log_loss", "brier", "calibration")
-# Neither more nor less of these is better by itself.
+# Metrics for which neither higher nor lower values are better.
 NEUTRAL = ("share", "acceptance", "calibration")
 EXAMPLE = "'[[0,1],[5,0]]'"
 
 
 def read_cost(text: str | None) -> np.ndarray | None:
-    """The matrix of --cost.
+    """Parse the matrix of --cost.
 
     Examples
     --------
@@ -343,7 +346,7 @@ def read_cost(text: str | None) -> np.ndarray | None:
 
 
 def require_cost_of(cost: np.ndarray | None, classes: np.ndarray) -> None:
-    """Refuse a matrix for another number of classes."""
+    """Raise if the cost matrix does not match the number of classes."""
     if cost is not None and cost.shape != (len(classes),) * 2:
         words = several([str(each) for each in classes])
         rows, columns = cost.shape
@@ -354,7 +357,7 @@ def require_cost_of(cost: np.ndarray | None, classes: np.ndarray) -> None:
 
 
 def require_level(confidence_level: float) -> None:
-    """Refuse a level before the table is read."""
+    """Raise if the confidence level is invalid, before the table is read."""
     try:
         check_interval("parameter", confidence_level)
     except InputError:
@@ -364,7 +367,7 @@ def require_level(confidence_level: float) -> None:
 
 
 def require_metrics(names: Sequence[str], cost: np.ndarray | None, known: Sequence[str] = NAMES) -> None:
-    """Refuse names of metrics that do not exist, or need what was not given."""
+    """Raise if a metric does not exist or needs a cost matrix that was not given."""
     for name in names:
         if name not in known:
             names = ", ".join(map(repr, known))
@@ -386,9 +389,9 @@ class Stakes:
     cost : matrix or None
     cut : CutOptions
     by_policy : bool
-        Whether a score accepts cases (then metrics are those of policies), or predicts classes.
+        Whether a score accepts cases, so that the metrics are those of policies, or predicts classes.
     by_default : bool
-        Whether the metrics were left to the command.
+        Whether the metrics are the defaults of the command.
     """
 
     metrics: tuple[str, ...]
@@ -401,7 +404,7 @@ class Stakes:
     def read(cls, metrics: Sequence[str] | None, cut: CutOptions, human: bool = False) -> "Stakes":
         """Read and check the options.
 
-        `human` says that the decisions taken are part of it, so that cases are accepted in any case.
+        If `human` is true, the decisions taken are evaluated too, so that scores are evaluated as policies.
         """
         cost = read_cost(cut.cost)
         require_cut(cut)
@@ -418,7 +421,7 @@ class Stakes:
         return found
 
     def for_scores(self) -> "Stakes":
-        """For scores, where costs are given and nothing else: as many cases are accepted as the human did."""
+        """If only costs are given, evaluate scores as policies that accept as many cases as the human did."""
         if self.by_policy or not self.by_default or self.cost is None or self.cut.threshold is not None:
             return self
         return replace(self, metrics=(FAILURES, FAILURE_RATE, COST), by_policy=True)
@@ -440,7 +443,7 @@ class Stakes:
             raise TableError(f"--metric {of_scores[0]} is about the score itself: leave --threshold out.")
 
     def require_classes(self, classes: np.ndarray) -> None:
-        """Refuse what the classes of the label do not allow."""
+        """Raise if the classes of the label do not allow the options."""
         require_cost_of(self.cost, classes)
         if self.cut.threshold is not None and not self.by_policy and len(classes) != 2:
             raise TableError(
@@ -449,7 +452,7 @@ class Stakes:
             )
 
     def directions(self, classes: np.ndarray) -> dict[str, str]:
-        """By metric, whether "higher" or "lower" is better; nothing where neither is."""
+        """Whether "higher" or "lower" is better, by metric; metrics without a direction are left out."""
         found = {}
         for name in self.metrics:
             if name in NEUTRAL:
@@ -463,7 +466,7 @@ class Stakes:
         return found
 
     def sentences(self, classes: np.ndarray) -> list[str]:
-        """What metrics mean, and which way is better."""
+        """Explain the metrics and which direction is better."""
         meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
         if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
             meanings.append(
@@ -474,13 +477,13 @@ class Stakes:
 
 
 def one_measure(policy_measures: Stakes) -> Stakes:
-    """What two are compared by: the first metric, or cost where that was left to the command."""
+    """Keep one metric for a comparison: the first, or cost if it is given and no metric was chosen."""
     by_cost = policy_measures.by_default and policy_measures.cost is not None
     return replace(policy_measures, metrics=(COST,) if by_cost else policy_measures.metrics[:1])
 
 
 def require_cut(cut: CutOptions) -> None:
-    """Refuse cut-offs that no score has."""
+    """Raise if a cut-off is invalid."""
     if cut.threshold is not None and cut.acceptance is not None:
         raise TableError("Give --threshold or --acceptance, not both.")
     if cut.threshold is not None and not np.isfinite(cut.threshold):
@@ -490,7 +493,7 @@ def require_cut(cut: CutOptions) -> None:
 
 
 def described(name: str, cut: CutOptions, by_policy: bool, team: str | None = None) -> str:
-    """A contestant in words.
+    """Describe predictions and how they are cut.
 
     Examples
     --------
@@ -508,7 +511,7 @@ def described(name: str, cut: CutOptions, by_policy: bool, team: str | None = No
 
 
 def team_sentence(team: str | None) -> list[str]:
-    """How the human and the score decide together."""
+    """Explain how the human and the score decide together."""
     if team is None:
         return []
     words = TEAM_WORDS.get(team, f"the human decides where {shown(team)} says so, and the score elsewhere")
@@ -520,16 +523,17 @@ HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """A table, and how what is judged on it becomes classes or decisions.
+    """A table, and how predictions on it become classes or decisions.
 
     Attributes
     ----------
     loaded : Loaded
-    stakes : Stakes
+    policy_measures : Stakes
     pos_label : class or None
-        The failure.
+        The class of the failure.
     team : str or None
-        What the human has to say: "both", "either", "undecided", or a column of what is left to the human.
+        How the human takes part: "both", "either", "undecided", or a column that marks the cases left to the
+        human.
     """
 
     loaded: Loaded
@@ -548,7 +552,7 @@ class Judging:
         return class_code(self.pos_label, self.classes)
 
     def of_column(self, column: str, option: str, *, with_team: bool = False) -> Any:
-        """A column of predictions, as the metrics need it."""
+        """A column of predictions, in the form that the metrics need."""
         values = predictions_of(self.loaded.frame, column, option)
         if self.policy_measures.by_policy:
             classes = classes_of(values, self.classes)
@@ -568,7 +572,7 @@ class Judging:
         return classes
 
     def of_parts(self, given: Any, *, with_team: bool = False) -> Any:
-        """A model, or the name of a column, on a table in partitions."""
+        """A model or the name of a column, for a table in partitions."""
         if not self.policy_measures.by_policy:
             return given
         cut, team = self.policy_measures.cut, self.team if with_team else None
@@ -580,7 +584,7 @@ class Judging:
         return Policy(given, acceptance=cut.acceptance, threshold=cut.threshold, with_human=team)
 
     def of_model(self, saved: SavedModel, *, with_team: bool = False) -> Any:
-        """A model, as the metrics need it."""
+        """A model, in the form that the metrics need."""
         if self.policy_measures.by_policy:
             return self._policy(saved, with_team)
         if self.policy_measures.cut.threshold is None:
@@ -590,7 +594,7 @@ class Judging:
             raise TableError("--threshold needs scores, and this model has none; leave it out.")
         scores, threshold = subject.score(self.failure), self.policy_measures.cut.threshold
         if not scores.min() < threshold <= scores.max():
-            # A cut that was meant for the column beside it would make one class of everybody.
+            # A threshold meant for another column of scores would give every case the same class.
             raise TableError(
                 f"--threshold {threshold:g} gives every case one class: scores of this model are "
                 f"{scores.min():.2g} to {scores.max():.2g}. To cut a column only, let the model predict "
@@ -599,7 +603,7 @@ class Judging:
         return self._cut(scores)
 
     def of_class(self, label: Any, *, with_team: bool = False) -> Any:
-        """One class for everybody; where costs count, it accepts everybody or nobody."""
+        """A constant class; if it is evaluated by cost, a policy that accepts all cases or none."""
         if not self.policy_measures.by_policy:
             return label
         if self.loaded.lazy is not None:
@@ -633,7 +637,7 @@ class Judging:
         return np.where(scores >= self.policy_measures.cut.threshold, failure, other)
 
     def _scores(self, values: np.ndarray, column: str, option: str) -> np.ndarray:
-        """Scores of the failure; where probabilities are asked for, with two classes, those of both."""
+        """Scores of the failure; with two classes, probabilities of both unless AUC is the only metric."""
         scores = numbers_of(values, column, option).astype(float)
         if set(self.policy_measures.metrics) == {"auc"} or len(self.classes) != 2:
             return scores
@@ -660,7 +664,7 @@ class Judging:
 
 
 def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
-    """Whether one of several columns, as far as they are columns, holds numbers that are not classes."""
+    """Whether one of the names is a column of numbers that are not classes."""
     classes = loaded.prepared.data.classes
     for column in columns:
         if column is None or column not in loaded.frame.columns:
@@ -674,7 +678,7 @@ def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
 def contender(
     judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
-    """What --a or --b means, as the metrics need it; see :func:`selective_labels.cli.inputs.contestant`."""
+    """Interpret --a or --b as in :func:`contestant`, and return the form that the metrics need."""
     if judging.loaded.lazy is not None and (given in judging.loaded.frame.columns or given in models):
         return judging.of_parts(models.get(given, given), with_team=with_team)
     if given in judging.loaded.frame.columns:

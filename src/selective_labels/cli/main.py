@@ -1,4 +1,4 @@
-"""Where a command begins and ends."""
+"""Entry point of the command line, with handling of signals."""
 
 import contextlib
 import multiprocessing
@@ -12,52 +12,52 @@ from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
-# Ctrl-C; what ends services and jobs of a cluster; a terminal that was closed.
+# SIGINT is Ctrl-C, SIGTERM ends services and cluster jobs, SIGHUP means that the terminal was closed.
 SIGNALS = {signal.SIGINT: "Interrupted.", signal.SIGTERM: "Ended.", signal.SIGHUP: "Ended."}
 STATUSES = tuple(128 + number for number in SIGNALS)
-# So long may the main thread take to end by itself, which it cannot inside a long call of compiled code.
+# Time for the main thread to end by itself, which it cannot do inside a long call of compiled code.
 GRACE_SECONDS = 1.0
 
 _advice = ["Nothing was written; run the same command again to start over."]
 _said = threading.Event()
 _raised = threading.Event()
 _received: list[int] = []
-# Kept open as long as the process lives.
+# Referenced here so that the socket stays open as long as the process lives.
 _sockets: list[socket.socket] = []
 
 
 def advise(sentence: str) -> None:
-    """Set what is said after an interrupt: how to resume."""
+    """Set the message that says how to resume after an interrupt."""
     _advice[0] = sentence
 
 
 def status() -> int:
-    """What the process ends with: 128 and the number of the signal, as shells say it."""
+    """Exit status after a signal: 128 plus its number, as in shells."""
     return 128 + (_received[0] if _received else signal.SIGINT)
 
 
 def say_interrupted() -> None:
-    """Say once that the work was interrupted and how to resume."""
+    """Print once that the work was interrupted and how to resume."""
     if not _said.is_set():
         _said.set()
         word = SIGNALS[signal.Signals(status() - 128)]
-        # Written at once: buffers may be locked by a thread that does not come back.
-        with contextlib.suppress(OSError):  # of a terminal that is gone
+        # Written directly, because a blocked thread may hold the lock of the buffer.
+        with contextlib.suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{word} {_advice[0]}\n".encode())
 
 
 def watch() -> None:
     """Start a thread that ends the process one second after a signal, if it has not ended by itself.
 
-    The signal's byte reaches the thread through a socket even while the main thread is in compiled code,
-    where Python's own handler has to wait.
+    The signal's byte reaches the thread through a socket even while the main thread runs compiled code, where
+    Python's own handler has to wait.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     _sockets.append(writer)
     for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup, and shells' background jobs, ignore some
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup and background jobs ignore some signals
             signal.signal(number, _interrupt)
 
     def wait() -> None:
@@ -74,23 +74,23 @@ def watch() -> None:
 
 
 def leave() -> NoReturn:
-    """End at once: end worker processes, remove temporary files, run no other clean-up, which might wait."""
+    """End at once: kill worker processes, remove temporary files, skip other clean-up, which might block."""
     try:
         _end_workers()
-        # An import could wait for the thread that does not come back; unloaded, it has written nothing.
+        # An import could block on a stuck thread. If the module is not loaded, it has written no files.
         atomic = sys.modules.get("selective_labels.io.files")
         if atomic is not None:
             atomic.discard_unfinished()
-    finally:  # whatever happens here: a process that stays is the worst of ends
+    finally:  # the process must end whatever happens above
         os._exit(status())
 
 
 def _end_workers() -> None:
-    """Kill children by their number: not all of their objects can, and joblib's raise instead.
+    """Kill child processes by id, because some process objects cannot be killed and those of joblib raise.
 
-    One that a thread of joblib starts after this looks for its parent by itself (_parallel.py).
+    A worker that joblib starts after this checks for its parent by itself (_parallel.py).
     """
-    with contextlib.suppress(RuntimeError):  # a child that ends meanwhile changes the set that is read
+    with contextlib.suppress(RuntimeError):  # the set of children changes if one ends meanwhile
         for child in multiprocessing.active_children():
             if child.pid is not None:
                 with contextlib.suppress(OSError):
@@ -98,8 +98,8 @@ def _end_workers() -> None:
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
-    # Not what was received decides: the thread above may have noted the signal before this runs.
-    # A second signal does not disturb the end; the thread sees to it that there is one.
+    # Do not test `_received`: the thread above may have recorded the signal before this runs. A second
+    # signal is ignored here, because the thread ends the process in any case.
     if not _raised.is_set():
         _raised.set()
         _received.append(number)
@@ -107,17 +107,17 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def main(module: str = "selective_labels.cli.app", name: str = "selective-labels") -> None:
-    """Run a command line; Ctrl-C and a request to end (SIGTERM) end it within two seconds.
+    """Run a command line; Ctrl-C and SIGTERM end it within two seconds.
 
     Parameters
     ----------
     module : str
-        Whose `app` is the command line; imported here, so that an interrupt of the import ends in order, too.
+        Module with the typer `app`. It is imported here, so that an interrupt during the import is handled.
     name : str
-        What users type.
+        Name of the command.
     """
     watch()
-    # Worker processes, and the one that cleans up after them, have nothing to say to users.
+    # Warnings of worker processes and of joblib's resource tracker do not concern users.
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     end: int | str | None = 0
     try:

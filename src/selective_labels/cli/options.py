@@ -1,4 +1,4 @@
-"""Options that commands share, in groups: the fields of a group are options of every command with it."""
+"""Option groups that commands share, and configuration files."""
 
 import functools
 import inspect
@@ -19,7 +19,7 @@ ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table"
 
 
 class Format(StrEnum):
-    """How results are printed."""
+    """Output format of results."""
 
     TABLE = "table"
     JSON = "json"
@@ -27,7 +27,7 @@ class Format(StrEnum):
 
 
 class Nuisance(StrEnum):
-    """Models of decision and label; "auto" compares the others on held-out cases."""
+    """Models of decision and label; "auto" selects one on held-out cases."""
 
     AUTO = "auto"
     LOGISTIC = "logistic"
@@ -46,14 +46,14 @@ class Estimator(StrEnum):
 
 
 class Mode(StrEnum):
-    """What is assumed: the instrument alone, or NUCEM besides."""
+    """Assumption of the classifier: the instrument alone, or with NUCEM."""
 
     PARTIAL = "partial"
     POINT = "point"
 
 
 class Cluster(StrEnum):
-    """What standard errors take as independent units."""
+    """Independent units of the standard errors."""
 
     GROUPS = "groups"
     DECISION_MAKER = "decision_maker"
@@ -61,14 +61,14 @@ class Cluster(StrEnum):
 
 
 class Interval(StrEnum):
-    """What an interval covers."""
+    """Target that a confidence interval covers."""
 
     PARAMETER = "parameter"
     SET = "set"
 
 
 class Propensity(StrEnum):
-    """Where the probability of each decision-maker comes from."""
+    """Source of the assignment probabilities."""
 
     AUTO = "auto"
     SHARES = "shares"
@@ -76,7 +76,7 @@ class Propensity(StrEnum):
 
 
 def assumption_choices() -> type[StrEnum]:
-    """Make the choices of --assumption: all that have a name.
+    """Choices of --assumption: all named assumptions.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def assumption_choices() -> type[StrEnum]:
 if TYPE_CHECKING:
 
     class Assumption(StrEnum):
-        """What is assumed about cases whose label is not seen."""
+        """Assumption about cases whose label is not observed."""
 else:
     Assumption = assumption_choices()
 DEFAULT_ASSUMPTION = Assumption("instrument")
@@ -144,7 +144,7 @@ Cost = Annotated[
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How a table is read."""
+    """How to read a table."""
 
     separator: Annotated[str | None, _option("Between cells of CSV: ';', tab ... Default: comma.", FILE)] = (
         None
@@ -157,7 +157,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Roles of columns, and which are features."""
+    """Roles of columns, and the choice of features."""
 
     label: Annotated[str | None, _option("The label, with holes.", ROLE, metavar="COLUMN")] = None
     decision: Annotated[
@@ -238,7 +238,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class FittingOptions:
-    """How the models behind every number are fitted."""
+    """How to fit the nuisance models."""
 
     nuisance: Annotated[
         Nuisance | None, _option("Model of decision and label; auto compares the others.", MODEL)
@@ -249,7 +249,7 @@ class FittingOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As the library's functions take them; a model that was not chosen is left to the function."""
+        """Keyword arguments for the library; without --nuisance, the function uses its default."""
         if self.jobs == 0:
             raise InputError(
                 "--jobs 0 would do nothing: give 1 or more, or -1 for one on each core.", "n_jobs"
@@ -264,7 +264,7 @@ class FittingOptions:
 
 @dataclass(frozen=True)
 class NumberOptions:
-    """Which numbers are asked for, and how sure they should be."""
+    """Metrics to compute, and their confidence intervals."""
 
     metric: Annotated[
         Names,
@@ -296,7 +296,7 @@ class NumberOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As `evaluate` and `compare` take them; metric and pos_label need the data."""
+        """Keyword arguments for `evaluate` and `compare`, other than metric and pos_label."""
         return {
             "confidence_level": self.confidence_level,
             "interval": self.interval.value,
@@ -308,7 +308,7 @@ class NumberOptions:
 
 @dataclass(frozen=True)
 class CutOptions:
-    """Where a score is cut, and what mistakes cost."""
+    """Cut-off of a score, and the cost matrix."""
 
     threshold: Annotated[
         float | None, _option("Scores from here on mean the failure; those below are accepted.", MODEL)
@@ -321,26 +321,26 @@ class CutOptions:
 
 @dataclass(frozen=True)
 class SubjectOptions:
-    """What is judged."""
+    """Predictions or model to evaluate."""
 
     predictions: Annotated[str | None, _option("Column of predictions to judge.", metavar="COLUMN")] = None
     model: Annotated[Path | None, _option("Model file to judge.", metavar="FILE")] = None
 
     @property
     def described(self) -> dict[str, str]:
-        """What is judged, for results."""
+        """Kind and name of the predictions or model, for results."""
         kind, name = ("column", self.predictions) if self.model is None else ("model", self.model)
         return {"kind": kind, "name": str(name)}
 
     def require_one(self, at_least: int = 1) -> None:
-        """Raise unless one of the two is given (or none, where none will do)."""
+        """Raise unless one of the two is given, or at most one if `at_least` is 0."""
         given = (self.predictions is not None) + (self.model is not None)
         if not at_least <= given <= 1:
             raise InputError("Give --predictions COLUMN or --model FILE, one of the two.", "predictions")
 
 
 class Every(StrEnum):
-    """What dates are cut into."""
+    """Length of the periods that dates are grouped into."""
 
     MONTH = "month"
     QUARTER = "quarter"
@@ -349,7 +349,7 @@ class Every(StrEnum):
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a report page shows."""
+    """Content of a report page."""
 
     by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
     metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
@@ -365,7 +365,7 @@ class PageOptions:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """How results are printed, and where options are kept."""
+    """Output format, and the configuration file."""
 
     format: Annotated[Format, _option("table, json or csv. Default: table.")] = Format.TABLE
     config: Annotated[
@@ -377,7 +377,7 @@ class OutputOptions:
 
 
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Replace every parameter that is a group of options (a dataclass) by its fields, for typer to see.
+    """Replace each parameter that is an option group (a dataclass) by its fields, so that typer sees them.
 
     Examples
     --------
@@ -411,7 +411,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
         }
         function(**values, **made)
 
-    # typer reads the annotations beside the signature.
+    # typer reads the annotations in addition to the signature.
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     expanded.__annotations__ = {each.name: each.annotation for each in parameters}
     return expanded
@@ -427,15 +427,15 @@ def _fields(group: Any) -> list[inspect.Parameter]:
     ]
 
 
-# Not options of the job itself.
+# These options do not describe the job itself.
 NEVER_SAVED = ("config", "save_config", "help")
 
 
 class ConfigurableCommand(TyperCommand):
-    """A command whose --config file adds options before those of the command line are read."""
+    """A command whose --config file supplies options that the command line does not give."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read arguments, those of the file first."""
+        """Parse the arguments of the file, then those of the command line."""
         ctx.meta["arguments"] = list(args)
         try:
             args = [*_from_file(self, args), *args]
@@ -446,14 +446,14 @@ class ConfigurableCommand(TyperCommand):
 
 
 def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]) -> None:
-    """Write the options that are not at their default, and the roles found, to a TOML file.
+    """Write the options that differ from their defaults and the roles found to a TOML file.
 
     Parameters
     ----------
     context : typer.Context
     path : Path
     roles : dict
-        Column by role: what was guessed and accepted need not be guessed again.
+        Columns by role. Guessed roles are saved too, so that they need no confirmation next time.
     """
     import tomli_w
 
@@ -470,7 +470,7 @@ def save_config(context: typer.Context, path: Path, roles: dict[str, str | None]
 
 
 def _spellings(parameter: Any) -> list[str]:
-    """Long options of a parameter without their dashes, the usual one first."""
+    """Long options of a parameter without their dashes, the preferred one first."""
     return [option.removeprefix("--") for option in parameter.opts if option.startswith("--")]
 
 
@@ -479,7 +479,7 @@ def _from_file(command: Any, args: list[str]) -> list[str]:
     path = _config_path(args)
     if path is None:
         return []
-    # Two spellings are one option: the parameter tells.
+    # Map each spelling to its parameter, because two spellings are the same option.
     known = {key: each.name for each in command.params for key in _spellings(each)}
     typed = (arg.split("=")[0].removeprefix("--") for arg in args if arg.startswith("--"))
     given = {known[key] for key in typed if key in known}
@@ -520,7 +520,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _arguments(key: str, value: Any, path: Path) -> list[str]:
-    """One setting of the file as it would be typed."""
+    """One setting of the file as command-line arguments."""
     if isinstance(value, bool):
         return [f"--{key}"] if value else []
     values = value if isinstance(value, list) else [value]
@@ -532,7 +532,7 @@ def _arguments(key: str, value: Any, path: Path) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that TOML has."""
+    """Convert a value to a type that TOML supports."""
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, Enum):

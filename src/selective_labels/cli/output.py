@@ -1,4 +1,4 @@
-"""Results on standard output: a table for people, JSON or CSV for programs."""
+"""Results on standard output: tables for people, JSON or CSV for programs."""
 
 import json
 import sys
@@ -26,14 +26,14 @@ from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text
 
-# Wide enough for a line of results where there is no terminal to ask.
+# Width of a line of results if standard output is not a terminal.
 PLAIN_WIDTH = 120
 LONGEST_CELL = 60
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a command found, in all formats.
+    """The result of a command in all formats.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def show(view: View, format: Format) -> None:
 
 
 def clean(value: object, limit: int = LONGEST_CELL) -> Text:
-    r"""A cell as it may be shown: no control characters, no markup, cut if long.
+    r"""Text for a cell: no control characters, no markup, shortened if long.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def table(
     right: str = "",
     limit: int = LONGEST_CELL,
 ) -> Table:
-    """A rich table of cleaned cells.
+    """Make a rich table of cleaned cells.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def table(
     rows : iterable of sequences
     title : str
     right : str
-        Headings of numbers, with spaces between.
+        Headings of right-aligned columns, separated by spaces.
     limit : int
-        Longer cells are cut.
+        Maximum length of a cell.
     """
     made = Table(title=title or None, title_justify="left")
     for heading in headings:
@@ -104,7 +104,7 @@ def table(
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for people; nothing if there is none."""
+    """Format a number for people; empty if there is none."""
     return "" if value is None else f"{0.0 + round(value, digits):.{digits}f}"
 
 
@@ -154,7 +154,7 @@ def _counts(loaded: Loaded) -> dict[str, int]:
 
 
 def _data_parts(loaded: Loaded) -> list[Any]:
-    """Sentences about the table that belong above every result."""
+    """Sentences about the table that precede every result."""
     prepared = loaded.prepared
     labels = prepared.data
     found = _counts(loaded)
@@ -191,8 +191,8 @@ def _data_parts(loaded: Loaded) -> list[Any]:
 
 
 def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
-    """Checks and verdict."""
-    # Reports need much more than other commands, and what is imported is waited for.
+    """Checks and verdicts."""
+    # Imported here, because the imports of reports would slow down other commands.
     from selective_labels.report.diagnosis import diagnosis_content
 
     content = diagnosis_content(diagnosis)
@@ -220,7 +220,7 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
 
 
 def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
-    """What was learned, and where it is."""
+    """Summary of the fitted model and where it is saved."""
     report = model.nuisance_report_
     facts = {
         "path": str(path),
@@ -261,7 +261,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
 
 
 def _assumed_of(model: UCLClassifier) -> list[str]:
-    """Say what a rule was learned under, and how much of it the assumption decides."""
+    """State the assumption of a rule, and how often it changes the prediction."""
     if model.assumption is None:
         return []
     return [
@@ -272,7 +272,7 @@ def _assumed_of(model: UCLClassifier) -> list[str]:
 
 
 def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: list[str]) -> View:
-    """How many predictions of each class, and what was odd about the table."""
+    """Number of predictions of each class, and problems found in the table."""
     ordered = sorted(found.classes.items(), key=lambda each: str(each))
     classes = [{"class": plain(name), "n": n} for name, n in ordered]
     document = _document(
@@ -305,7 +305,7 @@ def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: 
 def evaluate_view(
     loaded: Loaded, subject: dict[str, str], results: Evaluations, notes: list[str], policy_measures: Stakes
 ) -> View:
-    """Bounds and intervals, each with its assumption."""
+    """Bounds and confidence intervals, each with its assumption."""
     gaps = [] if results.gaps is None else list(results.gaps)
     document = _document(
         "evaluate",
@@ -327,7 +327,7 @@ def evaluate_view(
 
 
 def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: list[str]) -> View:
-    """One rung below the other, what each adds, and which the data contradict."""
+    """Steps of the ladder, the assumption that each adds, and which of them the data contradict."""
     first = found[0].evaluation
     rows = [{name: plain(value) for name, value in rung.to_dict().items()} for rung in found]
     document = _document(
@@ -347,7 +347,7 @@ def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: l
 def curve_view(
     command: str, loaded: Loaded, content: dict[str, Any], rows: list[dict[str, Any]], found: Described
 ) -> View:
-    """A curve or a plan as it prints itself, and its numbers."""
+    """A curve or a plan as text, and its numbers."""
     document = _document(command, data=_data(loaded), **content)
     tables: list[Any] = []
     for frame in found.printed_parts():
@@ -383,13 +383,13 @@ def compare_view(loaded: Loaded, result: Comparison, notes: list[str], said: Seq
 
 
 def _direction_of(result: Comparison) -> str:
-    """Which way is better, of a difference."""
+    """State which sign of a difference is better."""
     way, side = ("higher", "above") if result.greater_is_better else ("lower", "below")
     return f"Numbers are a minus b; {way} is better, so an interval {side} zero speaks for a."
 
 
 def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:
-    """The summary of the page, and where it is."""
+    """Summary of the page and where it is saved."""
     summary = document["summary"]
     lines = [summary["missing"]] if "missing" in summary else [summary["headline"], *summary["sentences"]]
     models = document["models"] if isinstance(document["models"], list) else []
@@ -423,7 +423,7 @@ def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
 
 
 def _said(results: list[Evaluation] | list[Comparison]) -> list[str]:
-    """What the numbers cannot say for themselves: why one is missing, and what is independent."""
+    """Notes on results: why a number is missing, and the independent units of standard errors."""
     units = dict.fromkeys(units_text(each.sample.cluster, each.sample.n_clusters) for each in results)
     notes = [f"{each.title} ({each.assumption}): {note}" for each in results for note in notes_of(each)]
     return [*notes, *(f"Units: {each}." for each in units if each)]

@@ -1,4 +1,4 @@
-"""Sensitivity, policies and plans on a table: the library called, the result arranged."""
+"""Run the evaluation commands: evaluate, ladder, compare, sensitivity, policy, drift and plan."""
 
 import warnings
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import PreparedTable, pos_label_of, predictions_of
 from selective_labels.io.table_roles import require_column
 
-# More subgroups than this are no subgroups.
+# A column with more values than this does not define subgroups.
 MAX_SUBGROUPS = 50
 
 
@@ -99,7 +99,7 @@ def judge(
             **numbers.keywords,
             **fitting.keywords,
         )
-    assert isinstance(results, Evaluations)  # a list of metrics gives several
+    assert isinstance(results, Evaluations)  # a list of metrics returns a list of results
     notes = _notes(saved, subject, loaded.prepared)
     return evaluate_view(loaded, subject.described, results, notes, policy_measures)
 
@@ -107,7 +107,7 @@ def judge(
 def climb(
     source: Source, subject: SubjectOptions, numbers: NumberOptions, fitting: FittingOptions, assumed: Assumed
 ) -> View:
-    """One metric of predictions or a model, from assuming nothing to all that was given."""
+    """Bounds on one metric of predictions or a model, from no assumption to all that were given."""
     metrics = numbers.metric or ["accuracy"]
     if len(metrics) > 1:
         raise TableError("ladder takes one --metric.")
@@ -138,7 +138,7 @@ def climb(
 def _load(
     source: Source, subject: SubjectOptions, *, lazily: bool = False
 ) -> tuple[SavedModel | None, Loaded]:
-    """The model to be judged, if it is one, and the table."""
+    """The model to evaluate, if there is one, and the table."""
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
     return saved, loaded
@@ -177,7 +177,7 @@ def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
 
 @dataclass(frozen=True)
 class MetricDifference:
-    """What is set against what, and what the human has to say besides."""
+    """The two sides of a comparison, and how the human takes part in the first."""
 
     a: str
     b: str
@@ -191,7 +191,7 @@ def set_against(
     fitting: FittingOptions,
     assumed: Assumed,
 ) -> View:
-    """Compare two."""
+    """Compare two sets of predictions, models or decisions."""
     numbers, cut = request
     policy_measures = _stakes_of(contest, numbers, cut)
     require_level(numbers.confidence_level)
@@ -233,7 +233,7 @@ def set_against(
 
 
 def _stakes_of(contest: MetricDifference, numbers: NumberOptions, cut: CutOptions) -> Stakes:
-    """One metric; against the human, and with the human, cases are accepted or refused."""
+    """Choose one metric; comparisons that involve the human use metrics of policies."""
     metrics = numbers.metric or []
     if len(metrics) > 1:
         raise TableError("compare takes one --metric.")
@@ -241,7 +241,7 @@ def _stakes_of(contest: MetricDifference, numbers: NumberOptions, cut: CutOption
 
 
 def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: int) -> None:
-    """Warn if a quick check refuses what numbers are about to rest on: how cases reach decision-makers."""
+    """Warn if a quick check finds signs of non-random assignment and an assumption relies on it."""
     if not any(named(each).needs_decision_makers for each in assumptions):
         return
     data = loaded.prepared.data
@@ -254,7 +254,7 @@ def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: 
 
 
 def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> list[str]:
-    """Say how many of the rows that a model was trained on are judged here."""
+    """Note which share of a model's training rows is evaluated here."""
     share = training_share(saved, prepared)
     if share == 0:
         return []
@@ -265,7 +265,7 @@ def training_notes(saved: SavedModel, prepared: PreparedTable, name: str) -> lis
 
 
 def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
-    """Share of a model's training rows that are in a table."""
+    """Share of a model's training rows that are in the table."""
     features = saved.schema.read(prepared.X)
     return saved.schema.share_of_training_rows(features, prepared.recognised_by)
 
@@ -273,7 +273,7 @@ def training_share(saved: SavedModel, prepared: PreparedTable) -> float:
 def draw_sensitivity(
     source: Source, subject: SubjectOptions, request: CurveOptions, fitting: FittingOptions
 ) -> View:
-    """A curve over one knob."""
+    """Compute a sensitivity curve over one parameter."""
     values = None if request.values is None else _numbers(request.values, "--values")
     require_level(request.confidence_level)
     loaded, judged = _load_scores(source, subject, request.compare_to)
@@ -325,7 +325,7 @@ FLIPS = ("break_even", "break_even_ci", "break_even_below", "break_even_below_ci
 
 
 def _flip(value: float | None) -> float | str | None:
-    """A conclusion that never flips is a word: null says that there is none."""
+    """Replace infinity by "never"; null means that there is no break-even value."""
     return "never" if value is not None and np.isinf(value) else value
 
 
@@ -336,7 +336,7 @@ def draw_policies(
     fitting: FittingOptions,
     assumed: Assumed,
 ) -> View:
-    """Failures and costs at every acceptance rate."""
+    """Failures and costs at all acceptance rates."""
     rates = None if request.rates is None else _numbers(request.rates, "--rates")
     cost = read_cost(request.cost)
     require_level(request.confidence_level)
@@ -377,7 +377,7 @@ def draw_policies(
 
 
 def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:
-    """Acceptance, labels and bounds, period by period."""
+    """Acceptance, labels and bounds by period."""
     require_level(request.confidence_level)
     loaded, judged = _load_scores(source, subject, request.period, lazily=True)
     require_column(loaded.frame, request.period, "--period")
@@ -415,7 +415,7 @@ def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitti
 def make_plan(
     source: Source, subject: SubjectOptions, request: tuple[PlanOptions, CutOptions], fitting: FittingOptions
 ) -> View:
-    """From a comparison, an evaluation, or (with nobody to judge) the checks."""
+    """Plan from a comparison, from an evaluation, or from the checks if there is nothing to evaluate."""
     wanted, cut = request
     check_wishes(wanted.cases, wanted.decision_makers, wanted.leniency, wanted.width, wanted.power)
     metrics = None if wanted.metric is None else [wanted.metric]
@@ -434,7 +434,7 @@ def make_plan(
         raise TableError(
             f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
         )
-    # Of a table in partitions, a plan is made from the rows in memory.
+    # If the table is in partitions, the plan uses the rows in memory.
     judging = Judging(
         replace(loaded, lazy=None), policy_measures, pos_label_of(wanted.pos_label, data.classes)
     )
@@ -487,7 +487,7 @@ def make_plan(
 def _load_scores(
     source: Source, subject: SubjectOptions, other: str | None = None, *, lazily: bool = False
 ) -> tuple[Loaded, Any]:
-    """The table, and what is judged on it, if anything."""
+    """The table, and the predictions or model to evaluate, if any."""
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions, other], lazily=lazily)
     if saved is not None or subject.predictions is None:

@@ -1,4 +1,4 @@
-"""What a model says about every row of a table, and the file that holds it."""
+"""Predict every row of a table and write the predictions to a file."""
 
 import gzip
 import hashlib
@@ -26,13 +26,13 @@ STANDARD_OUTPUT = "-"
 def prediction_table(
     saved: SavedModel, X: pd.DataFrame, frame: pd.DataFrame, keep: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Predictions, bounds of class probabilities, and whether the data decide; rows in their order.
+    """Predictions, bounds on class probabilities, and whether the data decide; rows keep their order.
 
     Parameters
     ----------
     saved : SavedModel
     X : pandas.DataFrame
-        The table as the model's schema reads it.
+        Features, as read by the model's schema.
     frame : pandas.DataFrame
         The table.
     keep : sequence of str
@@ -41,7 +41,7 @@ def prediction_table(
     for column in keep:
         require_column(frame, column, "--keep")
     bounds = saved.model.predict_bounds(X)
-    # As the model's own `decided`, which would compute the bounds a second time.
+    # Same as the model's `decided`, which would compute the bounds a second time.
     columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost_)}
     for place, name in enumerate(saved.classes_.tolist()):
         columns |= {f"lower_{name}": bounds.lower[:, place], f"upper_{name}": bounds.upper[:, place]}
@@ -59,18 +59,18 @@ def prediction_table(
 
 @dataclass(frozen=True)
 class Predicted:
-    """Counts of what was predicted: of a table, or of its parts together.
+    """Counts of predictions for a table or for its partitions together.
 
     Attributes
     ----------
     classes : dict of int
-        Rows by predicted class.
+        Number of rows by predicted class.
     n_decided : int
-        Rows at which only one class can be best.
+        Number of rows for which only one class can be optimal.
     columns : tuple of str
-        Of what was written.
+        Columns of the file.
     unseen : dict of int
-        By column, rows that hold a category that training had not.
+        Number of rows with a category that training data did not have, by column.
     """
 
     classes: Mapping[Any, int]
@@ -80,14 +80,14 @@ class Predicted:
 
     @classmethod
     def of(cls, predictions: pd.DataFrame, unseen: Mapping[str, int]) -> "Predicted":
-        """Count."""
+        """Count the predictions of one table."""
         counts = predictions["prediction"].value_counts(sort=False)
         decided = int(predictions["decided"].sum())
         return cls({name: int(n) for name, n in counts.items()}, decided, (*predictions.columns,), unseen)
 
     @classmethod
     def added(cls, several: Sequence["Predicted"]) -> "Predicted":
-        """Add the counts of parts."""
+        """Add the counts of several parts."""
         classes: Counter[Any] = Counter()
         unseen: Counter[str] = Counter()
         for each in several:
@@ -97,14 +97,14 @@ class Predicted:
 
     @property
     def n_rows(self) -> int:
-        """All rows."""
+        """Number of rows."""
         return sum(self.classes.values())
 
 
 def write_predictions(predictions: pd.DataFrame, out: str) -> None:
-    """Write CSV (compressed if the name ends in .gz), whole or not at all; "-" is standard output.
+    """Write CSV (compressed if the name ends in .gz) completely or not at all; "-" is standard output.
 
-    Text that a spreadsheet would take for a formula gets a leading apostrophe, in cells and names.
+    Text that a spreadsheet would read as a formula gets a leading apostrophe, in cells and column names.
     """
     safe = {
         safe_cell(name): column if pd.api.types.is_numeric_dtype(column) else column.map(safe_cell)
@@ -118,23 +118,23 @@ def write_predictions(predictions: pd.DataFrame, out: str) -> None:
     write_whole(Path(out), gzip.compress(content, mtime=0) if out.endswith(".gz") else content)
 
 
-# Where a file of predictions says what it was made from.
+# Metadata key under which a file of predictions stores its inputs.
 MADE_FROM = b"selective-labels:made-from"
 
 
 def write_partitions(
     source: ParquetSource, saved: SavedModel, model: Path, out: Path, keep: Sequence[str]
 ) -> tuple[Predicted, int]:
-    """Predict file by file; those that an interrupted run has finished are used again.
+    """Predict file by file, and reuse the files that an interrupted run has finished.
 
     Parameters
     ----------
     source : ParquetSource
     saved : SavedModel
     model : Path
-        Its file: predictions of another model are not taken for these.
+        The file of the model; predictions of another model are not reused.
     out : Path
-        A folder; made if it does not exist.
+        A folder; created if it does not exist.
     keep : sequence of str
         Columns to carry over.
 
@@ -142,7 +142,7 @@ def write_partitions(
     -------
     Predicted
     int
-        Files that were there already.
+        Number of files that were reused.
     """
     names = [Path(path).name for path in source.paths]
     if len(set(names)) < len(names):
@@ -176,7 +176,7 @@ def _one_file(
     keep: list[str],
     digest: str,
 ) -> tuple[Predicted, bool] | None:
-    """What was predicted, and whether it was there already; None for a file without rows."""
+    """Counts of one file, and whether it was reused; None for a file without rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Make the report page, section by section, so that an interrupted one goes on where it stopped."""
+"""Write the report section by section, so that an interrupted run can resume."""
 
 import hashlib
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from selective_labels.report.render import render, render_pdf, require_browser
 
 @dataclass(frozen=True)
 class Page:
-    """What a report is to show, and where."""
+    """Content of a report and the file to write."""
 
     out: Path
     typed: str
@@ -41,7 +41,7 @@ class Page:
 
 
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
-    """Assess the table, render the page, write it whole."""
+    """Assess the table, render the page, and write it completely or not at all."""
     require_writable(page.out)
     cost = read_cost(page.shown.cost)
     require_metrics(page.shown.metric or (), cost)
@@ -89,7 +89,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
 
 
 def _rendered(document: dict[str, Any], suffix: str) -> bytes:
-    """A page, unless the file's name asks for Markdown or PDF."""
+    """The document as HTML, or as Markdown or PDF if the file name says so."""
     if suffix in (".md", ".markdown"):
         return render_markdown(document).encode("utf-8", "replace")
     page = render(document)
@@ -99,7 +99,7 @@ def _rendered(document: dict[str, Any], suffix: str) -> bytes:
 def _fingerprint(
     prepared: PreparedTable, columns: dict[str, Any], settings: dict[str, Any], model: Path | None
 ) -> str:
-    """Of everything that the sections depend on; how many processes work on them is not among it."""
+    """Fingerprint of everything that the sections depend on, which excludes the number of processes."""
     tables = [prepared.X, *(pd.DataFrame(column) for column in prepared.columns.values())]
     tables += [pd.DataFrame(values) for values in columns.values() if values is not None]
     kept = {name: value for name, value in settings.items() if name != "n_jobs"}
@@ -109,7 +109,7 @@ def _fingerprint(
 
 
 def _named(source: str, loaded: Loaded) -> str:
-    """What the table is called; of one in partitions, how many of its rows the page is about."""
+    """Name of the table; for a table in partitions also how many of its rows the page uses."""
     name = "standard input" if source == "-" else Path(source).name
     if loaded.lazy is None:
         return name

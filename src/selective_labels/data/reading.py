@@ -1,4 +1,4 @@
-"""The one reader: whichever way a table was given, a checked object comes out."""
+"""Read a table in any supported form into one validated object, and treat numbers as an instrument."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels._errors import DiagnosticWarning, InputError, require_choice
+from selective_labels._errors import DiagnosticWarning, InputError
+from selective_labels._validation import require_choice
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.roles import NO_ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 
-# A table that is checked, its rows in memory or in partitions.
+# A validated table, with its rows in memory or in partitions.
 Table = SelectiveLabels | PartitionedLabels
 
 
 def read_table(X: Any, y: Any = None, roles: GivenRoles = NO_ROLES, *, need_features: bool = True) -> Table:
-    """The same as :func:`read_data` for those who take a table in partitions too: it is returned as it is.
+    """Same as :func:`read_data`, but tables in partitions are allowed and returned unchanged.
 
     Examples
     --------
@@ -33,21 +34,21 @@ def read_table(X: Any, y: Any = None, roles: GivenRoles = NO_ROLES, *, need_feat
 def read_data(
     X: Any, y: Any = None, roles: GivenRoles = NO_ROLES, *, need_features: bool = True
 ) -> SelectiveLabels:
-    """One checked object of a :class:`SelectiveLabels`, or of features, labels and roles.
+    """Validate a :class:`SelectiveLabels`, or make one from features, labels and roles.
 
     Parameters
     ----------
     X : SelectiveLabels, or features
-    y : labels with holes, unless the first is a SelectiveLabels
+    y : labels with missing values; None if `X` is a SelectiveLabels
     roles : GivenRoles
-        None of them, if the first is a SelectiveLabels.
+        Must be empty if `X` is a SelectiveLabels.
     need_features : bool
-        Whether features without a column are an error.
+        Whether to raise if there are no features.
 
     Returns
     -------
     SelectiveLabels
-        Coded by what occurs in its rows.
+        Its codes cover only the values that occur in its rows.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def read_data(
     if need_features and data.X is None:
         raise InputError("X is None, and models need features: give a table or an array.", "X")
     if need_features and not data.features.shape[1]:
-        # The words of scikit-learn, which its checks of estimators ask for.
+        # scikit-learn's estimator checks require this message.
         raise InputError(
             f"Found array with 0 feature(s) (shape={data.features.shape}) while a minimum of 1 is required.",
             "X",
@@ -77,17 +78,17 @@ def read_data(
 
 
 def read_labels(y: Any, roles: GivenRoles, method: str, uses: Iterable[str] = ()) -> SelectiveLabels:
-    """One checked object for methods that need no features.
+    """Same as :func:`read_data`, for methods that need no features.
 
     Parameters
     ----------
-    y : SelectiveLabels, or labels with holes
+    y : SelectiveLabels, or labels with missing values
     roles : GivenRoles
         As in :func:`read_data`.
     method : str
-        Its name, for a warning if a SelectiveLabels has roles that it does not use.
+        Name of the method, for a warning if a SelectiveLabels has roles that the method does not use.
     uses : iterable of str
-        The roles that it does use, besides decisions and who took them.
+        Roles that the method uses in addition to decisions and decision-makers.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def read_labels(y: Any, roles: GivenRoles, method: str, uses: Iterable[str] = ()
 
 
 def _refuse_partitions(given: Any) -> None:
-    """What takes tables in partitions does not come here with one."""
+    """Raise for tables in partitions."""
     if isinstance(given, PartitionedLabels):
         raise InputError(
             "this needs rows in memory, and the table is in partitions; give data.sample(n), some of them.",
@@ -123,7 +124,7 @@ def _refuse_partitions(given: Any) -> None:
 
 
 def _refuse_doubled(y: Any, roles: GivenRoles) -> None:
-    """Refuse labels and roles beside an object that has them."""
+    """Raise if labels or roles are given in addition to a SelectiveLabels."""
     for name, given in {"y": y, **roles._asdict()}.items():
         if given is not None:
             raise InputError.about(
@@ -139,35 +140,35 @@ def _of_columns(X: Any, y: Any, roles: GivenRoles) -> SelectiveLabels:
 
 LENIENCY, NUMERIC = "leniency", "numeric"
 INSTRUMENTS = (LENIENCY, NUMERIC)
-# Quantiles of a number that stand for it; with twenty, the most favourable is its 97.5 % quantile.
+# Number of quantiles that represent a numeric instrument; with twenty, the highest is the 97.5 % quantile.
 N_VALUES = 20
-# Fewer different fractions may be names of something; whole numbers usually are.
+# Up to this many distinct numbers may be ids. The limit is higher for integers, which usually are.
 MANY_FRACTIONS = 20
 MANY_NUMBERS = 100
-# Whoever has decision-makers in mind has more cases of most of them.
+# Real decision-makers usually have more cases than this, by the median.
 FEW_ROWS = 2
 
 
 def with_instrument(data: SelectiveLabels, instrument: str, *, nuisance: Any = None) -> SelectiveLabels:
-    """Take decision-makers as names, or as a number that twenty of its quantiles stand for.
+    """Use decision-makers as names, or as a number that is represented by twenty of its quantiles.
 
     values = quantiles of z at 1/40, 3/40, ..., 39/40 (by weight),   arm of a row = nearest value
 
-    Numbers with up to twenty different values keep all of them. Arms are a function of z alone and never of
-    a decision or label, so they are an instrument wherever z is one, and need not be formed off-fold.
+    Numbers with at most twenty distinct values keep all of them. Arms are a function of z alone, not of
+    decisions or labels. So they are an instrument whenever z is one, and need not be formed out of fold.
 
     Parameters
     ----------
     data : SelectiveLabels
     instrument : "leniency" or "numeric"
-        With "leniency", ids that look like measurements get the warning SL304.
+        With "leniency", ids that look like measurements raise the warning SL304.
     nuisance
-        That of the estimator. A callable knows every value, so all are kept.
+        Nuisance setting of the estimator. A callable can handle every value, so all values are kept.
 
     Returns
     -------
     SelectiveLabels
-        With "numeric", its decision-makers are the values, and ``numeric`` is true.
+        With "numeric", its decision-makers are these values, and ``numeric`` is true.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def with_instrument(data: SelectiveLabels, instrument: str, *, nuisance: Any = N
 
 
 def nearest(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Place of the nearest of some sorted values, the lower one if two are equally near.
+    """Index of the nearest of some sorted values; ties go to the lower value.
 
     Examples
     --------
@@ -207,20 +208,20 @@ def nearest(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def at_values(data: SelectiveLabels, values: np.ndarray) -> SelectiveLabels:
-    """Other rows, each at the nearest of the values that stand for the number elsewhere."""
+    """Assign rows to the nearest of given values, such as those chosen on the training rows."""
     place = nearest(_as_numbers(data.decision_makers), values)
     return _placed(data, values, place)
 
 
 def looks_measured(ids: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether ids are so many different numbers that they measure something rather than name somebody.
+    """Whether ids are numbers with so many distinct values that they are measurements rather than names.
 
     Parameters
     ----------
     ids : (n_decision_makers,) array
-        Different from each other.
+        Distinct ids.
     rows : (n_decision_makers,) array
-        Cases of each.
+        Number of cases of each.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def _warn_of_measurements(data: SelectiveLabels) -> None:
 
 
 def _as_numbers(ids: np.ndarray) -> np.ndarray:
-    """Sorted ids as floats that differ."""
+    """Sorted ids as finite floats."""
     if ids.dtype.kind not in "iufb":
         raise InputError(
             "instrument='numeric' needs a decision_maker of numbers; use 'leniency' for names.",
@@ -274,7 +275,7 @@ def _placed(data: SelectiveLabels, values: np.ndarray, place: np.ndarray) -> Sel
 
 
 def _quantiles(numbers: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Quantiles that occur, by weight, each once; sums of weights are rounded."""
+    """Distinct weighted quantiles that occur among the numbers; the tolerance allows for rounding in sums."""
     reached = np.cumsum(mass) / mass.sum()
     wanted = (np.arange(N_VALUES) + 0.5) / N_VALUES
     return np.unique(numbers[np.minimum(np.searchsorted(reached, wanted - 1e-9), len(numbers) - 1)])

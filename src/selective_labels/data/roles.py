@@ -1,4 +1,4 @@
-"""The roles that columns of a table can have."""
+"""Read the columns of a table by role: labels, decisions, decision-makers, weights, groups and so on."""
 
 from collections.abc import Callable
 from datetime import date, time, timedelta
@@ -14,14 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from selective_labels._errors import InputError, several
 
-# The code of a label that was not seen.
+# Code of a missing label.
 HOLE = -1
 
 
 class GivenRoles(NamedTuple):
-    """What was given for each role beside features and label, as it was given; None where nothing was.
+    """Values for each role other than features and label, as given by the user; None where not given.
 
-    All public entries have these as keywords, and hand them on in this order.
+    All public functions take these as keywords and pass them on in this order.
 
     Examples
     --------
@@ -42,7 +42,7 @@ NO_ROLES = GivenRoles()
 
 
 class Labels(NamedTuple):
-    """Codes of labels with holes, sorted classes, which were seen, and which were given but do not count."""
+    """Coded labels (-1 where missing), sorted classes, and masks of observed and of ignored labels."""
 
     codes: np.ndarray
     classes: np.ndarray
@@ -51,15 +51,15 @@ class Labels(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """Codes of a column into its sorted values."""
+    """Codes of a column, and its sorted values."""
 
     codes: np.ndarray
     values: np.ndarray
 
 
 def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
-    """One column of any origin as a pandas series with a plain index."""
-    label = getattr(values, "name", None)  # a frame may have a column of that name
+    """Convert one column of any type to a pandas series with a default index."""
+    label = getattr(values, "name", None)  # a data frame may have a column called "name"
     if isinstance(values, nw.Series):
         values = values.to_native()
     if not isinstance(values, (np.ndarray, pd.Series, ExtensionArray, list, tuple)):
@@ -73,7 +73,7 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
         raise InputError.about(
             name, f"has {len(values)} rows and X has {n_samples}; they must be of equal length."
         )
-    # Whole numbers with holes among them stay whole numbers only as objects.
+    # Integers with missing values stay integers only in an object series.
     series = pd.Series(values, dtype=object if isinstance(values, (list, tuple)) else None)
     series = series.reset_index(drop=True)
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -83,17 +83,17 @@ def as_series(values: Any, name: str, n_samples: int) -> pd.Series:
 
 
 def _typed(series: pd.Series) -> pd.Series:
-    """Objects as numbers, dates or whatever all of them are; as objects if floats would merge them."""
+    """Infer the type of objects; keep objects if a float type would merge distinct integers."""
     try:
         typed = series.infer_objects()
-    except OverflowError:  # pandas before 3, of whole numbers that no float can hold
+    except OverflowError:  # pandas < 3 raises for integers that no float can hold
         return series
     mixed = typed.dtype.kind == "f" and any(isinstance(each, int) and abs(each) > 2**53 for each in series)
     return series if mixed else typed
 
 
 def refuse_strange_cells(series: pd.Series, name: str) -> None:
-    """Refuse cells that nothing can be told apart by: lists and the like, and True among numbers.
+    """Raise if cells cannot be compared as values: unhashable types, or booleans mixed with numbers.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def refuse_strange_cells(series: pd.Series, name: str) -> None:
 
 
 def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
-    """Labels with holes; with decisions, these say which labels count.
+    """Code a column of labels with missing values; decisions, if given, say which labels are observed.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
 
 
 def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """Labels as given, which of them were seen, and which were given but do not count."""
+    """Labels as given, a mask of observed labels, and a mask of labels that are given but ignored."""
     labels = as_series(y, "y", n_samples)
     missing = labels.isna().to_numpy()
     if decision is None:
@@ -141,7 +141,7 @@ def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.nd
 
 
 def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded]:
-    """Ids as given, and coded."""
+    """Ids as given, and their codes."""
     makers = as_series(values, "decision_maker", n_samples)
     refuse_strange_cells(makers, "decision_maker")
     refuse_rows(makers.isna().to_numpy(), "decision_maker", "is missing", "drop these rows or give an id")
@@ -149,7 +149,7 @@ def read_decision_makers(values: Any, n_samples: int) -> tuple[np.ndarray, Coded
 
 
 def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
-    """Groups or strata, coded."""
+    """Codes of groups or strata."""
     if values is None:
         return None
     series = as_series(values, name, n_samples)
@@ -159,7 +159,7 @@ def read_cells(values: Any, name: str, n_samples: int) -> Coded | None:
 
 
 def read_weights(sample_weight: Any, n_samples: int, *, part: bool = False) -> np.ndarray | None:
-    """Sample weights, not negative; of a part of a table they may all be zero."""
+    """Read non-negative sample weights; they may all be zero only for a part of a table."""
     if sample_weight is None:
         return None
     series = as_series(sample_weight, "sample_weight", n_samples)
@@ -175,10 +175,10 @@ def read_weights(sample_weight: Any, n_samples: int, *, part: bool = False) -> n
 
 
 def mean_one(weight: np.ndarray) -> np.ndarray:
-    """Divide weights by their mean: only their ratios mean anything.
+    """Divide weights by their mean, because only their ratios matter.
 
-    By the largest first, so that no sum overflows or vanishes. Weights that are zero everywhere (those of
-    some rows of a larger table) stay as they are.
+    They are first divided by the maximum, so that no sum overflows or underflows. Weights that are zero in
+    all rows (as in a part of a larger table) are returned unchanged.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def mean_one(weight: np.ndarray) -> np.ndarray:
 def read_assignment(
     assignment: np.ndarray | Callable[[Any], np.ndarray] | None, X: Any, n_samples: int, n_makers: int
 ) -> np.ndarray | None:
-    """Known probabilities of decision-makers, given or computed from the features."""
+    """Known assignment probabilities of decision-makers, given or computed from the features."""
     if assignment is None:
         return None
     values = np.asarray(assignment(X) if callable(assignment) else assignment, dtype=float)
@@ -205,7 +205,7 @@ def read_assignment(
             f"has shape {values.shape}; it must be (rows, decision-makers) = {(n_samples, n_makers)}, "
             "decision-makers in sorted order.",
         )
-    right = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= 1e-6)  # NaN is neither
+    right = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= 1e-6)  # False for NaN
     refuse_rows(~right, "assignment", "is not a probability distribution", "each row must sum to one")
     return values
 
@@ -245,7 +245,7 @@ def _read_decisions(decision: Any, missing: np.ndarray) -> np.ndarray:
 
 
 def _refuse_words(decisions: pd.Series, missing: np.ndarray) -> None:
-    """Which word is a yes is not for us to say, but labels tell what to suggest: they are where a yes is."""
+    """Raise for decisions given as text; suggest coding as 1 the word with the highest share of labels."""
     labeled = (~pd.Series(missing)).groupby(decisions.to_numpy()).mean()
     leading = labeled.index[labeled == labeled.max()]
     such_as = ""
@@ -264,7 +264,7 @@ def _few(values: pd.Series) -> str:
 
 
 def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and sorted classes of what was seen; nothing else is looked at."""
+    """Codes and sorted classes of the observed labels; other rows are not read."""
     if not seen.any():
         raise InputError.about(
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
@@ -292,13 +292,13 @@ def _label_codes(labels: pd.Series, seen: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def label_values(visible: pd.Series) -> np.ndarray:
-    """Labels without holes as an array, in which text is an object: numpy's own drops a NUL at the end."""
+    """Observed labels as an array; text stays object, because numpy's string type drops a trailing NUL."""
     refuse_strange_cells(visible, "y")
     if visible.dtype == object:
         typed = _typed(visible)
         return typed.to_numpy(dtype=None if getattr(typed.dtype, "kind", "O") in "biufcmM" else object)
     if pd.api.types.is_numeric_dtype(visible) or pd.api.types.is_datetime64_any_dtype(visible):
-        return np.asarray(visible.tolist())  # nullable whole numbers stay whole
+        return np.asarray(visible.tolist())  # keeps nullable integers as integers
     return visible.to_numpy(dtype=object)
 
 
@@ -314,12 +314,12 @@ def _refuse_measurements(values: np.ndarray) -> None:
 
 
 def sorted_values(series: pd.Series) -> np.ndarray:
-    """Different values of a column in their order; ids of several types are ordered as text."""
+    """Sorted distinct values of a column; ids of mixed types are sorted as text."""
     return _sorted_codes(series).values
 
 
 def _different(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Code of each row, and the values; pandas before 3 takes a NUL for the end of a text."""
+    """Codes and distinct values; text with NUL is coded here, because pandas < 3 ends strings at NUL."""
     if series.dtype == object and any("\0" in each for each in series if isinstance(each, str)):
         place = {value: code for code, value in enumerate(dict.fromkeys(series))}
         values = np.empty(len(place), dtype=object)
@@ -330,7 +330,7 @@ def _different(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _readable(values: np.ndarray) -> np.ndarray:
-    """Dates in microseconds, if nothing is lost by it: numpy makes whole numbers of nanoseconds in a list."""
+    """Convert dates to microseconds if this is lossless: `tolist` turns nanoseconds into integers."""
     if values.dtype.kind not in "mM":
         return values
     coarser = values.astype(f"{values.dtype.kind}8[us]")
@@ -341,7 +341,7 @@ def _sorted_codes(series: pd.Series) -> Coded:
     codes, values = _different(series)
     try:
         order = np.argsort(values, kind="stable")
-    except TypeError:  # ids of several types have no order of their own
+    except TypeError:  # ids of mixed types cannot be compared
         order = np.argsort([str(value) for value in values], kind="stable")
     rank = np.empty(len(values), dtype=int)
     rank[order] = np.arange(len(values))
@@ -350,33 +350,3 @@ def _sorted_codes(series: pd.Series) -> Coded:
 
 def _is_text(series: pd.Series) -> bool:
     return bool(pd.api.types.is_string_dtype(series)) and not pd.api.types.is_bool_dtype(series)
-
-
-def class_code(label: Any, classes: np.ndarray, argument: str = "pos_label") -> int:
-    """Code of a class among the sorted classes; that of None is the last.
-
-    Examples
-    --------
-    >>> classes = np.array(["no", "yes"])
-    >>> class_code("no", classes), class_code(None, classes)
-    (0, 1)
-    >>> class_code("maybe", classes)
-    Traceback (most recent call last):
-    ...
-    selective_labels._errors.InputError: pos_label='maybe' is not among the labels 'no', 'yes'.
-    """
-    if label is None:
-        return len(classes) - 1
-    position = np.flatnonzero(classes == label)
-    if not len(position):
-        words = several([str(each) for each in classes.tolist()])
-        raise InputError(f"{argument}={label!r} is not among the labels {words}.", argument)
-    return int(position[0])
-
-
-def require_two_classes(classes: np.ndarray) -> None:
-    """Refuse labels of one class: nothing can be right or wrong about them."""
-    if len(classes) < 2:
-        raise InputError.about(
-            "y", f"shows only one class ({classes.tolist()[0]!r}); two or more are needed."
-        )

@@ -11,8 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils import _safe_indexing
 
 from selective_labels._errors import InputError, several
-from selective_labels._keywords import ColumnRoles, split_keywords
-from selective_labels._validation import as_seed
+from selective_labels._validation import ColumnRoles, as_seed, split_keywords
 from selective_labels.data.coding import (
     TableCoding,
     features_or_none,
@@ -658,3 +657,33 @@ class SelectiveLabels(FromPartitions):
         return {
             name: array for name, array in arrays.items() if isinstance(array, np.ndarray) and name != "X"
         }
+
+
+def class_code(label: Any, classes: np.ndarray, argument: str = "pos_label") -> int:
+    """Code of a class among the sorted classes; that of None is the last.
+
+    Examples
+    --------
+    >>> classes = np.array(["no", "yes"])
+    >>> class_code("no", classes), class_code(None, classes)
+    (0, 1)
+    >>> class_code("maybe", classes)
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: pos_label='maybe' is not among the labels 'no', 'yes'.
+    """
+    if label is None:
+        return len(classes) - 1
+    position = np.flatnonzero(classes == label)
+    if not len(position):
+        words = several([str(each) for each in classes.tolist()])
+        raise InputError(f"{argument}={label!r} is not among the labels {words}.", argument)
+    return int(position[0])
+
+
+def require_two_classes(classes: np.ndarray) -> None:
+    """Refuse labels of one class: nothing can be right or wrong about them."""
+    if len(classes) < 2:
+        raise InputError.about(
+            "y", f"shows only one class ({classes.tolist()[0]!r}); two or more are needed."
+        )

@@ -31,8 +31,8 @@ from selective_labels.diagnostics.results import (
     need,
     status_of_test,
 )
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.models.encoders import standardised
-from selective_labels.nuisance.settings import FittingSettings
 
 
 def between(sums: np.ndarray) -> np.ndarray:

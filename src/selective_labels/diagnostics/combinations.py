@@ -15,7 +15,8 @@ from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import mean_above_zero
 from selective_labels.diagnostics.results import Check, CheckResult, Finding, status_of_test
-from selective_labels.identification.event_bounds import allocate_slack, share_of
+from selective_labels.identification.bounds import allocate_slack
+from selective_labels.identification.event_bounds import share_of
 from selective_labels.identification.prevalence import Share
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
 from selective_labels.nuisance.scores import cross_fit_scores

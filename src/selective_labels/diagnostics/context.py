@@ -21,12 +21,11 @@ from selective_labels.diagnostics.results import Check, CheckResult, NotApplicab
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.point import slope, two_fold_moments
 from selective_labels.nuisance.bands import arms_off_fold
-from selective_labels.nuisance.cross_fit import CrossFit, arm_propensity
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings, arm_propensity
 from selective_labels.nuisance.models.encoders import standardised
 from selective_labels.nuisance.row_bounds import identified_bounds
 from selective_labels.nuisance.score_formulas import WEAKEST_STRENGTH, Scores, average_over_arms
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
-from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from selective_labels._errors import DiagnosticWarning, InputError
-from selective_labels._keywords import Roles, split_keywords
 from selective_labels._parallel import with_progress
-from selective_labels._validation import require_count, require_share
+from selective_labels._validation import Roles, require_count, require_share, split_keywords
 from selective_labels.assumptions.base import OK, Assumption
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.data.partitioned import PartitionedLabels
@@ -23,9 +22,8 @@ from selective_labels.diagnostics.context import Context, describe_panels, panel
 from selective_labels.diagnostics.hypothesis_tests import one_sided
 from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
-from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
-from selective_labels.nuisance.settings import FittingSettings
 
 CHECKS = (
     relevance.CONDITIONAL_STRENGTH_CHECK,

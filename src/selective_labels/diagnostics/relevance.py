@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from selective_labels.assumptions.base import NOT_APPLICABLE, OK, WARNING
 from selective_labels.diagnostics.context import Context, directions, excess
@@ -229,27 +228,3 @@ def _find_worth_of_bounds(context: Context) -> Finding:
 
 
 WORTH_OF_BOUNDS_CHECK = Check("SL104", "worth of bounds", "relevance", _find_worth_of_bounds)
-
-
-def leniency_spread(cases: ArrayLike, accepted: ArrayLike) -> tuple[float, float]:
-    """Mean acceptance rate of decision-makers, and its standard deviation net of sampling error.
-
-    spread² = Var_z(rate_z) - mean_z rate_z (1 - rate_z) / (n_z - 1)
-
-    Parameters
-    ----------
-    cases, accepted : (n_decision_makers,) arrays
-        Number of cases that each decided, and number that each accepted.
-
-    Examples
-    --------
-    >>> [round(each, 3) for each in leniency_spread([101, 101, 101], [20, 50, 80])]
-    [0.495, 0.294]
-    """
-    number, taken = np.asarray(cases, dtype=float), np.asarray(accepted, dtype=float)
-    several = number > 1
-    if several.sum() < 2:
-        return float(taken.sum() / number.sum()), 0.0
-    rate = taken[several] / number[several]
-    noise = np.mean(rate * (1.0 - rate) / (number[several] - 1.0))
-    return float(rate.mean()), float(np.sqrt(max(rate.var(ddof=1) - noise, 0.0)))

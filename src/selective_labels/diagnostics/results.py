@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._display import Display, new_axes
-from selective_labels._errors import UndefinedError, require_choice
+from selective_labels._errors import UndefinedError
+from selective_labels._validation import require_choice
 from selective_labels.assumptions.base import (
     ALGEBRA,
     FAMILIES,

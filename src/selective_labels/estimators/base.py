@@ -28,8 +28,8 @@ from selective_labels.data.reading import Table, read_data, read_table
 from selective_labels.data.roles import HOLE, ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Bounds
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import rows_to_learn_from
-from selective_labels.nuisance.settings import FittingSettings
 
 # Requested at class level, so that meta-estimators need neither set_fit_request nor set_score_request.
 METADATA = dict.fromkeys(ROLES, True)

@@ -23,10 +23,15 @@ from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
 from selective_labels.identification.point import project_within
 from selective_labels.identification.prevalence import tilted_regrets
 from selective_labels.nuisance.assignment import SHARES
-from selective_labels.nuisance.cross_fit import CrossFit, arm_chances, cross_fit, new_propensity
+from selective_labels.nuisance.cross_fit import (
+    CrossFit,
+    FittingSettings,
+    arm_chances,
+    cross_fit,
+    new_propensity,
+)
 from selective_labels.nuisance.first_stage import HeldOutRows, Tilted, first_stage, fit_tilt
 from selective_labels.nuisance.row_bounds import identified_bounds
-from selective_labels.nuisance.settings import FittingSettings
 from selective_labels.nuisance.slopes import (
     held_out_slopes,
     one_step,

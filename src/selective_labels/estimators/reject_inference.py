@@ -7,8 +7,7 @@ from sklearn.base import clone
 
 from selective_labels._errors import InputError
 from selective_labels._validation import fit_weighted, random_stream
-from selective_labels.data.roles import class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
     LabeledRowsModel,

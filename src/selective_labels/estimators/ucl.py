@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels._errors import ConstantRuleWarning, InputError, require_choice
-from selective_labels._validation import draw_seeds
+from selective_labels._errors import ConstantRuleWarning, InputError
+from selective_labels._validation import draw_seeds, require_choice
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
@@ -36,8 +36,8 @@ from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
-from selective_labels.nuisance.settings import FittingSettings
 
 
 def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combination | None:

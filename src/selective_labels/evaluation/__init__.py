@@ -1,1 +1,1 @@
-"""How good is a classifier on everybody: bounds, confidence intervals, comparison."""
+"""Evaluation and comparison of classifiers and policies on all cases: bounds and confidence intervals."""

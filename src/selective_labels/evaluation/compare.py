@@ -1,4 +1,4 @@
-"""Which of two is better on everybody? Sharp bounds of the difference, through cases where they differ."""
+"""Comparison of two classifiers or policies: sharp bounds on the difference of a metric or outcome."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.policy import (
@@ -21,8 +21,7 @@ from selective_labels.evaluation.policy import (
     read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import Predictions
-from selective_labels.evaluation.requests import HUMAN, EvaluationRequest
+from selective_labels.evaluation.predictions import HUMAN, EvaluationRequest, Predictions
 from selective_labels.evaluation.results import (
     Comparison,
     coefficients_of,
@@ -39,7 +38,7 @@ from selective_labels.inference.evidence import Ends, Evidence
 def compare_request(
     fitted: FittedTable, request: EvaluationRequest, interval: str, confidence_level: float
 ) -> Comparison:
-    """Answer a question about the difference of two classifiers or policies, or of one and the human."""
+    """Compare two classifiers or policies, or one of them with the human."""
     a, b = request.given
     against_human = isinstance(b, str) and b == HUMAN
     if against_human or isinstance(a, Policy) or isinstance(b, Policy):
@@ -52,20 +51,20 @@ def compare_request(
 
 
 def _pair(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
-    """Two classifiers, by one metric."""
+    """Return the scored sample and the difference of two classifiers in one metric."""
     judged = fitted.judge(request)
     metric = the_only(judged.metrics, "metric", "compare takes one metric.")
     return judged.sample(metric), paired_difference(judged.subject(metric), judged.subject(metric, 1), metric)
 
 
 def _policies(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
-    """Two courses of action: policies, a classifier as one, the human."""
+    """Return the scored sample and the difference of two policies; one may be a classifier or the human."""
     metric, policies = _read_policies(request)
     given = {name: each for name, each in policies.items() if each is not None}
     classes = fitted.classes_with([each.score for each in given.values()])
     read_policy_measures(
         [metric], classes, class_code(request.pos_label, classes), request.cost
-    )  # before any fit
+    )  # raises input errors before anything is fitted
     policy_sample = fitted.policy_sample(request, given)
     human = PolicyActions.human(len(policy_sample.cases))
     first, second = (
@@ -80,7 +79,7 @@ def _policies(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, 
 
 @dataclass(frozen=True, eq=False)
 class MetricDifference:
-    """A difference to be bounded.
+    """A difference to bound.
 
     Attributes
     ----------
@@ -91,13 +90,13 @@ class MetricDifference:
     greater_is_better : bool
     sharp : bool
     differ : (n_samples,) array
-        Probability that the two differ on each case.
+        Probability that the two treat a case differently.
     functional : Functional or None
-        The difference as one functional, where it has that form.
+        The difference as a single functional, if it has that form.
     coefficients : (n_samples, n_classes) array, optional
-        What a case of each class adds, where the difference is a mean: plans are made from it.
+        Contribution of a case of each class, if the difference is a mean; `plan` uses it.
     seen : (n_samples,) array or float
-        What accepted cases add besides.
+        Additional contribution of accepted cases.
     """
 
     metric: str
@@ -112,7 +111,7 @@ class MetricDifference:
 
 
 def paired_difference(first: Predictions, second: Predictions, metric: AnyMetric) -> MetricDifference:
-    """Set two classifiers against each other on the same cases."""
+    """Return the difference of a metric between two classifiers on the same cases."""
     difference = metric.difference(first, second)
     if difference is None:
         ones = metric.functional(first), metric.functional(second)
@@ -136,7 +135,7 @@ def paired_difference(first: Predictions, second: Predictions, metric: AnyMetric
 
 
 def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | None]]:
-    """What they are compared by, and what the user gave as policies, by its name; None is the human."""
+    """Return the measure to compare by, and the policies by name; None stands for the human."""
     a, b = request.given
     if not (isinstance(a, Policy) or isinstance(b, Policy)):
         if request.metric is not None:
@@ -163,7 +162,7 @@ def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | 
 def policy_difference(
     policy_sample: AnyPolicySample, first: PolicyActions, second: PolicyActions, policy_measure: PolicyMeasure
 ) -> MetricDifference:
-    """Set two policies against each other on the same cases."""
+    """Return the difference of a measure between two policies on the same cases."""
     functional = PolicyValue.of(policy_measure, policy_sample.cases, (1.0, first), (-1.0, second))
     decision, weights = policy_sample.cases.row_decision.astype(float), policy_sample.sample.weights
     differ = np.abs(first.accepted(decision, weights) - second.accepted(decision, weights))
@@ -180,7 +179,7 @@ def compare_sample(
     confidence_level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
-    """Bound a difference on rows that are scored already."""
+    """Bound a difference on rows that are already scored."""
 
     def basis(rows: np.ndarray) -> Basis:
         if contest.functional is not None:
@@ -208,7 +207,7 @@ def compare_sample(
 
 
 def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:
-    # Without an interval (NaN) nothing is decided.
+    # NaN, where there is no interval, leads to "undecided".
     if ci_lower > 0.0:
         return "a" if greater_is_better else "b"
     if ci_upper < 0.0:
@@ -217,7 +216,7 @@ def _verdict(ci_lower: float, ci_upper: float, greater_is_better: bool) -> str:
 
 
 def _disagreement(first: Predictions, second: Predictions) -> Array:
-    """½ Σ_k |π_k - π'_k|: 0 or 1 for hard predictions, NaN for scores of a ranking, which predict nothing."""
+    """½ Σ_k |π_k - π'_k|: 0 or 1 for hard predictions, NaN for ranking scores, which predict no class."""
     try:
         return np.abs(first.chosen - second.chosen).sum(axis=1) / 2.0
     except InputError:

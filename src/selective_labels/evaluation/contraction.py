@@ -1,4 +1,4 @@
-"""Contraction: what the most lenient decision-makers would have got by also following a score."""
+"""Contraction: failure rates if the most lenient decision-makers had also refused the highest scores."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,15 +9,15 @@ import pandas as pd
 from selective_labels._errors import InputError
 from selective_labels._validation import as_seed, read_values, require_count, require_share
 from selective_labels.data.reading import read_labels
-from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.roles import GivenRoles
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.display import Curve, in_words
-from selective_labels.inference.intervals import wilson
+from selective_labels.inference.exact_intervals import wilson
 from selective_labels.nuisance.bands import shrunken_means
 from selective_labels.nuisance.folds import make_folds
 
 ROUNDING = 1e-12
-MIN_CASES = 30  # whose rate has a standard error of nine points at most
+MIN_CASES = 30  # the standard error of a rate is then at most nine percentage points
 IDENTIFIES = (
     "the failure rate, per case, of accepting a case if {who} accepted it and the score is below a cut; "
     "not of the score alone, which may accept cases that they refused."
@@ -26,29 +26,29 @@ IDENTIFIES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contraction(Curve):
-    """Failures per case as more and more cases are refused in the order of a score.
+    """Failures per case as more cases are refused in the order of a score.
 
     Attributes
     ----------
     human : Curve
-        What decision-makers (or bands of them) did themselves: acceptance and failures per case.
+        Acceptance rate and failures per case of decision-makers, or of bands of them.
     decision_makers : (n,) array
-        Whose cases the curve is made from.
+        Decision-makers whose cases define the curve.
     """
 
     human: Curve
     decision_makers: np.ndarray
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per point; `human` is interpolated, NaN outside what decision-makers did."""
+        """Return one row per point; `human` is interpolated, NaN outside the observed range."""
         last = self.human.x[-1]
-        # The lenient band itself stands at the end of the curve, up to the last digit.
+        # The last human point is the end of the curve up to rounding.
         x = np.where(np.abs(self.x - last) <= ROUNDING, last, self.x)
         human = np.interp(x, self.human.x, self.human.lower, left=np.nan, right=np.nan)
         return super().to_frame().assign(human=human)
 
     def versus_human(self) -> pd.DataFrame:
-        """One row for each human point that the curve reaches, both at the same acceptance rate."""
+        """Compare the curve with each human point within its range, at the same acceptance rate."""
         within = self.human.x <= self.x[-1] + ROUNDING
         human = self.human.to_frame()[within].rename(columns={"estimate": "human"})
         here = self.at(np.minimum(self.human.x[within], self.x[-1]))
@@ -66,14 +66,14 @@ class Contraction(Curve):
         )
 
     def sentences(self) -> list[str]:
-        """Say what the numbers assume, what they are, and of which sample."""
+        """Describe the assumption, the identified quantity and the sample."""
         made_from = (
             f"Made from the cases of {in_words(self.decision_makers)}; acceptance reaches {self.x[-1]:.3g}."
         )
         return [*super().sentences(), made_from]
 
     def plot(self, ax: Any = None, label: str | None = "contraction") -> Any:
-        """Draw the curve and, as points, what decision-makers did."""
+        """Draw the curve, and the decision-makers as points."""
         ax = super().plot(ax, label)
         distance = np.abs([self.human.ci_lower, self.human.ci_upper] - self.human.lower)
         ax.errorbar(self.human.x, self.human.lower, distance, fmt="o", label="human")
@@ -96,48 +96,51 @@ def contraction(
 ) -> Contraction:
     """Failure rate against acceptance rate of a score, by the contraction of Lakkaraju and others (2017).
 
-    q = the decision-maker with the largest acceptance rate, of those with `min_cases` cases or more (that of
-    four cases is large by luck), n_q their cases; of the cases that q accepted, refuse those with the highest
-    scores too, until m remain:
+    q = the decision-maker with the largest acceptance rate among those with at least `min_cases` cases (with
+    four cases, a large rate is likely due to chance), and n_q the number of their cases. Among the cases that
+    q accepted, refuse also those with the highest scores, until m remain:
 
         acceptance = m / n_q,   failure = #(failures among the m) / n_q
 
     for every m at once, by one sort and a cumulative sum. Equal scores are refused together, with a straight
-    line in between: the mean over random orders. The human curve is (acceptance_j, failures_j / n_j) of every
-    decision-maker j, interpolated.
+    line in between: the mean over random orders. The human curve interpolates
+    (acceptance_j, failures_j / n_j) of every decision-maker j.
 
-    It assumes that cases are assigned as if by lot, so that q's cases are like everybody's; nothing about
-    what q saw. What it identifies is the policy "q accepts AND the score is below the cut": exactly, up to
-    q's acceptance rate, and nothing beyond it. It is *not* the failure rate of the score alone, for which
-    :func:`selective_labels.evaluate` has bounds.
+    The assumption is that cases are assigned as if at random, so that q's cases are representative. Nothing
+    is assumed about the information that q had. The curve identifies the policy "q accepts AND the score is
+    below the threshold", exactly up to q's acceptance rate and not beyond it. It is *not* the failure rate of
+    the score alone, for which :func:`selective_labels.evaluate` has bounds.
 
-    Intervals are Wilson's with variance f (1 - f) / n_q. As acceptance is held fixed, the variance is really
-    f (1 - f) - μ (1 - r)(2 f - μ r) over n_q, with μ the failure rate of the cases at the cut: the interval
-    is too wide, unless these fail more than twice as often as the average accepted case. The choice of q by
-    the same decisions flatters acceptance a little where decision-makers have few cases: `pool` mends that.
+    Intervals are Wilson's with variance f (1 - f) / n_q. At a fixed acceptance rate, the exact variance is
+    f (1 - f) - μ (1 - r)(2 f - μ r) over n_q, with μ the failure rate of the cases at the threshold. The
+    interval is therefore conservative, unless these cases fail more than twice as often as the average
+    accepted case. Selecting q by the same decisions overstates acceptance slightly if decision-makers have
+    few cases; `pool` avoids this.
 
     Parameters
     ----------
     score : (n_samples,) numbers
-        Higher is riskier, by a model that was fitted to other cases.
-    y : SelectiveLabels, or (n_samples,) labels with holes
-        A SelectiveLabels has the roles in it: then none is given. Weights, groups and strata are not used.
+        Higher is riskier. From a model that was fitted to other cases.
+    y : SelectiveLabels, or (n_samples,) labels, missing where not observed
+        A SelectiveLabels carries the roles; give no other role with it. Weights, groups and strata are not
+        used.
     decision_maker : (n_samples,) ids
     decision : (n_samples,) of 0 and 1, optional
-        Says which labels count; 1 is acceptance.
+        Determines which labels count; 1 means accepted.
     pos_label : label, optional
-        The label that is a failure; default the last class.
+        The failure. Default: the last class.
     pool : float, optional
-        Take the cases of all decision-makers whose (shrunken) acceptance rate in the other folds lies within
-        `pool` of the largest there, instead of one chosen from the same cases. Smaller errors, a little less
-        reach.
+        Use the cases of all decision-makers whose (shrunken) acceptance rate in the other folds lies within
+        `pool` of the largest one there, instead of one decision-maker selected on the same cases. Standard
+        errors are smaller, and the curve ends at a slightly lower acceptance rate.
     min_cases : int
-        Who has fewer is not taken for the most lenient. Only without `pool`, which shrinks such rates.
+        Decision-makers with fewer cases are not eligible as the most lenient. Only without `pool`, which
+        shrinks their rates.
     cv : int, splitter or iterable of folds
         Only with `pool`.
     confidence_level : float
     random_state : int, optional
-        Of the folds.
+        Seed of the folds.
 
     Returns
     -------
@@ -192,32 +195,33 @@ def quintile_contraction(
 ) -> Contraction:
     """Contraction of the most lenient fifth of decision-makers, as in Kleinberg and others (2018).
 
-    Within each stratum decision-makers are ranked by leniency (their mean surplus of acceptance over the
-    strata they work in) and cut into `n_bands` bands of about equally many. With w_i = share of the stratum
+    Within each stratum decision-makers are ranked by leniency (their mean excess acceptance over the strata
+    they work in) and divided into `n_bands` bands of about equal size. With w_i = share of the stratum
     among all cases / number of cases of the band in the stratum, so that all bands have the same strata,
 
         acceptance_b = Σ_{i in b} w_i D_i,   failure_b = Σ_{i in b} w_i D_i 1{failed},
 
-    and the curve refuses, of what the most lenient band accepted, the highest scores first. Compare it at
-    the acceptance of each stricter band with what that band did: ``result.versus_human()``.
+    and the curve refuses, among the cases that the most lenient band accepted, the highest scores first.
+    ``result.versus_human()`` compares it with each stricter band at the acceptance rate of that band.
 
-    It assumes that assignment is as if by lot within strata. It identifies the policy "the most lenient band
-    accepts AND the score is below the cut", averaged over the strata; not the score alone.
+    The assumption is that assignment is as if at random within strata. The curve identifies the policy "the
+    most lenient band accepts AND the score is below the threshold", averaged over the strata; not the score
+    alone.
 
-    Strata in which a band has no case (at least those with fewer than `n_bands` decision-makers) are left
-    out, and counted in the result's sentences.
+    Strata in which a band has no case (at least those with fewer than `n_bands` decision-makers) are dropped,
+    and the result's sentences report the number of dropped cases.
 
     Parameters
     ----------
     score, y, decision_maker, decision, pos_label, confidence_level, random_state
         As in :func:`contraction`.
     strata : (n_samples,) of any type, optional
-        Cells within which assignment is random, such as court by month. Default: one cell.
+        Strata within which assignment is random, such as court by month. Default: one stratum.
     n_bands : int
-        Bands of decision-makers by leniency.
+        Number of bands of decision-makers by leniency.
     cv : int, splitter, iterable of folds or None
-        A decision-maker's leniency comes from the other folds, so that no case chooses its own band; None
-        ranks by the same cases, as published, which puts accepted cases into the lenient bands.
+        Leniency is estimated on the other folds, so that no case affects its own band. None ranks by the same
+        cases, as published, which moves accepted cases into the lenient bands.
 
     Returns
     -------
@@ -273,7 +277,7 @@ def quintile_contraction(
 
 
 def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Check the score; return it, and whether a case was accepted and failed."""
+    """Return the validated score, and whether a case was accepted and failed."""
     if not data.decision_makers_given:
         raise InputError("decision_maker is missing: it says whose cases are compared.", "decision_maker")
     risk = read_values("score", score)
@@ -287,12 +291,12 @@ def _read_score(score: Any, data: SelectiveLabels, pos_label: Any) -> tuple[np.n
 def _contract(
     risk: np.ndarray, accepted: np.ndarray, failed: np.ndarray, weight: np.ndarray, confidence_level: float
 ) -> dict[str, Any]:
-    """Fields of the curve over cases whose weights sum to one."""
+    """Return the fields of the curve for cases whose weights sum to one."""
     rows = (weight > 0) & (accepted == 1)
     distinct, block = np.unique(risk[rows], return_inverse=True)
     kept = np.bincount(block, weight[rows], len(distinct))
     failing = np.bincount(block, weight[rows] * failed[rows], len(distinct))
-    # Sums of shares may pass one in the last digit.
+    # Rounding may push cumulative shares above one.
     acceptance = np.minimum(np.append(0.0, np.cumsum(kept)), 1.0)
     failure = np.minimum(np.append(0.0, np.cumsum(failing)), 1.0)
     ends = wilson(failure, 1.0 / np.sum(weight**2), confidence_level)
@@ -312,7 +316,7 @@ def _contract(
 def _human_curve(
     code: np.ndarray, weight: np.ndarray, accepted: np.ndarray, failed: np.ndarray, confidence_level: float
 ) -> Curve:
-    """Collect acceptance and failures per case of every code, in the order of acceptance."""
+    """Return acceptance rate and failures per case of every code, sorted by acceptance rate."""
     total = np.bincount(code, weight)
     acceptance = np.bincount(code, weight * accepted) / total
     failure = np.bincount(code, weight * accepted * failed) / total
@@ -339,7 +343,7 @@ def _folds(data: SelectiveLabels, cv: Any, random_state: int | None) -> list[tup
 
 
 def _most_lenient(rates: np.ndarray, cases: np.ndarray, min_cases: int) -> int:
-    """The decision-maker with the largest rate among those with enough cases."""
+    """Return the decision-maker with the largest rate among those with enough cases."""
     if cases.max() < min_cases:
         words = f"no decision-maker has min_cases={min_cases} cases (the most is {cases.max()}): "
         raise InputError(words + "pool the lenient ones with pool=0.1.", "min_cases")
@@ -347,7 +351,7 @@ def _most_lenient(rates: np.ndarray, cases: np.ndarray, min_cases: int) -> int:
 
 
 def _near_most_lenient(data: SelectiveLabels, pool: float, cv: Any, random_state: int | None) -> np.ndarray:
-    """Rows whose decision-maker is nearly the most lenient one in the other folds."""
+    """Mark rows whose decision-maker is close to the most lenient one in the other folds."""
     if not 0.0 <= pool <= 1.0:
         raise InputError(f"pool={pool!r} must lie between 0 and 1, as a difference of rates.", "pool")
     codes = data.decision_maker_codes
@@ -359,7 +363,7 @@ def _near_most_lenient(data: SelectiveLabels, pool: float, cv: Any, random_state
 
 
 def _leniency(data: SelectiveLabels, cells: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Mean surplus of acceptance over the cells, of every decision-maker, from some rows."""
+    """Mean excess acceptance over the strata, by decision-maker, estimated on the rows `train`."""
     counts = np.bincount(cells[train], minlength=cells.max() + 1)
     rate = np.bincount(cells[train], data.decision[train], len(counts)) / np.maximum(counts, 1)
     surplus = data.decision[train] - rate[cells[train]]
@@ -368,7 +372,7 @@ def _leniency(data: SelectiveLabels, cells: np.ndarray, train: np.ndarray) -> np
 
 
 def _band_of_pair(cells: np.ndarray, codes: np.ndarray, leniency: np.ndarray, n_bands: int) -> np.ndarray:
-    """Leniency band of every row: the rank of its decision-maker among those of its cell, cut evenly."""
+    """Leniency band of every row, from the rank of its decision-maker within its stratum."""
     pairs, row_pair = np.unique(cells * len(leniency) + codes, return_inverse=True)
     cell, code = np.divmod(pairs, len(leniency))
     order = np.lexsort((leniency[code], cell))

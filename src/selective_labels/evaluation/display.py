@@ -1,4 +1,4 @@
-"""Results as text, HTML and plots; nothing is computed here."""
+"""Text, HTML and plots of results, and the class `Curve`; nothing is estimated here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,37 +21,37 @@ INTERVAL_TEXTS = {
     "set": "covers the whole identified interval",
 }
 LARGE_CLIPPED_SHARE = 0.05
-# Below about ten, Student's factor is a rough guide.
+# With fewer units, Student's t is only a rough approximation.
 FEW_UNITS = 10
-# Of accuracy: less than can be read off a printed number.
+# In units of accuracy: a smaller excess width is not visible in printed numbers.
 LARGE_LOSS = 0.005
 HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
 
 
 def one_text(result: "Estimated") -> str:
-    """Say one result in a few lines."""
+    """Return one result as a few lines of text."""
     return "\n".join([_headline(result), *_lines(result)])
 
 
 def one_html(result: "Estimated") -> str:
-    """Say the same in HTML."""
+    """Return one result as HTML."""
     lines = "".join(f"<div>{escape(line)}</div>" for line in _lines(result))
     return f"<div><strong>{escape(_headline(result))}</strong>{lines}</div>"
 
 
 def many_text(results: "Evaluations") -> str:
-    """Lay results out in a table, and below it say what the numbers stand on."""
+    """Return results as a table, with assumptions and sample below it."""
     return "\n".join([*text_table([HEADINGS, *_rows(results)]), *_footer(results)])
 
 
 def many_html(results: "Evaluations") -> str:
-    """Lay results out in an HTML table, and below it say what the numbers stand on."""
+    """Return results as an HTML table, with assumptions and sample below it."""
     footer = "".join(f"<div>{escape(line)}</div>" for line in _footer(results))
     return f"{html_table(HEADINGS, _rows(results))}{footer}"
 
 
 def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
-    """Draw identified intervals as thick lines, confidence intervals as thin ones."""
+    """Draw identified sets as thick lines and confidence intervals as thin ones."""
     import matplotlib.pyplot as plt
 
     if ax is None:
@@ -66,7 +66,7 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
     ax.set_yticks(range(len(results)), [f"{result.title} ({result.assumption})" for result in results])
     ax.invert_yaxis()
     ax.margins(y=0.5 / len(results))
-    if any(result.limits[0] < 0.0 < result.limits[1] for result in results):  # of differences, zero matters
+    if any(result.limits[0] < 0.0 < result.limits[1] for result in results):  # differences: mark zero
         ax.axvline(0.0, color="0.5", linewidth=1, linestyle="--")
     first = results[0]
     ax.set_xlabel(
@@ -76,7 +76,7 @@ def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
 
 
 def assumption_text(name: str, sentence: str = "") -> str:
-    """Say what is assumed, and what would refute it; a name that is known has its sentence.
+    """State the assumption and what would refute it; known names have a default sentence.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def assumption_text(name: str, sentence: str = "") -> str:
 
 
 def sample_text(sample: "Sample") -> str:
-    """Say in one sentence what the numbers are made from."""
+    """Describe the sample in one sentence."""
     share = sample.n_labeled / sample.n
     makers = f"{sample.n_decision_makers:,} decision-maker{'s' if sample.n_decision_makers > 1 else ''}"
     if sample.numeric:
@@ -107,7 +107,7 @@ def sample_text(sample: "Sample") -> str:
 
 
 def units_text(cluster: str | None, n_clusters: int) -> str:
-    """Say what standard errors take as independent, where it is not every row.
+    """Name the independent units for the standard errors; empty if they are rows.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def units_text(cluster: str | None, n_clusters: int) -> str:
 
 
 def few_units_text(number: float, cluster: str | None, n_units: int) -> str:
-    """Say that few of the units carry the standard error, and what that means.
+    """State that few units dominate the standard error, and the consequence.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def few_units_text(number: float, cluster: str | None, n_units: int) -> str:
 
 
 def bounded_text(share: float) -> str:
-    """Say how many rows have bounds in place of a value.
+    """State the share of rows that contribute bounds instead of a value.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def _interval_text(result: "Estimated") -> str:
 
 
 def notes_of(result: "Estimated") -> list[str]:
-    """Say what is missing, and why, and what makes a number less certain than it looks."""
+    """List what is missing, why, and what makes a number less certain than it looks."""
     notes = []
     if result.reason is not None:
         missing = "No interval" if result.defined else "No value"
@@ -273,33 +273,33 @@ def _target(result: "Estimated") -> str:
 def _number(value: float) -> str:
     if value != value:
         return "none"
-    # 0.0 + turns minus zero into zero.
+    # Adding 0.0 turns minus zero into zero.
     return f"{0.0 + round(value, 3):.3f}"
 
 
-# What every result has: two ends, and the interval around them.
+# Bounds and interval, which every result has.
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curve(Described):
-    """An estimate, or the two ends of an identified interval, as a function of one number.
+    """A point estimate, or bounds, as a function of one variable.
 
     Attributes
     ----------
     title : str
     x_name : str
-        What the curve runs over.
+        Name of the variable.
     x : (n_points,) array
         Ascending.
     lower, upper : (n_points,) arrays
-        Estimated ends; equal for a point estimate.
+        Estimated bounds; equal for a point estimate.
     ci_lower, ci_upper : (n_points,) arrays
-        Confidence interval, point by point.
+        Pointwise confidence interval.
     assumption : str
-        What has to hold, in words.
+        The assumption in words.
     identifies : str
-        What the numbers then are, in words.
+        The identified quantity in words.
     n_samples : int
     confidence_level : float
 
@@ -334,14 +334,14 @@ class Curve(Described):
 
     @property
     def is_point(self) -> bool:
-        """Whether the two ends are the same everywhere."""
+        """Whether the two bounds are equal everywhere."""
         return bool(np.array_equal(self.lower, self.upper))
 
     def __len__(self) -> int:
         return len(self.x)
 
     def at(self, x: Any) -> "Curve":
-        """Read the curve at other values, by linear interpolation between its points.
+        """Evaluate the curve at other values by linear interpolation.
 
         Parameters
         ----------
@@ -371,14 +371,14 @@ class Curve(Described):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per point."""
+        """Return a frame with one row per point."""
         ends = {"estimate": self.lower} if self.is_point else {"lower": self.lower, "upper": self.upper}
         return pd.DataFrame(
             {self.x_name: self.x, **ends, "ci_lower": self.ci_lower, "ci_upper": self.ci_upper}
         )
 
     def sentences(self) -> list[str]:
-        """Say what the numbers assume, what they are, and of which sample."""
+        """Describe the assumption, the identified quantity and the sample."""
         return [
             f"Assumption: {self.assumption}",
             f"Identifies: {self.identifies}",
@@ -387,13 +387,13 @@ class Curve(Described):
         ]
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """Draw the curve with its band of intervals.
+        """Draw the curve with a confidence band.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
         label : str, optional
-            For the legend.
+            Label in the legend.
 
         Returns
         -------
@@ -410,12 +410,12 @@ class Curve(Described):
 
 
 def frame_along(name: str, values: np.ndarray, results: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """One row for each value that results run along: its `name`, and the ends of every metric.
+    """Return a frame with one row per value: the value in column `name`, and bounds of every metric.
 
     Parameters
     ----------
     name : str
-        Of the first column.
+        Name of the first column.
     values : (n_points,) array
     results : dict of sequence of Evaluation
         By metric, one for each value.
@@ -435,7 +435,7 @@ def frame_along(name: str, values: np.ndarray, results: Mapping[str, Sequence[An
 
 
 def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
-    """List values in a sentence, the first few of many.
+    """Join the first few values to text.
 
     Examples
     --------

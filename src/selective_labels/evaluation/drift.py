@@ -1,4 +1,4 @@
-"""Over time: acceptance, labels and sharp bounds of one number, period by period."""
+"""Drift: acceptance rate, observed labels and bounds on a metric, by period."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._display import Described
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.display import ENDS, assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import Judged, JudgedRows
@@ -16,12 +16,12 @@ from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.predictions import Predictions
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import ScoredSample
-from selective_labels.inference.intervals import clopper_pearson
+from selective_labels.inference.exact_intervals import clopper_pearson
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drift(Described):
-    """One number, the share accepted and the share of the event among the labeled, period by period.
+    """A metric, the acceptance rate and the share of the event among labeled cases, by period.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Drift(Described):
         One row for each period: "period", "n", "acceptance" and "event" (among the labeled) with "_ci_lower"
         and "_ci_upper", and "lower", "upper", "ci_lower", "ci_upper" of the metric.
     evaluations : tuple of Evaluation
-        Those of the metric.
+        Evaluations of the metric, one for each period.
     """
 
     pos_label: Any
@@ -40,19 +40,19 @@ class Drift(Described):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """The metric, over time."""
+        """Title with the name of the metric."""
         return f"{self.evaluations[0].metric}, period by period"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each period."""
+        """Return a frame with one row per period."""
         return self.table
 
     def printed_frame(self) -> pd.DataFrame:
-        """Without the intervals of what is seen."""
+        """Return the table without the intervals of observed shares."""
         return self.table[["period", "n", "acceptance", "event", *ENDS]]
 
     def sentences(self) -> list[str]:
-        """Say what the columns are, what is assumed, and what has moved beyond doubt."""
+        """Describe the columns, the assumption, and the changes that exceed sampling error."""
         first = self.evaluations[0]
         return [
             f"acceptance: share accepted; event: share of {self.pos_label!r} among the labeled; lower to "
@@ -64,7 +64,7 @@ class Drift(Described):
         ]
 
     def moves(self) -> list[str]:
-        """What the first and the last period say of change."""
+        """Compare the first and the last period."""
         if len(self.table) < 2:
             return []
         first, last = self.table.iloc[0], self.table.iloc[-1]
@@ -81,7 +81,7 @@ class Drift(Described):
         return said
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw acceptance and labels above, bounds and intervals below.
+        """Draw observed shares in the upper panel, bounds and intervals in the lower one.
 
         Parameters
         ----------
@@ -122,14 +122,14 @@ def drift_of_sample(
     confidence_level: float = 0.95,
     assumption: str | None = None,
 ) -> Drift:
-    """Follow a metric over time on rows that are scored already: nothing is fitted."""
+    """Track a metric over time on rows that are already scored, without fitting."""
     masks = {label: periods == label for label in np.unique(periods).tolist()}
     name = sample.assumptions[0] if assumption is None else assumption
     return drift_of_judged(JudgedRows(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
 
 
 def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float) -> Drift:
-    """Follow the first metric over the subgroups, which are periods."""
+    """Track the first metric over its subgroups, which are periods."""
     metric, seen = judged.metrics[0], judged.seen
     sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)
     assert cells is not None

@@ -1,4 +1,4 @@
-"""How good is a classifier on everybody? Sharp bounds and honest intervals."""
+"""Evaluation of one classifier or policy: bounds and confidence intervals, by metric, subgroup and gap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +9,12 @@ import numpy as np
 
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels.assumptions.base import Assumption
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.fitted_table import FittedTable, Judged
 from selective_labels.evaluation.metrics import AnyMetric, Range
 from selective_labels.evaluation.policy import COST, FAILURES, Policy, read_policy_measures
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import Predictions
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import EvaluationRequest, Predictions
 from selective_labels.evaluation.results import (
     Evaluation,
     Evaluations,
@@ -35,20 +34,20 @@ from selective_labels.inference.known_prevalence import ContradictedError
 def evaluate_request(
     fitted: FittedTable, request: EvaluationRequest, interval: str, confidence_level: float
 ) -> Evaluation | Evaluations:
-    """Answer a question about one classifier or policy."""
+    """Evaluate the classifier or policy of a request."""
     classifier, metric, assumption = request.given[0], request.metric, request.assumption
     if isinstance(classifier, Policy):
         return evaluate_policy(fitted, request, classifier, interval, confidence_level)
     results = evaluate_judged(fitted.judge(request), interval, confidence_level)
     single = request.by is None and isinstance(assumption, str | Assumption) and assumption != "all"
-    one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # which has several bins
+    one_metric = not isinstance(metric, list | tuple) and metric != "calibration"  # several bins
     return results[0] if single and len(results) == 1 and one_metric else results
 
 
 def evaluate_judged(
     judged: Judged, interval: str = "parameter", confidence_level: float = 0.95
 ) -> Evaluations:
-    """Evaluate what was judged on scored rows, or in one pass over the partitions of a table."""
+    """Evaluate all metrics on scored rows, or on the cells of a partitioned table."""
     items: list[Evaluation] = []
     gaps: list[Evaluation] = []
     for metric in judged.metrics:
@@ -64,12 +63,12 @@ def evaluate_judged(
 def _with_designs(
     results: Evaluations, sample: Scored, subject: Predictions, metric: AnyMetric
 ) -> Evaluations:
-    """Keep with each mean over everybody what plans are made from."""
+    """Attach to each population mean the moments from which `plan` works."""
     found = coefficients_of(metric.functional(subject))
     items = []
     for item in results:
         design = None
-        if found is not None and sample.has_scores(item.assumption):  # not under the event tilt
+        if found is not None and sample.has_scores(item.assumption):  # False under the event tilt
             design = design_of(sample, item.assumption, found)
         items.append(replace(item, design=design))
     return replace(results, items=tuple(items))
@@ -78,17 +77,17 @@ def _with_designs(
 def evaluate_policy(
     fitted: FittedTable, request: EvaluationRequest, policy: Policy, interval: str, confidence_level: float
 ) -> Evaluation | Evaluations:
-    """Evaluate a policy, alone or as a team with the human."""
+    """Evaluate a policy, alone or in combination with the human."""
     if request.by is not None:
         raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
     metric = request.metric
-    if metric == "accuracy":  # the default of classifiers, which a policy does not have
+    if metric == "accuracy":  # default metric of classifiers; policies have their own
         metric = FAILURES if request.cost is None else COST
     names = [metric] if isinstance(metric, str) else list(metric)
     classes = fitted.classes_with([policy.score])
     read_policy_measures(
         names, classes, class_code(request.pos_label, classes), request.cost
-    )  # before any fit
+    )  # raises input errors before anything is fitted
     policy_sample = fitted.policy_sample(request, {"score": policy})
     sample, actions = policy_sample.sample, policy_sample.actions(policy)
     items = []
@@ -112,9 +111,9 @@ def evaluate_sample(
     confidence_level: float = 0.95,
     assumptions: Sequence[str] | None = None,
 ) -> Evaluations:
-    """Evaluate one classifier on rows that are scored already: no fit, O(n) for each metric.
+    """Evaluate one classifier on rows that are already scored: no fit, O(n) for each metric.
 
-    `by` has the subgroup of every row, or the rows of every subgroup as a mapping of bool arrays.
+    `by` holds the subgroup of every row, or maps each subgroup to a boolean mask of rows.
     """
     check_interval(interval, confidence_level)
     cells: Mapping[Any, np.ndarray]
@@ -140,7 +139,7 @@ def evaluate_sample(
 
 @dataclass(frozen=True)
 class _Summary:
-    """Everything that the results of one metric under one assumption share."""
+    """Settings shared by all results of one metric under one assumption."""
 
     sample: Scored
     metric: str
@@ -160,7 +159,7 @@ class _Summary:
         return _Found(self.limits, functional, rows, basis)
 
     def between(self, first: "_Found", second: "_Found", rows: np.ndarray) -> "_Found":
-        """Subtract: subgroups are different cases, so the ends of one do not constrain those of the other."""
+        """Subtract bounds; subgroups have no case in common, so their bounds do not constrain each other."""
         span = self.limits[0] - self.limits[1], self.limits[1] - self.limits[0]
         if first.basis is None or second.basis is None:
             contradicted = first.contradicted or second.contradicted
@@ -174,7 +173,7 @@ class _Summary:
             return _Found(span, reason=reason)
         spread = self.sample.spread(ends, rows, self.assumption)
         shared = spread.n_clusters < first.basis.spread.n_clusters + second.basis.spread.n_clusters
-        # What a cluster adds to one subgroup it may take from the other: then only sums over clusters count.
+        # With shared clusters the two subgroups are correlated: only the sums over clusters are valid.
         parts = None if shared else (first.basis, second.basis)
         return _Found(span, basis=Basis(spread, span, parts))
 
@@ -196,7 +195,7 @@ class _Summary:
 
 @dataclass(frozen=True)
 class _Found:
-    """What an interval of a metric among some rows is made from, or why there is none."""
+    """Basis of an interval for a metric among some rows, or the reason why there is none."""
 
     limits: Range
     functional: Functional | None = None

@@ -1,12 +1,11 @@
-"""The Evaluator: roles and settings in the constructor, models fitted once, then every question."""
+"""The Evaluator holds the table and the settings, fits the models once, and runs every analysis on them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
-from selective_labels._keywords import Fitting, Roles, split_keywords
-from selective_labels._validation import the_only
+from selective_labels._validation import Fitting, Roles, split_keywords, the_only
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, Table, read_table
@@ -20,32 +19,32 @@ from selective_labels.evaluation.ladder_results import Ladder
 from selective_labels.evaluation.partitioned.fitted_partitions import FittedPartitions
 from selective_labels.evaluation.plan import Plan, plan
 from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_request
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import EvaluationRequest
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scored_rows import NO_RANGE, Assumed, ScoredSample
 from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivity_request
 from selective_labels.evaluation.thresholds import DEFAULT_METRICS, ThresholdCurve, threshold_request
 from selective_labels.inference.confidence_intervals import check_interval
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 
 class Inference(TypedDict, total=False):
-    """How bounds become intervals.
+    """Keywords that control the confidence intervals.
 
     interval : "parameter" or "set"
-        "parameter" covers the value with the given probability (Imbens and Manski; Stoye where the bounds may
-        meet); "set" covers the whole identified interval.
+        "parameter" covers the true value with the given probability (Imbens and Manski; Stoye where the
+        bounds may meet). "set" covers the whole identified set.
     confidence_level : float
         Above one half.
     cluster : "groups", "decision_maker", "none" or None
-        What standard errors take as independent units: "none" is every row; None, the default, is groups if
-        they are given, else every row. Few clusters widen the interval.
+        Independent units for the standard errors. "none" treats every row as independent. None, the default,
+        uses the groups if they are given, and rows otherwise. Few clusters give a wider interval.
     label_range : pair (lowest, highest)
-        What is known of P(label = k | features, hidden features): numbers, arrays per class, or callables of
-        the coded features. Bounds lie within it; values under point assumptions do not use it.
+        Known range of P(label = k | features, hidden features): numbers, arrays per class, or callables of
+        the coded features. Bounds respect it; point estimates do not use it.
     instrument : "leniency" or "numeric"
-        "numeric": `decision_maker` is a number that means something (a distance, a time, a rate), not an id;
-        twenty of its quantiles stand for it, each row at the nearest, and models are smooth in it.
+        "numeric" means that `decision_maker` is a number with a meaning (a distance, a time, a rate), not an
+        id. Each row takes the nearest of twenty quantiles of the number, and models are smooth in it.
     """
 
     interval: str
@@ -56,29 +55,29 @@ class Inference(TypedDict, total=False):
 
 
 class EvaluatorSettings(Roles, Fitting, Inference, total=False):
-    """All keywords that the :class:`Evaluator` and its shorthands share."""
+    """All keywords that the :class:`Evaluator` and the functions of the package share."""
 
 
 class Evaluator:
     """Evaluate, compare and plan on one table with models that are fitted once.
 
     The constructor takes the table, its roles and the settings, and fits the nuisance models. Each method
-    answers one question from the same models, with the numbers of the function of the same name. A table
-    in partitions (:meth:`selective_labels.SelectiveLabels.from_parquet`) works alike: models are fitted to a
-    sample of its rows, and each question is one pass over all of them.
+    reuses these models and returns the same numbers as the function of the same name. A partitioned table
+    (:meth:`selective_labels.SelectiveLabels.from_parquet`) works the same way: the models are fitted to a
+    sample of its rows, and each method makes one pass over all of them.
 
     Parameters
     ----------
     X : SelectiveLabels, or (n_samples, n_features) array or frame
-        A SelectiveLabels has labels and roles in it: then no other role is given.
-    y : (n_samples,) labels with holes (-1, NaN, None, NA)
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing (-1, NaN, None, NA) where not observed
     assumption : name or object of :mod:`selective_labels.assumptions`, or a list of these
-        The default of every question. Models are fitted for it: with "nucem" among them, on halves of the
-        rows. A question may bring its own assumption, on the same models.
+        Default assumption of every method. It determines how the models are fitted: "nucem" needs models of
+        two halves of the rows. A method can take another assumption and uses the same models.
     pos_label : class label, optional
-        The event, the default of every question. Default: the last class.
+        The event; default of every method. Default: the last class.
     cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes, the default of every question.
+        C[true, predicted] over the sorted classes; default of every method.
     **settings
         Roles (`decision_maker`, `decision`, `sample_weight`, `groups`, `strata`, `assignment`); fitting
         (`nuisance`, `propensity`, `cv`, `n_repeats`, `n_jobs`, `random_state`); inference (`interval`,
@@ -121,7 +120,7 @@ class Evaluator:
         pos_label: Any = None,
         cost: ArrayLike | None = None,
     ) -> "Evaluator":
-        """An evaluator for one question, which is checked before the models are fitted for it."""
+        """Return an evaluator without models, so that a request is validated before anything is fitted."""
         made = cls.__new__(cls)
         made._open(function, X, y, assumption, pos_label, cost, settings)
         return made
@@ -184,7 +183,7 @@ class Evaluator:
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
     ) -> ThresholdCurve:
-        """Bound metrics of a score cut at many thresholds: :func:`selective_labels.threshold_curve`."""
+        """Bound metrics of a score at many thresholds: :func:`selective_labels.threshold_curve`."""
         request = self._request((classifier,), metric, assumption, pos_label)
         return threshold_request(self._fitted, request, thresholds, self._interval, self._confidence_level)
 
@@ -198,7 +197,7 @@ class Evaluator:
         pos_label: Any = None,
         cost: ArrayLike | None = None,
     ) -> PolicyCurve:
-        """Bound the outcomes of accepting by a score: :func:`selective_labels.policy_curve`."""
+        """Bound the outcomes of accepting cases by a score: :func:`selective_labels.policy_curve`."""
         request = self._request((scores,), None, assumption, pos_label, cost)
         return policy_curve_request(self._fitted, request, rates, rule, self._confidence_level)
 
@@ -211,7 +210,7 @@ class Evaluator:
         pos_label: Any = None,
         cost: ArrayLike | None = None,
     ) -> Ladder:
-        """Bound one metric under assumptions from weak to strong: :func:`selective_labels.ladder`."""
+        """Bound one metric under increasingly strong assumptions: :func:`selective_labels.ladder`."""
         request = self._request((classifier,), metric, assumptions, pos_label, cost)
         return ladder_request(self._fitted, request, self._interval, self._confidence_level)
 
@@ -226,7 +225,7 @@ class Evaluator:
         pos_label: Any = None,
         cost: ArrayLike | None = None,
     ) -> Drift:
-        """Follow the bounds of a metric over time: :func:`selective_labels.drift`."""
+        """Track the bounds on a metric over time: :func:`selective_labels.drift`."""
         by = self._fitted.periods(period, every)
         request = self._request((classifier,), metric, assumption, pos_label, cost, by)
         judged = self._fitted.judge(request, with_outcomes=True)
@@ -248,7 +247,7 @@ class Evaluator:
         limit: str | None = None,
         threshold: float | None = None,
     ) -> SensitivityCurve:
-        """Bound a metric as an assumption varies: :func:`selective_labels.sensitivity_curve`."""
+        """Bound a metric as an assumption is relaxed: :func:`selective_labels.sensitivity_curve`."""
         given = (classifier,) if compare_to is None else (classifier, compare_to)
         request = self._request(given, metric, None, pos_label, cost)
         return sensitivity_request(
@@ -273,13 +272,13 @@ class Evaluator:
         cost: ArrayLike | None = None,
         **wishes: Any,
     ) -> Plan:
-        """Plan for one model, for two, or for a width: :func:`selective_labels.plan` of what they get here.
+        """Predict what narrows an interval: :func:`selective_labels.plan` for `evaluate` or `compare`.
 
         Parameters
         ----------
         classifier : as in `evaluate`
         compare_to : as `b` in `compare`, optional
-            With it, the plan is for the comparison of the two.
+            If given, plan for the comparison of the two.
         metric, assumption, pos_label, cost
             As in `evaluate` and `compare`; one metric.
         **wishes
@@ -295,7 +294,7 @@ class Evaluator:
         return plan(found, **wishes)
 
     def scores(self, assumption: Assumed | None = None) -> ScoredSample:
-        """Scores of all rows in memory, for further work on them; the models are those of every question."""
+        """Return the scores of all rows in memory under an assumption, from the models already fitted."""
         request = self._request((), None, assumption, None)
         return self._fitted.rows("scores").scored(request)
 
@@ -321,7 +320,7 @@ class Evaluator:
 
 
 def _fitted_table(table: Table, fitting: FittingSettings, instrument: str) -> FittedTable:
-    """The one place that asks whether rows are in memory or in partitions."""
+    """Return the fitted table for rows in memory or for partitions; no other code makes this distinction."""
     if isinstance(table, PartitionedLabels):
         return FittedPartitions(table, fitting, instrument)
     return FittedRows(table, fitting, instrument)

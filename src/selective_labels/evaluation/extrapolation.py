@@ -1,4 +1,4 @@
-"""Extrapolation to leniency one: what would be seen if somebody accepted every case."""
+"""Extrapolation of a classifier's metrics to a decision-maker who accepts every case."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,11 +10,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from selective_labels._display import Described, new_axes
-from selective_labels._errors import InputError, UndefinedError, require_choice
-from selective_labels._validation import as_seed, require_count, require_share
+from selective_labels._errors import InputError, UndefinedError
+from selective_labels._validation import as_seed, require_choice, require_count, require_share
 from selective_labels.data.reading import read_labels
-from selective_labels.data.roles import GivenRoles, class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.roles import GivenRoles
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.predictions import read_predictions
 from selective_labels.identification.marginal_outcomes import (
     adjusted_means,
@@ -23,10 +23,10 @@ from selective_labels.identification.marginal_outcomes import (
     value_at_one,
 )
 from selective_labels.inference.evidence import bootstrap_covariance
-from selective_labels.inference.intervals import few_clusters_factor
+from selective_labels.inference.standard_errors import few_clusters_factor
 
 FORMS = ("linear", "quadratic", "local")
-# Reliability of measured leniency below which there is no interval.
+# There is no interval if the reliability of the measured leniency is lower.
 LEAST_RELIABILITY = 0.6
 
 
@@ -40,25 +40,25 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extrapolation(Described):
-    """Metrics of a classifier on everybody, extrapolated over the leniency of decision-makers.
+    """Metrics of a classifier on all cases, extrapolated over the leniency of decision-makers.
 
     Attributes
     ----------
     table : frame
         Columns metric ("share", "tpr", "fpr", "accuracy"), label, estimate, ci_lower, ci_upper.
     by_form : frame
-        The same metrics under every form: one column each.
+        The same metrics with one column per functional form.
     form : str
     pos_label : label
     leniency : (n_decision_makers,) array
-        Acceptance rate, adjusted for strata, of those decision-makers who accepted somebody.
+        Acceptance rate, adjusted for strata, of the decision-makers who accepted any case.
     means : (n_decision_makers, n_classes) array
-        Share of each class among the accepted cases, adjusted for strata.
+        Share of each class among accepted cases, adjusted for strata.
     classes, decision_makers : arrays
     n_samples : int
     confidence_level : float
     reliability : float
-        Share of the variance of the measured rates that is not noise of few cases.
+        Share of the variance of measured leniency that is not sampling error.
     """
 
     table: pd.DataFrame
@@ -78,7 +78,7 @@ class Extrapolation(Described):
 
     @property
     def assumption(self) -> str:
-        """What has to hold, in words."""
+        """The assumption in words."""
         function = {"local": "a smooth, near one linear"}.get(self.form, f"a {self.form}")
         return (
             "cases are assigned as if by lot (within strata), and the share of each class among accepted "
@@ -87,11 +87,11 @@ class Extrapolation(Described):
 
     @property
     def max_leniency(self) -> float:
-        """Largest acceptance rate: what lies between it and one is extrapolated."""
+        """Largest acceptance rate; the extrapolation runs from there to one."""
         return float(self.leniency.max())
 
     def value(self, metric: str, label: Any = None) -> Value:
-        """Read one metric, of `pos_label` unless another label is named."""
+        """Return one metric, for `pos_label` unless another label is given."""
         rows = self.table[self.table["metric"] == metric]
         if metric != "accuracy":
             wanted = self.pos_label if label is None else label
@@ -121,11 +121,11 @@ class Extrapolation(Described):
         return self.value("accuracy")
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per metric and label, with what the other forms say."""
+        """Return a frame with one row per metric and label, including the estimates of the other forms."""
         return pd.concat([self.table, self.by_form], axis=1)
 
     def sentences(self) -> list[str]:
-        """Say what the numbers assume, what they are, and of which sample."""
+        """Describe the assumption, the identified quantities and the sample."""
         return [
             f"Assumption: {self.assumption}",
             f"Identifies: {self.identifies}",
@@ -149,7 +149,7 @@ class Extrapolation(Described):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the share of `pos_label` among accepted cases by leniency, and the value at leniency one."""
+        """Draw the share of `pos_label` among accepted cases by leniency, and its value at leniency one."""
         ax = new_axes() if ax is None else ax
         code = self.classes.tolist().index(self.pos_label)
         ax.plot(self.leniency, self.means[:, code], "o", label="decision-makers")
@@ -178,48 +178,48 @@ def extrapolate(
     confidence_level: float = 0.95,
     random_state: Any = None,
 ) -> Extrapolation:
-    """Metrics of a classifier on everybody by extrapolation, as in Arnold, Dobbie and Hull (2021, 2022).
+    """Extrapolate metrics to all cases, as in Arnold, Dobbie and Hull (2021, 2022).
 
     1. Leniency λ_j: the acceptance rate of decision-maker j, from a regression of the decision on
        decision-makers and strata, at the strata of all cases.
     2. Among accepted cases, in the same way, the means of 1{Y=k} 1{t=a} of every decision-maker, for all
        classes k and predictions a.
-    3. Weighted least squares of these means on λ_j, weights the inverse variance of a mean (the cases that
-       strata leave it), evaluated at λ = 1: the estimate of ω_ka = P(Y*=k, t=a).
+    3. Weighted least squares of these means on λ_j, with weights equal to the inverse variance of a mean (the
+       effective cases net of strata), evaluated at λ = 1: the estimate of ω_ka = P(Y*=k, t=a).
     4. For every a, ``ω_·a`` is projected on {ω >= 0, Σ_k ω_ka = P(t=a)}, which is known. Then
        share_k = Σ_a ω_ka, tpr_k = ω_kk / share_k, fpr_k = (P(t=k) - ω_kk) / (1 - share_k), and accuracy is
        Σ_k ω_kk.
 
-    It assumes as-if random assignment within strata, and that the means are a function of leniency of the
-    chosen form up to one: if decision-makers rank cases alike (monotonicity), P(Y=k, D=1 | λ) = λ (a + b λ)
-    for the linear form. This is not NUCEM: under NUCEM the same line leads to η_k + κ_k, not to η_k (methods
-    3.1). What is identified without the form is only what bounds say; the closer the most lenient
-    decision-maker is to one, the less the form matters.
+    Assumptions: assignment is as good as random within strata, and the means are a function of leniency of
+    the chosen form up to one. If decision-makers rank cases alike (monotonicity),
+    P(Y=k, D=1 | λ) = λ (a + b λ) for the linear form. This is not NUCEM: under NUCEM the same line leads to
+    η_k + κ_k, not to η_k (methods 3.1). Without the functional form only bounds are identified. The form
+    matters less the closer the most lenient decision-maker is to one.
 
-    Standard errors are the larger of two bootstraps: of rows (sampling of cases) and of decision-makers with
-    all their cases (which do not lie exactly on a curve), the latter widened for few decision-makers.
-    Leniency is measured with error, which would draw the slope to zero: the regression is on the leniency
-    expected given the measured one (`expected_leniency` of identification). The result says how reliable
-    the measured rates are; where more than .4 of their variance is noise, there is no interval.
+    The standard error is the larger of two bootstraps: of rows (sampling of cases), and of decision-makers
+    with all their cases (deviations from the curve), the latter widened for few decision-makers. Leniency is
+    measured with error, which attenuates the slope. The regression therefore uses the expected leniency given
+    the measured one (`expected_leniency` of identification). The result reports the reliability of the
+    measured rates; if more than .4 of their variance is noise, there is no interval.
 
     Parameters
     ----------
     predictions : (n_samples,) labels or (n_samples, n_classes) probabilities of predicting each class
-        Of a classifier that was fitted to other cases.
-    y : SelectiveLabels, or (n_samples,) labels with holes
-        A SelectiveLabels has the roles in it: then none is given. Weights and groups are not used.
+        Predictions of a classifier that was fitted to other cases.
+    y : SelectiveLabels, or (n_samples,) labels, missing where not observed
+        A SelectiveLabels carries the roles; give no other role with it. Weights and groups are not used.
     decision_maker : (n_samples,) ids
     decision : (n_samples,) of 0 and 1, optional
     strata : (n_samples,) of any type, optional
-        Cells within which assignment is random.
+        Strata within which assignment is random.
     form : "linear", "quadratic" or "local"
         "local": a line with triangular weights max(0, 1 - (1 - λ_j) / bandwidth).
     bandwidth : float, optional
         Default: twice the median distance of decision-makers from leniency one.
     pos_label : label, optional
-        Whose rates ``result.tpr`` and so on are; default the last class.
+        The class of ``result.tpr`` and the other rates. Default: the last class.
     n_draws : int
-        Of each bootstrap.
+        Number of draws of each bootstrap.
     confidence_level : float
     random_state : int, optional
 
@@ -284,7 +284,7 @@ def extrapolate(
 
 
 class _Problem:
-    """The rows, ready to be weighted again and again."""
+    """The estimation problem, set up to be solved repeatedly with different row weights."""
 
     def __init__(self, data: SelectiveLabels, prediction: np.ndarray, bandwidth: float | None) -> None:
         self.bandwidth = bandwidth
@@ -292,7 +292,7 @@ class _Problem:
         self.decision = data.decision.astype(float)[:, None]
         self.prediction = prediction
         cells = data.cells
-        # Who accepted nobody has no mean to offer, and a stratum without a label no level.
+        # A decision-maker who accepted nobody has no mean, and a stratum without labels no estimable effect.
         self.labeled = data.decision == 1
         self.kept = np.unique(data.decision_maker_codes[self.labeled])
         with_label = np.unique(cells[self.labeled])
@@ -305,7 +305,7 @@ class _Problem:
         self.cases = np.bincount(self.code[self.rows], minlength=len(self.kept)).astype(float)
 
     def check(self, form: str) -> None:
-        """Refuse what cannot be extrapolated."""
+        """Raise an error if the data do not identify the extrapolation."""
         if len(self.kept) < 2:
             raise InputError("extrapolate needs 2 decision-makers of different leniency.", "decision_maker")
         n_codes, n_cells = len(self.kept), self.cells[self.rows].max() + 1
@@ -321,7 +321,7 @@ class _Problem:
         self.metrics(np.ones(len(self.code)), form)
 
     def points(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Leniency (J,), means of events (J, K, K) and precision (J,)."""
+        """Return leniency (J,), means of events (J, K, K) and precision (J,)."""
         rows, labeled = self.rows, self.labeled
         shares = np.bincount(self.cells[rows], weight[rows])
         shares = shares / shares.sum()
@@ -334,14 +334,14 @@ class _Problem:
         return leniency[:, 0], means.reshape(len(means), self.n_classes, -1), precision
 
     def reliability(self) -> float:
-        """Share of the variance of measured leniency that is not noise."""
+        """Return the share of the variance of measured leniency that is not sampling error."""
         leniency, _, precision = self.points(np.ones(len(self.code)))
         return expected_leniency(leniency, self.cases, precision)[1]
 
     def metrics(self, weight: np.ndarray, form: str) -> np.ndarray:
-        """Shares, true and false positive rates of all classes, accuracy: (3 K + 1,)."""
+        """Return shares, true and false positive rates of all classes, and accuracy: (3 K + 1,)."""
         measured, means, precision = self.points(weight)
-        # What was measured was measured on all cases, however they are weighted again.
+        # Reweighting does not change the number of cases from which leniency was measured.
         leniency, _ = expected_leniency(measured, self.cases, precision)
         joint = value_at_one(leniency, means.reshape(len(means), -1), precision, form, self.bandwidth)
         predicted = np.average(self.prediction, axis=0, weights=weight)
@@ -350,7 +350,7 @@ class _Problem:
         return np.concatenate([share, _ratio(hit, share), _ratio(predicted - hit, 1.0 - share), [hit.sum()]])
 
     def metrics_or_nan(self, weight: np.ndarray, form: str) -> np.ndarray:
-        """Metrics, or NaN where decision-makers are too few or too alike for the form."""
+        """Return the metrics; NaN if decision-makers are too few or too similar for the form."""
         try:
             return self.metrics(weight, form)
         except UndefinedError:
@@ -359,7 +359,7 @@ class _Problem:
     def errors(
         self, form: str, n_draws: int, confidence_level: float, random_state: int | None
     ) -> np.ndarray:
-        """Take the larger standard errors of the two bootstraps."""
+        """Return the larger standard errors of the two bootstraps."""
         seeds = np.random.SeedSequence(random_state).generate_state(2)
         by_row, by_maker = (
             np.sqrt(

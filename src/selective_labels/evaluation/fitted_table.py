@@ -1,4 +1,4 @@
-"""A table with fitted models, which answers requests: the protocol, and tables in memory."""
+"""Tables with fitted models: the protocol `FittedTable` and its implementation for rows in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,8 +9,8 @@ import numpy as np
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
 from selective_labels.data.reading import LENIENCY, with_instrument
-from selective_labels.data.roles import as_series, class_code, refuse_strange_cells, require_two_classes
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.roles import as_series, refuse_strange_cells
+from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.evaluation.metrics import AnyMetric, read_metrics
 from selective_labels.evaluation.periods import read_periods
 from selective_labels.evaluation.policy import (
@@ -20,8 +20,12 @@ from selective_labels.evaluation.policy import (
     checked_policy_actions,
     read_policy_actions,
 )
-from selective_labels.evaluation.predictions import Predictions, read_predictions
-from selective_labels.evaluation.requests import EvaluationRequest, ObservedOutcomes
+from selective_labels.evaluation.predictions import (
+    EvaluationRequest,
+    ObservedOutcomes,
+    Predictions,
+    read_predictions,
+)
 from selective_labels.evaluation.scored_rows import (
     Assumed,
     Scored,
@@ -33,13 +37,12 @@ from selective_labels.evaluation.scored_rows import (
     with_classes_of,
 )
 from selective_labels.identification.bounds import Array
-from selective_labels.nuisance.cross_fit import CrossFit
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """What is judged on rows in memory, which are scored; the same of partitions is `JudgedCells`.
+    """Predictions on scored rows in memory; `JudgedCells` is the counterpart for partitions.
 
     Attributes
     ----------
@@ -56,38 +59,38 @@ class JudgedRows:
     masks: Mapping[Any, np.ndarray] | None
 
     def sample(self, metric: AnyMetric) -> ScoredSample:
-        """Rows that a metric is computed from."""
+        """Return the rows from which a metric is computed."""
         return self.scored
 
     def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
-        """One of what is judged."""
+        """Return the predictions of the classifier at this position."""
         return self.subjects[place]
 
     def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
-        """Masks of the rows of each subgroup; None without subgroups."""
+        """Return a mask of rows for each subgroup; None without subgroups."""
         return self.masks
 
     @property
     def seen(self) -> ObservedOutcomes:
-        """What was decided and seen in every subgroup."""
+        """Decisions and labels in every subgroup."""
         return ObservedOutcomes.of_rows(self.scored.data, self.masks or {})
 
 
 class Judged(Protocol):
-    """Predictions on scored rows, or on cells of rows, for some metrics."""
+    """Predictions on scored rows, or on cells of rows, and the metrics to compute."""
 
     @property
     def metrics(self) -> Sequence[AnyMetric]:
         """Metrics to compute."""
 
     def sample(self, metric: AnyMetric) -> Scored:
-        """Rows or cells that a metric is computed from."""
+        """Return the rows or cells from which a metric is computed."""
 
     def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
-        """Predictions of the classifier in this place."""
+        """Return the predictions of the classifier at this position."""
 
     def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
-        """Masks of the rows of each subgroup; None without subgroups."""
+        """Return a mask of rows for each subgroup; None without subgroups."""
 
     @property
     def seen(self) -> ObservedOutcomes:
@@ -95,19 +98,19 @@ class Judged(Protocol):
 
 
 class FittedTable(Protocol):
-    """A table whose models are fitted once, and which then answers requests.
+    """A table that fits its models once and then answers requests.
 
     Rows in memory (`FittedRows`) and partitions
     (:class:`selective_labels.evaluation.partitioned.fitted_partitions.FittedPartitions`) have the same
-    methods, so that no question asks which of the two it is about.
+    methods, so the analyses need not distinguish between them.
     """
 
     @property
     def has_instrument(self) -> bool:
-        """Whether two or more decision-makers are known."""
+        """Whether there are two or more decision-makers."""
 
     def fit(self, assumption: Assumed) -> None:
-        """Fit the models that an assumption needs, unless they are fitted."""
+        """Fit the models that an assumption needs, unless they are already fitted."""
 
     def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> Judged:
         """Score the table for a request; `with_outcomes` also counts decisions and labels."""
@@ -115,39 +118,39 @@ class FittedTable(Protocol):
     def cut(
         self, request: EvaluationRequest, thresholds: Array | None
     ) -> tuple[Scored, Array, int, Array | None]:
-        """Scored rows or cells, the score that is cut, the event's code, and the thresholds."""
+        """Return scored rows or cells, their score, the event's code, and the thresholds."""
 
     def policy_sample(
         self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
     ) -> AnyPolicySample:
-        """Scored rows or cells on which policies act; `thresholds` are further cut-offs of the score."""
+        """Return scored rows or cells on which policies act; `thresholds` adds thresholds of the score."""
 
     def classes_with(self, classifiers: Sequence[Any]) -> np.ndarray:
-        """Classes of the table, and those that only a fitted classifier knows."""
+        """Return the classes of the table and those that only a fitted classifier knows."""
 
     def periods(self, period: Any, every: str | None) -> Any:
-        """Subgroups by time, as `by` takes them."""
+        """Return subgroups by time, in the form that `by` takes."""
 
     def rows(self, method: str) -> "FittedRows":
-        """Rows in memory, for methods that need them; an error for partitions."""
+        """Return the rows in memory for methods that need them; raise an error for partitions."""
 
     def name_of(self, given: Any) -> str:
-        """The name under which results show a classifier, an array or a policy."""
+        """Return the name of a classifier, an array or a policy in results."""
 
 
 @dataclass(eq=False)
 class FittedRows:
     """Rows in memory with their cross-fitted models.
 
-    Models are fitted once for each set of classes, in halves or not (some assumptions need models of two
-    halves of the rows), and scores once for each list of assumptions.
+    Models are fitted once per set of classes and per setting of `in_halves` (some assumptions need models of
+    two halves of the rows). Scores are computed once per list of assumptions.
 
     Parameters
     ----------
     table : SelectiveLabels
     fitting : FittingSettings
     instrument : "leniency" or "numeric"
-        How decision-makers are read.
+        How to read the decision-makers.
     """
 
     table: SelectiveLabels
@@ -159,16 +162,16 @@ class FittedRows:
 
     def __post_init__(self) -> None:
         self.table = with_instrument(self.table, self.instrument, nuisance=self.fitting.nuisance)
-        if self.fitting.seed is None:  # drawn once, so that all questions have the same repetitions
+        if self.fitting.seed is None:  # drawn once, so that all analyses use the same repetitions
             self.fitting = replace(self.fitting, seed=int(np.random.SeedSequence().generate_state(1)[0]))
 
     @property
     def has_instrument(self) -> bool:
-        """Whether two or more decision-makers are known."""
+        """Whether there are two or more decision-makers."""
         return self.table.decision_makers_given and self.table.n_decision_makers > 1
 
     def fit(self, assumption: Assumed) -> None:
-        """Fit the models that an assumption needs; later questions use the same models."""
+        """Fit the models that an assumption needs; later requests reuse them."""
         chosen = chosen_assumptions(assumption, self.has_instrument)
         self._in_halves = any(each.needs_halves for each in chosen)
         if not self.table.decision.all():
@@ -177,7 +180,7 @@ class FittedRows:
             self.fits(self.table, self._in_halves)
 
     def fits(self, data: SelectiveLabels, in_halves: bool) -> list[CrossFit]:
-        """The models, one fit for each repetition of cross-fitting."""
+        """Return the models, one fit for each repetition of cross-fitting."""
         in_halves = in_halves or self._in_halves
         key = (*data.classes.tolist(), in_halves)
         if key not in self._fits:
@@ -186,7 +189,7 @@ class FittedRows:
         return self._fits[key]
 
     def scored(self, request: EvaluationRequest) -> ScoredSample:
-        """Scores of all rows for a request; the same object for the same assumptions."""
+        """Return scores of all rows for a request; equal assumptions return the same object."""
         data = with_classes_of(self.table, list(request.given))
         chosen = chosen_assumptions(request.assumption, self.has_instrument)
         key = (*chosen, request.cluster, *data.classes.tolist())
@@ -205,7 +208,7 @@ class FittedRows:
         label_range: Any,
         in_halves: bool = False,
     ) -> ScoredSample:
-        """Scores of all rows under some assumptions, by the models that are fitted."""
+        """Return scores of all rows under some assumptions, using the fitted models."""
 
         def fits(data: SelectiveLabels, needed: bool) -> list[CrossFit]:
             return self.fits(data, needed or in_halves)
@@ -231,7 +234,7 @@ class FittedRows:
     def cut(
         self, request: EvaluationRequest, thresholds: Array | None
     ) -> tuple[ScoredSample, Array, int, Array | None]:
-        """Scored rows, the score that is cut, the event's code, and the thresholds."""
+        """Return scored rows, their score, the event's code, and the thresholds."""
         known = with_classes_of(self.table, list(request.given))
         event = class_code(request.pos_label, known.classes)
         score = read_predictions(request.given[0], known).score(event)
@@ -240,14 +243,14 @@ class FittedRows:
     def policy_sample(
         self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
     ) -> PolicySample:
-        """Scored rows on which policies act; input errors are raised before anything is fitted."""
+        """Return scored rows on which policies act; input errors are raised before anything is fitted."""
         scores, names = [each.score for each in policies.values()], tuple(policies)
         known = with_classes_of(self.table, scores)
         require_two_classes(known.classes)
         failure = class_code(request.pos_label, known.classes)
         for name, policy in policies.items():
-            # A score that runs the wrong way is reported for policies that the user gave. A classifier that
-            # is compared with the human knows the direction of its own score.
+            # Only policies given by the user are checked for a reversed score. A classifier that is compared
+            # with the human has a score of known direction.
             read = (
                 checked_policy_actions
                 if any(policy is each for each in request.given)
@@ -257,19 +260,19 @@ class FittedRows:
         return PolicySample(self.scored(replace(request, given=tuple(scores))), failure, names)
 
     def classes_with(self, classifiers: Sequence[Any]) -> np.ndarray:
-        """Classes of the table, and those that only a fitted classifier knows."""
+        """Return the classes of the table and those that only a fitted classifier knows."""
         return with_classes_of(self.table, list(classifiers)).classes
 
     def periods(self, period: Any, every: str | None) -> np.ndarray:
-        """The period of every row."""
+        """Return the period of every row."""
         return read_periods(period, every, len(self.table))
 
     def rows(self, method: str) -> "FittedRows":
-        """Itself: the rows are in memory."""
+        """Return self: the rows are in memory."""
         return self
 
     def name_of(self, given: Any) -> str:
-        """The name under which results show a classifier, an array or a policy."""
+        """Return the name of a classifier, an array or a policy in results."""
         if isinstance(given, Policy):
             return repr(given)
         if hasattr(given, "predict"):

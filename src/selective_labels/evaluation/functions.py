@@ -1,4 +1,4 @@
-"""The questions as functions: each is one line over the :class:`selective_labels.Evaluator`."""
+"""The public functions; each creates a :class:`selective_labels.Evaluator` and calls one of its methods."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
@@ -28,40 +28,42 @@ def evaluate(
     cost: ArrayLike | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Evaluation | Evaluations:
-    """Bound a metric of a classifier on all cases, labels missing for those decided against.
+    """Bound a metric of a classifier on all cases, although refused cases have no label.
 
     accuracy in [E[l_t], E[l_t] + E[δ]],   l_k(x) = max_z P(Y=k, D=1 | x, z),   δ = 1 - Σ_k l_k
 
-    and likewise for every metric: the sharp ends over all class probabilities that the data and the
-    assumption leave possible. The ends are means of cross-fitted scores (under "instrument" of the envelope
-    score: valid whichever decision-makers a row is compared with, and sharp if the best ones are found).
+    and likewise for every metric: the bounds are sharp over all class probabilities that are consistent with
+    the data and the assumption. They are means of cross-fitted scores. Under "instrument" these are envelope
+    scores: the bounds are valid whichever decision-makers a row is compared with, and sharp if the best ones
+    are found.
 
-    The rows must not be those that the classifier was trained on.
+    Evaluate on rows that were not used to train the classifier.
 
     Parameters
     ----------
     classifier : fitted classifier, or array
-        Array of one dimension: predicted class labels (scores, for "auc"). Of shape (n_samples, n_classes),
-        in the order of the sorted classes: probabilities; where a metric is about predictions, a class is
-        then predicted with its probability. A fitted classifier predicts with ``predict``. A
-        :class:`selective_labels.Policy` is judged by what it accepts ("failures", "cost" ...; see `compare`).
+        A one-dimensional array holds predicted class labels (scores, for "auc"). An array of shape
+        (n_samples, n_classes) holds probabilities in the order of the sorted classes; metrics of predicted
+        labels then treat the prediction as random with these probabilities. A fitted classifier predicts
+        with ``predict``. A :class:`selective_labels.Policy` is evaluated by its outcomes ("failures",
+        "cost" ...; see `compare`).
     X : SelectiveLabels, or (n_samples, n_features) array or frame
-        A SelectiveLabels has labels and roles in it: then no other role is given.
-    y : (n_samples,) labels with holes (-1, NaN, None, NA)
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing (-1, NaN, None, NA) where not observed
     metric : str, metric object, or list of these
         "accuracy", "error", "cost", "share", "tpr", "fpr", "ppv", "f1", "balanced_accuracy", "auc",
         "log_loss", "brier", "regret" or "calibration" (the share of `pos_label` in ten bins of its predicted
-        probability); see :mod:`selective_labels.evaluation.metrics` for objects, and
-        :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper end of "regret" needs a
-        margin condition.
+        probability). See :mod:`selective_labels.evaluation.metrics` for metric objects, and
+        :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper bound on "regret" needs
+        a margin condition.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
-        "nucem" and "unconfounded" identify the value; so does "tilt", for accuracy, error, share and
-        differences of accuracies, with an interval that holds however weak the instrument is, and lies within
-        the instrument's. "all": all that the input allows, but "tilt". With "nucem" among them, the models
-        are fitted on halves of the rows, so the other assumptions' numbers move a little.
-        For a name, its object of :mod:`selective_labels.assumptions` will do.
+        "nucem" and "unconfounded" point-identify the value. "tilt" does so for accuracy, error, share and
+        differences of accuracies; its interval is valid under weak instruments and lies within the interval
+        under "instrument". "all" runs every assumption that the input allows, except "tilt". If "nucem" is
+        included, the models are fitted on halves of the rows, so the results under the other assumptions
+        change slightly. Objects of :mod:`selective_labels.assumptions` can replace the names.
     by : (n_samples,) array, optional
-        Subgroups: one evaluation for each, and the sharp bounds of the gaps between them in ``.gaps``.
+        Subgroups. The result has one evaluation per subgroup and sharp bounds on their gaps in ``.gaps``.
     pos_label : class label, optional
         The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration". Default: the last.
     cost : (n_classes, n_classes) array, optional
@@ -107,49 +109,51 @@ def compare(
     cost: ArrayLike | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Comparison:
-    """Bound metric(a) - metric(b) on all cases, and say which is better if the data can tell.
+    """Bound metric(a) - metric(b) on all cases, and report which is better if the interval excludes zero.
 
     accuracy(a) - accuracy(b) in E[1{a≠b} (l_a - l_b ∓ δ)],   l_k(x) = max_z P(Y=k, D=1 | x, z)
 
-    Where the two predict the same they cancel, whatever the unseen label is. So the interval is far narrower
-    than the difference of two intervals. Sharp for every metric but "f1", whose bounds are valid, not sharp.
+    Cases with equal predictions cancel, whatever their unobserved label. The interval is therefore much
+    narrower than the difference of two intervals. The bounds are sharp for every metric except "f1", for
+    which they are valid but not sharp.
 
     Parameters
     ----------
     a : fitted classifier, array of predictions, class label, or Policy
         As in :func:`selective_labels.evaluate`; a class label is the constant classifier.
-        A :class:`selective_labels.Policy` accepts by a score, alone or together with the human.
+        A :class:`selective_labels.Policy` accepts cases by a score, alone or together with the human.
     b : the same, or "human"
-        "human": the decisions taken, see Notes.
+        "human": the observed decisions, see Notes.
     X, y
         As in `evaluate`.
     metric : str or metric object, optional
-        Default: "accuracy". Leave it out against "human". Of policies: "failures" (default), "failure_rate",
-        "avoided", "good_lost", "acceptance", and with `cost` "cost" (then the default) or "profit".
+        Default: "accuracy". Leave it out against "human". For policies: "failures" (default),
+        "failure_rate", "avoided", "good_lost", "acceptance", and with `cost` also "cost" (then the default)
+        and "profit".
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     pos_label, cost
-        As in `evaluate`. Against "human", `pos_label` (default: the last class) is the failure.
+        As in `evaluate`. Against "human", `pos_label` (default: the last class) denotes a failure.
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
 
     Returns
     -------
     Comparison
-        With verdict "a" or "b" if the confidence interval lies on one side of zero, else "undecided".
+        Its verdict is "a" or "b" if the confidence interval excludes zero, and "undecided" otherwise.
 
     Notes
     -----
-    Against "human", policies are compared at the same share of accepted cases:
+    Against "human", policies are compared at the same acceptance rate:
 
-        failures(human) = P(D=1, Y=failure), which is seen;
+        failures(human) = P(D=1, Y=failure), which is observed;
         failures(a) = E[d(X) η_failure(X)], d accepting the cases of lowest risk, with E[d(X)] = P(D=1).
 
-    The risk is `a`'s score of the failure (a hard prediction is a score of 0 or 1; equal scores are accepted
-    with equal chance). The share accepted, and so the cut-off, is estimated; the standard error knows it.
-    "a" is better if it has fewer failures among as many accepted.
+    The risk is `a`'s score of the failure (a hard prediction is a score of 0 or 1; ties are accepted with
+    equal probability). The acceptance rate, and hence the threshold, is estimated; the standard error
+    accounts for this. "a" is better if it has fewer failures at the same acceptance rate.
 
-    Policies are compared as they are, each at its own acceptance. Their difference is sharp: where both leave
-    a case to the same, or do the same with it, it cancels. Does a score help the human?
+    Two policies are compared at their own acceptance rates. The bounds on their difference are sharp: cases
+    that both policies treat in the same way cancel. To test whether a score helps the human, use
     ``compare(Policy(score, with_human="both"), "human", data, cost=...)``.
 
     Examples
@@ -177,25 +181,25 @@ def threshold_curve(
     assumption: str | Assumption = "instrument",
     **settings: Unpack[EvaluatorSettings],
 ) -> ThresholdCurve:
-    """Bound accuracy, true and false positive rate of a score cut at many thresholds.
+    """Bound the accuracy and the true and false positive rates of a score at many thresholds.
 
     t(x) = event if s(x) >= c, else the rest;   accuracy(c) = P(1{Y* = event} = 1{s(X) >= c})
 
-    and at every c the numbers are those of `evaluate` for t. Models are fitted once for all thresholds: the
-    cost is that of one `evaluate`, and O(n) for each threshold and metric. With more than two classes the
-    event is set against the rest, and the bounds use all classes, which makes them narrower than those of a
+    and at every c the results equal those of `evaluate` for t. Models are fitted once for all thresholds: the
+    cost is that of one `evaluate`, plus O(n) for each threshold and metric. With more than two classes, the
+    event is compared with the rest. The bounds still use all classes, so they are narrower than those for a
     label recoded to event and rest.
 
     Parameters
     ----------
     classifier : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
-        Of a classifier, ``decision_function`` is the score if there is one, else the event's probability.
+        For a classifier, the score is ``decision_function`` if it exists, else the event's probability.
     X, y
         As in :func:`selective_labels.evaluate`.
     pos_label : class label, optional
-        The event that is flagged. Default: the last class.
+        The event to flag. Default: the last class.
     thresholds : array of numbers, optional
-        Default: 41 quantiles of the score, and one above all.
+        Default: 41 quantiles of the score, and one value above its maximum.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt" (accuracy and error), or an object
     **settings
@@ -232,39 +236,39 @@ def policy_curve(
     assumption: str | Assumption = "instrument",
     **settings: Unpack[EvaluatorSettings],
 ) -> PolicyCurve:
-    """Bound what accepting the cases with the lowest scores would lead to, for every share of cases.
+    """Bound the outcomes of accepting the cases with the lowest scores, for every acceptance rate.
 
     failures(r) = E[d_r(X) η_failure(X)] in [E[d_r l], E[d_r (l + δ)]],   d_r = 1{s(X) < c_r},  E[d_r] = r
 
-    and likewise the share of failures among the accepted, failures avoided and good cases lost among the
-    refused, and costs. Beside it stand the decisions taken (their failures are seen) and every
-    decision-maker's own point. Models are fitted once.
+    and likewise the failure rate among accepted cases, failures avoided and good cases lost among refused
+    cases, and costs. The result also contains the observed decisions, whose failures are observed, and one
+    point per decision-maker. Models are fitted once.
 
-    Policies of one score are nested: ``curve.difference(0.5, 0.6)`` bounds how many more failures accepting
-    60 % instead of 50 % has, through the cases in between alone, which is sharp and far narrower than the
-    difference of two intervals.
+    Policies of one score are nested. ``curve.difference(0.5, 0.6)`` therefore bounds the additional failures
+    from accepting 60 % instead of 50 % with the cases in between alone. These bounds are sharp and much
+    narrower than the difference of two intervals.
 
     Parameters
     ----------
     scores : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
-        Score of the failure: higher is riskier. Equal scores are accepted with equal chance.
+        Score of the failure: higher is riskier. Ties are accepted with equal probability.
     X, y
-        As in :func:`selective_labels.evaluate`; decision 1 is acceptance.
+        As in :func:`selective_labels.evaluate`; decision 1 means accepted.
     pos_label : class label, optional
         The failure. Default: the last class.
     rates : array of numbers in [0, 1], optional
-        Shares of cases with a score below the cut-off. Default: 41 from 0 to 1.
+        Shares of cases with a score below the threshold. Default: 41 from 0 to 1.
     rule : "score", "both" or "either"
-        "score": the score alone. "both": accepted are the cases that the human accepts and whose score is
-        below the cut-off; everything about these is seen, so the value is identified. The curve of
+        "score": the score alone decides. "both": a case is accepted if the human accepts it and its score is
+        below the threshold; all these outcomes are observed, so the value is identified. The curve of
         :func:`selective_labels.contraction` is this one on the cases of the most lenient decision-maker.
-        "either": what the human accepts or the score does; bounds concern the cases that only the score
-        accepts.
+        "either": a case is accepted if the human accepts it or its score is below the threshold; only cases
+        that the score alone accepts need bounds.
     cost : (2, 2) array, optional
-        C[true, predicted] over the sorted classes, where accepting is predicting that the case does not fail.
-        With more classes (n_classes, 2): the cost of accepting and of refusing a case of each class. Adds
-        "cost" and "profit" (what is saved compared with refusing everybody) and, for rule "score", the
-        choice of a cut-off in ``curve.cut_offs``.
+        C[true, predicted] over the sorted classes; accepting means predicting that the case does not fail.
+        With more classes, an (n_classes, 2) array: the cost of accepting and of refusing a case of each
+        class. Adds "cost", "profit" (savings compared with refusing everybody) and, for rule "score", the
+        choice of a threshold in ``curve.cut_offs``.
     assumption
         As in `evaluate`; one assumption.
     **settings
@@ -300,23 +304,23 @@ def ladder(
     cost: ArrayLike | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Ladder:
-    """Bound one metric under assumptions from weak to strong, and say what each of them adds.
+    """Bound one metric under increasingly strong assumptions, and report how much each of them adds.
 
     H(none) ⊇ H(instrument) ⊇ H(instrument & A) ⊇ H(instrument & A & B),   saved = width before - width after
 
-    with H what is left possible. The population's intervals lie in one another; estimated ones may stick out
-    by noise. Models are fitted once for all rungs, and every number is that of
-    :func:`selective_labels.evaluate` with the same list of assumptions. Where the data contradict what is
-    assumed, the rung has no number, nor has any later one that contains it.
+    with H the identified set. In the population the sets are nested; estimated ones may not be, because of
+    sampling error. Models are fitted once for all steps, and every result equals that of
+    :func:`selective_labels.evaluate` with the same list of assumptions. If the data contradict an assumption,
+    its step has no value, and neither has any later step that contains it.
 
     Parameters
     ----------
     classifier, X, y
         As in :func:`selective_labels.evaluate`.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
-        From weak to strong, in your order; "none" and (if there are decision-makers) "instrument" come first
-        in any case. A part such as ``Informed("failed")`` is added to the parts before it, and to the
-        instrument; a name or a combination stands as it is.
+        In your order, from weak to strong. "none" and, if there are decision-makers, "instrument" always
+        come first. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
+        it. A name or a combination is used as it is.
     metric : str or metric object
         One, see `evaluate`.
     pos_label, cost
@@ -360,20 +364,20 @@ def drift(
     cost: ArrayLike | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Drift:
-    """Follow acceptance, labels and the bounds of a metric over time.
+    """Track the acceptance rate, the observed labels and the bounds on a metric over time.
 
     metric(t) in [E[low | T=t], E[high | T=t]],   low and high as in :func:`selective_labels.evaluate`
 
-    Models are fitted once, on the cases of all periods: with a feature that tells time they know it.
+    Models are fitted once, on the cases of all periods. They vary over time if time is a feature.
 
     Parameters
     ----------
     classifier, X, y
         As in :func:`selective_labels.evaluate`.
-    period : (n_samples,) dates, or any values that sort as time goes
-        Of a table in partitions, the name of a column.
+    period : (n_samples,) dates, or any values that sort in time order
+        For a partitioned table, the name of a column.
     every : "month", "quarter", "year" or None
-        What dates are cut into; None: values of `period` are periods as they are.
+        Length of a period. None: the values of `period` are the periods.
     metric, assumption, pos_label, cost
         As in `evaluate`; one metric and one assumption.
     **settings
@@ -417,49 +421,51 @@ def sensitivity_curve(
     threshold: float | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> SensitivityCurve:
-    """Bounds of a metric as one number of an assumption is turned: the ladder with one knob.
+    """Bounds on a metric as a function of one parameter of an assumption.
 
-    ``parameter`` names the knob; `assumption` may be any function from a value to an assumption instead.
+    ``parameter`` names the parameter. Alternatively, `assumption` can be any function from a value to an
+    assumption.
 
     - "gamma": P(Y=k | x, D=1) / Γ <= P(Y*=k | x, D=0) <= Γ P(Y=k | x, D=1) for every class, the outcome
-      bounds of Rambachan, Coston and Kennedy (2022), from Γ = 1 (no unobserved confounding) on;
-    - "odds": among like cases, the refused have x times the odds of `pos_label` (Refused(scale="odds")).
-      Which x an instrument supports is in ``curve.supported``: the confidence set of the event tilt;
-    - "ratio", "share": the refused are `pos_label` x times as often, or with the share x;
-    - "kappa": the bridge from NUCEM (0) to the instrument alone (1/4), around the slope of all of them;
-      "rho": the same statement, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
-    - "prevalence": of all cases, the share x is `pos_label`.
+      bounds of Rambachan, Coston and Kennedy (2022); Γ = 1 is no unobserved confounding;
+    - "odds": among cases with equal features, refused cases have x times the odds of `pos_label`
+      (Refused(scale="odds")). ``curve.supported`` holds the values of x that an instrument supports: the
+      confidence set of the event tilt;
+    - "ratio", "share": refused cases are `pos_label` x times as often, or with probability x;
+    - "kappa": from NUCEM (0) to the instrument alone (1/4), around the slope common to all decision-makers;
+      "rho": the same restriction, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
+    - "prevalence": the share x of all cases is `pos_label`.
 
-    Models are fitted once; every value is scored by them, as :func:`selective_labels.evaluate` scores it
-    under this assumption. Where the data contradict what is assumed, there is no number. The break-even
-    value is where the end nearest to the threshold meets it: up to there the conclusion stands.
+    Models are fitted once and score every value, with the same results as :func:`selective_labels.evaluate`
+    under this assumption. Where the data contradict the assumption, there is no value. The break-even value
+    is where the nearer bound reaches the threshold: up to there the conclusion holds.
 
     Parameters
     ----------
     classifier : fitted classifier, (n_samples,) labels or (n_samples, n_classes) probabilities
-        Fitted to other cases. Not used by "share": None will do.
+        Fitted to other cases. Metric "share" does not use it; give None.
     X : SelectiveLabels, or (n_samples, n_features) array or frame
-        A SelectiveLabels has labels and roles in it: then no other role is given.
-    y : (n_samples,) labels with holes
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing where not observed
     metric : str or metric object
         One, as in `evaluate`.
     pos_label : label, optional
-        Whose share, whose odds; default the last class.
+        The event of the share and of the odds. Default: the last class.
     cost : (n_classes, n_classes) array, optional
         C[true, predicted], for "cost".
     compare_to : like `classifier`, optional
-        The curve is then of metric(classifier) - metric(compare_to), and the threshold 0 by default.
+        If given, the curve bounds metric(classifier) - metric(compare_to), and the threshold defaults to 0.
     parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
     assumption : callable, optional
-        From a value to an assumption; `values` are then needed, and `parameter` is the name of the axis.
+        Maps a value to an assumption. It needs `values`, and `parameter` then names the axis.
     values : (n_points,) numbers, optional
         Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
         (share, prevalence).
     limit : "none" or "instrument", optional
-        What the curve is set against, and what "gamma", "kappa", "rho" and "prevalence" assume besides;
-        default the instrument if decision-makers are given.
+        Reference assumption of the curve, which "gamma", "kappa", "rho" and "prevalence" also maintain.
+        Default: the instrument if decision-makers are given.
     threshold : float, optional
-        A conclusion is drawn about the metric being above or below.
+        The conclusion is whether the metric is above or below this value.
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
 

@@ -1,4 +1,4 @@
-"""The ladder: how far each assumption narrows a number, from assuming nothing to all that is believed."""
+"""Evaluation of one metric under increasingly strong assumptions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from selective_labels.assumptions.parse import named
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.ladder_results import Ladder, build
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import EvaluationRequest
 
 
 def ladder_request(
     fitted: FittedTable, request: EvaluationRequest, interval: str, confidence_level: float
 ) -> Ladder:
-    """Answer a question about one metric under the assumptions of the request, from weak to strong."""
+    """Bound one metric under the assumptions of the request, from weak to strong."""
     steps = ladder_steps(request.assumption, fitted.has_instrument)
     judged = fitted.judge(replace(request, assumption=steps))
     one = the_only(judged.metrics, "metric", "a ladder is of one metric.")
@@ -30,7 +30,7 @@ def ladder_request(
 def ladder_steps(
     assumptions: str | Assumption | Sequence[str | Assumption], has_instrument: bool
 ) -> list[Assumption]:
-    """List the rungs: none, the instrument, then what was given, parts on top of one another.
+    """List the steps: no assumption, the instrument, then the given assumptions; parts accumulate.
 
     Examples
     --------

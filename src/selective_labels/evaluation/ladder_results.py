@@ -1,4 +1,4 @@
-"""One number under assumptions from weak to strong: what each adds, and which the data contradict."""
+"""Results of a ladder of assumptions: how much each assumption adds, and which ones the data contradict."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ CONTRADICTED = "contradicted"
 
 @dataclass(frozen=True)
 class LadderStep:
-    """One assumption, what is left possible under it, and what it adds to a weaker one.
+    """One assumption, the bounds under it, and how much it adds to a weaker one.
 
     Attributes
     ----------
@@ -31,17 +31,17 @@ class LadderStep:
     evaluation : Evaluation
         Bounds and interval; NaN if the data contradict the assumption.
     beyond : str or None
-        Name of the strongest rung before it that assumes less and has a value.
+        Name of the strongest earlier step that assumes less and has a value.
     adds : str
-        What it assumes beyond that; its own name if there is none.
+        What the step assumes beyond that; its own name if there is no such step.
     sentence : str
-        What it adds, in words.
+        The added assumption in words.
     saved : float
-        By how much it is narrower than `beyond`; NaN if either has no value.
+        Reduction in width compared with `beyond`; NaN if either has no value.
     contradicted : bool
-        Whether the data contradict it.
+        Whether the data contradict the assumption.
     title : str
-        Its name; a plus and what it adds, if `beyond` is the rung just before.
+        Name of the step; "+" and the added assumption if `beyond` is the step just before.
     """
 
     assumption: Assumption
@@ -54,7 +54,7 @@ class LadderStep:
     title: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is shown, as plain values."""
+        """Return the displayed fields as plain values."""
         found = self.evaluation
         return {
             "assumption": self.assumption.name,
@@ -76,11 +76,11 @@ class LadderStep:
 class Ladder(Display):
     """A metric of one classifier under assumptions from weak to strong, from one sample scored once.
 
-    Iterating, indexing and `len` go over the rungs.
+    Iteration, indexing and `len` apply to the steps.
 
     Attributes
     ----------
-    rungs : tuple of LadderStep
+    steps : tuple of LadderStep
     """
 
     steps: tuple[LadderStep, ...]
@@ -95,16 +95,16 @@ class Ladder(Display):
         return self.steps[position]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each rung."""
+        """Return a frame with one row per step."""
         return pd.DataFrame([each.to_dict() for each in self.steps])
 
     def to_json(self) -> str:
-        """JSON list of the rungs; what is NaN is null."""
+        """Return a JSON list of the steps; NaN becomes null."""
         rows = [{name: plain(value) for name, value in each.to_dict().items()} for each in self.steps]
         return json.dumps(rows, allow_nan=False)
 
     def sentences(self) -> list[str]:
-        """Say what the columns are, what every rung assumes, and what the numbers are made from."""
+        """Describe the columns, the assumption of every step, and the sample."""
         first = self.steps[0].evaluation
         lines = [
             "lower, upper: estimated ends of what the assumption leaves possible. interval: "
@@ -119,7 +119,7 @@ class Ladder(Display):
         for number, each in enumerate(self.steps, start=1):
             beyond = "" if each.beyond is None else f" (beyond {each.beyond})"
             lines.append(f"{number}. {each.adds}{beyond}: {each.sentence}")
-            # Where there are no bounds, there is nothing to say of how sharp they are.
+            # Notes on sharpness do not apply without bounds.
             said = notes_of(each.evaluation)[: 1 if each.contradicted else None]
             lines += [f"   {note}" for note in said]
             if _apart(each.evaluation, first):
@@ -130,7 +130,7 @@ class Ladder(Display):
         return [*lines, f"Sample: {sample_text(first.sample)}"]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the intervals one below the other, the weakest on top.
+        """Draw the intervals, with the weakest assumption on top.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Ladder(Display):
             found = rung.evaluation
             if not found.defined:
                 word = CONTRADICTED if rung.contradicted else "no value"
-                where = ax.get_yaxis_transform()  # in the middle of the picture, at the rung's height
+                where = ax.get_yaxis_transform()  # x in axes coordinates, y in data coordinates
                 ax.text(0.5, height, word, ha="center", va="center", color="C3", transform=where)
                 continue
             ax.hlines(height, found.ci_lower, found.ci_upper, color="C0", linewidth=1.5)
@@ -163,18 +163,18 @@ class Ladder(Display):
         return ax
 
     def text(self) -> str:
-        """A table with one line for each assumption, and sentences below it."""
+        """Return a table with one line per assumption, and sentences below it."""
         table = text_table([HEADINGS, *self.rows()])
         return "\n".join([self.steps[0].evaluation.metric, *table, *self.sentences()])
 
     def html(self) -> str:
-        """The same for a notebook."""
+        """Return the same as HTML for a notebook."""
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.sentences())
         title = escape(self.steps[0].evaluation.metric)
         return f"<h4>{title}</h4>{html_table(HEADINGS, self.rows())}{lines}"
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Cells of the printed table, under `HEADINGS`."""
+        """Return the cells of the printed table, under `HEADINGS`."""
         rows: list[tuple[str, ...]] = []
         for number, rung in enumerate(self.steps, start=1):
             found = rung.evaluation
@@ -186,10 +186,10 @@ class Ladder(Display):
 
 
 def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladder:
-    """Set every rung against those before it.
+    """Compare every step with the weaker ones before it.
 
-    What contains a contradicted assumption is contradicted with it, whether or not its own ends happen to
-    cross beyond noise: nothing more can be possible under it.
+    A step that contains a contradicted assumption is contradicted too, even if its own estimated bounds do
+    not cross by more than sampling error: its identified set is a subset of an empty set.
     """
     steps: list[LadderStep] = []
     for assumption, found in zip(assumptions, evaluations, strict=True):
@@ -218,7 +218,7 @@ def build(assumptions: list[Assumption], evaluations: list[Evaluation]) -> Ladde
 
 
 def assumes_more(assumption: Assumption, other: Assumption) -> bool:
-    """Whether all that the other says is said by the first too, and something besides.
+    """Whether the first assumption implies the other and is strictly stronger.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def assumes_more(assumption: Assumption, other: Assumption) -> bool:
 
 
 def beyond(assumption: Assumption, other: Assumption) -> Assumption:
-    """What is assumed beyond a weaker assumption; all of it where it is not made of parts.
+    """Return what an assumption adds to a weaker one; the whole assumption if it has no parts.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def beyond(assumption: Assumption, other: Assumption) -> Assumption:
 
 
 def _parts(assumption: Assumption) -> tuple[Assumption, ...]:
-    """What an assumption consists of; NUCEM and the tilt come on top of an instrument."""
+    """Return the parts of an assumption; NUCEM and the event tilt include the instrument."""
     if isinstance(assumption, Combination):
         return assumption.parts
     if isinstance(assumption, NoAssumption):
@@ -255,7 +255,7 @@ def _parts(assumption: Assumption) -> tuple[Assumption, ...]:
 
 
 def without_value(found: Evaluation, name: str) -> Evaluation:
-    """The same without a number: it contains an assumption that the data contradict."""
+    """Return the evaluation without a value, because it contains a contradicted assumption."""
     return replace(
         found,
         lower=NAN,
@@ -283,5 +283,5 @@ def _interval(found: Evaluation) -> str:
 
 
 def _number(value: float) -> str:
-    # 0.0 + turns minus zero into zero.
+    # Adding 0.0 turns minus zero into zero.
     return "" if np.isnan(value) else f"{0.0 + round(value, 3):.3f}"

@@ -1,4 +1,4 @@
-"""Metrics as objects: what occurs, given what. One definition serves the value, its bounds and its scores."""
+"""Metrics as objects, their names, and default thresholds; one definition gives the value and its bounds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_count
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.predictions import Predictions
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.functionals import (
@@ -32,7 +32,7 @@ Range = tuple[float, float]
 
 
 class AnyMetric(ABC):
-    """What `evaluate` and `compare` need of a metric.
+    """Interface of a metric for `evaluate` and `compare`.
 
     Attributes
     ----------
@@ -45,38 +45,39 @@ class AnyMetric(ABC):
 
     @abstractmethod
     def functional(self, subject: Predictions) -> Functional:
-        """Write the metric of one classifier as a functional of the class probabilities."""
+        """Write the metric of a classifier as a functional of the class probabilities."""
 
     @abstractmethod
     def range(self, classes: np.ndarray) -> Range:
-        """Smallest and largest possible value."""
+        """Return the smallest and the largest possible value."""
 
     def difference(self, first: Predictions, second: Predictions) -> Functional | None:
-        """Subtract the metric of another classifier; None if no sharp form is known."""
+        """Return the difference of two classifiers as a functional; None if no sharp form is known."""
         return None
 
 
 @dataclass(frozen=True)
 class Metric(AnyMetric):
-    """A rate, a share or a mean: what occurs, given what.
+    """A rate, a share or a mean of an event under a condition.
 
     E[given(Y*, t) · occurs(Y*, t)] / E[given(Y*, t)]
 
-    with Y* the true class and t the predicted one. Sharp bounds of a classifier, of stochastic ones too, and
-    of the difference of two if the condition depends on the truth only or on the prediction only.
+    with Y* the true class and t the predicted one. The bounds are sharp for one classifier, including
+    stochastic ones, and for the difference of two if the condition depends on the truth only or on the
+    prediction only.
 
     Parameters
     ----------
     name : str
     occurs : callable of (truth, predicted)
-        Called with arrays of class labels that broadcast against each other; returns truth values or numbers.
+        Called with arrays of class labels that broadcast against each other; returns booleans or numbers.
     given : callable of (truth, predicted), optional
-        The condition, truth values or numbers that are not negative. Default: everybody.
+        The condition; returns booleans or non-negative numbers. Default: all cases.
     greater_is_better : bool
 
     Examples
     --------
-    The rate at which class "a" is taken for "b":
+    The rate at which class "a" is classified as "b":
 
     >>> confusion = Metric(
     ...     "a taken for b",
@@ -94,18 +95,18 @@ class Metric(AnyMetric):
     greater_is_better: bool = True
 
     def functional(self, subject: Predictions) -> Ratio:
-        """Coefficients of each row: what its possible classes would add above and below."""
+        """Return coefficients of numerator and denominator for each row and possible class."""
         above, below = self.tables(subject.classes)
         return Ratio(subject.chosen @ above.T, subject.chosen @ below.T)
 
     def range(self, classes: np.ndarray) -> Range:
-        """Between the smallest and the largest of what can occur where the condition can hold."""
+        """Return the smallest and the largest value of `occurs` where the condition can hold."""
         above, below = self.tables(classes)
         occurs = above[below > 0.0] / below[below > 0.0]
         return float(occurs.min()), float(occurs.max())
 
     def difference(self, first: Predictions, second: Predictions) -> Functional | None:
-        """Sharp if the two conditions are the same, or known."""
+        """Return a sharp form if the two denominators are equal or known."""
         one, other = self.functional(first), self.functional(second)
         if np.array_equal(one.denominator, other.denominator):
             return Ratio(one.numerator - other.numerator, one.denominator, signed=True)
@@ -114,7 +115,7 @@ class Metric(AnyMetric):
         return None
 
     def tables(self, classes: np.ndarray) -> tuple[Array, Array]:
-        """Return what every cell [truth, predicted] adds above and below, each (n_classes, n_classes)."""
+        """Return numerator and denominator of every cell [truth, predicted], each (n_classes, n_classes)."""
         truth, predicted = classes[:, None], classes[None, :]
         below = np.ones((len(classes), len(classes)))
         if self.given is not None:
@@ -131,7 +132,7 @@ class Metric(AnyMetric):
 
 @dataclass(frozen=True)
 class ProbabilityMetric(AnyMetric):
-    """A mean loss of predicted probabilities q: E[Σ_k loss_k(q(X)) η_k(X)]; log-loss and Brier score."""
+    """Mean loss of predicted probabilities q, E[Σ_k loss_k(q(X)) η_k(X)], for log-loss and Brier score."""
 
     name: str
     losses: Callable[[Array], Array]
@@ -139,58 +140,58 @@ class ProbabilityMetric(AnyMetric):
     greater_is_better: bool = False
 
     def functional(self, subject: Predictions) -> Ratio:
-        """Losses of each possible class."""
+        """Return the loss for each possible class."""
         losses = self.losses(subject.probabilities)
         return Ratio(losses, np.ones_like(losses))
 
     def range(self, classes: np.ndarray) -> Range:
-        """From zero up."""
+        """Between zero and the largest loss."""
         return 0.0, self.largest
 
     def difference(self, first: Predictions, second: Predictions) -> Ratio:
-        """Linear, so sharp."""
+        """Return the difference, which is linear and therefore sharp."""
         losses = self.losses(first.probabilities) - self.losses(second.probabilities)
         return Ratio(losses, np.ones_like(losses))
 
 
 @dataclass(frozen=True)
 class RegretMetric(AnyMetric):
-    """How much more often the Bayes rule is right.
+    """Excess error over the Bayes rule.
 
     See :class:`selective_labels.inference.bound_estimators.Regret`.
 
-    The upper end needs the margin condition stated there. The difference of two regrets is that of two
-    errors.
+    The upper bound needs the margin condition stated there. The difference of two regrets equals the
+    difference of the two errors.
     """
 
     name: str = "regret"
     greater_is_better: bool = False
 
     def functional(self, subject: Predictions) -> Regret:
-        """Regret of the predictions."""
+        """Return the regret of the predictions."""
         return Regret(subject.chosen)
 
     def range(self, classes: np.ndarray) -> Range:
-        """Between no regret and being always wrong where one could be always right."""
+        """Between 0 and 1."""
         return 0.0, 1.0
 
     def difference(self, first: Predictions, second: Predictions) -> Ratio:
-        """Compare the errors: the Bayes rule cancels."""
+        """Return the difference of the errors: the Bayes rule cancels."""
         return Ratio(second.chosen - first.chosen, np.ones_like(first.chosen), signed=True)
 
 
 @dataclass(frozen=True)
 class BalancedAccuracy(AnyMetric):
-    """Mean of the two rates of being right, of two classes: ½ (P(t=1 | Y=1) + P(t=0 | Y=0)).
+    """Mean of the true positive and true negative rates: ½ (P(t=1 | Y=1) + P(t=0 | Y=0)), for two classes.
 
-    More classes couple the rates through Σ_k η_k = 1; evaluate the rate of each class instead.
+    With more classes, the constraint Σ_k η_k = 1 couples the rates; evaluate the rate of each class instead.
     """
 
     name: str = "balanced_accuracy"
     greater_is_better: bool = True
 
     def functional(self, subject: Predictions) -> Separation:
-        """Separation by the probability of predicting the last class."""
+        """Return the separation by the probability of predicting the last class."""
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 
@@ -199,19 +200,19 @@ class BalancedAccuracy(AnyMetric):
         return 0.0, 1.0
 
     def difference(self, first: Predictions, second: Predictions) -> Separation:
-        """Separation by the difference of the predictions."""
+        """Return the separation by the difference of the predictions."""
         need_two_classes(self.name, first.classes)
         return Separation(first.chosen[:, 1] - second.chosen[:, 1], event=1, scale=0.5, centre=0.0)
 
 
 @dataclass(frozen=True)
 class Auc(AnyMetric):
-    """P(S > S' | event, no event') + ½ P(S = S' | event, no event') of the score S of one class.
+    """P(S > S' | event, no event') + ½ P(S = S' | event, no event') for the score S of one class.
 
     Parameters
     ----------
     pos_label : class label
-        The event: the class whose score it is, against all others.
+        The event: the class to which the score belongs, against all others.
     """
 
     pos_label: Any
@@ -219,7 +220,7 @@ class Auc(AnyMetric):
     greater_is_better: bool = True
 
     def functional(self, subject: Predictions) -> RankSeparation:
-        """Separation by mid-ranks."""
+        """Return the separation by mid-ranks."""
         return self._of([subject], (1.0,), centre=0.5)
 
     def range(self, classes: np.ndarray) -> Range:
@@ -227,7 +228,7 @@ class Auc(AnyMetric):
         return 0.0, 1.0
 
     def difference(self, first: Predictions, second: Predictions) -> RankSeparation:
-        """Separation by the difference of mid-ranks."""
+        """Return the separation by the difference of mid-ranks."""
         return self._of([first, second], (1.0, -1.0), centre=0.0)
 
     def _of(self, subjects: list[Predictions], signs: tuple[float, ...], centre: float) -> RankSeparation:
@@ -245,7 +246,7 @@ class CalibrationBin(AnyMetric):
     pos_label : class label
         The event.
     low, high : float
-        Ends of the bin, in [0, 1].
+        Edges of the bin, in [0, 1].
     """
 
     pos_label: Any
@@ -255,11 +256,11 @@ class CalibrationBin(AnyMetric):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Says the bin."""
+        """Name with the edges of the bin."""
         return f"calibration [{self.low:g}, {self.high:g}{']' if self.high >= 1.0 else ')'}"
 
     def functional(self, subject: Predictions) -> Ratio:
-        """Count the event among the rows of the bin."""
+        """Return the share of the event among the rows of the bin."""
         n_classes = len(subject.classes)
         code = class_code(self.pos_label, subject.classes)
         inside = self.rows(subject).astype(float)[:, None]
@@ -270,7 +271,7 @@ class CalibrationBin(AnyMetric):
         return 0.0, 1.0
 
     def rows(self, subject: Predictions) -> np.ndarray:
-        """Rows whose predicted probability lies in the bin."""
+        """Return a mask of the rows whose predicted probability lies in the bin."""
         predicted = subject.probabilities[:, class_code(self.pos_label, subject.classes)]
         return (predicted >= self.low) & ((predicted < self.high) | (self.high >= 1.0))
 
@@ -341,7 +342,7 @@ def calibration_bins(pos_label: Any, n_bins: int = 10) -> list[CalibrationBin]:
 
 
 def need_two_classes(name: str, classes: np.ndarray) -> None:
-    """Refuse another number of classes."""
+    """Raise an error unless there are two classes."""
     if len(classes) != 2:
         remedy = "give pos_label to set one against the rest" if name == "auc" else "use 'tpr' of each class"
         raise InputError(
@@ -349,7 +350,7 @@ def need_two_classes(name: str, classes: np.ndarray) -> None:
         )
 
 
-# What other fields call the metrics.
+# Names of the metrics in other fields.
 ALSO_CALLED = {
     "sensitivity": "tpr",
     "recall": "tpr",
@@ -360,7 +361,7 @@ ALSO_CALLED = {
 
 
 def called_here(name: str) -> str:
-    """The name that a metric of other fields has here, as a sentence; nothing if there is none.
+    """Return a sentence with the name that a metric of another field has here; empty if there is none.
 
     Examples
     --------
@@ -374,7 +375,7 @@ def called_here(name: str) -> str:
 def named_metrics(
     name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
 ) -> list[AnyMetric]:
-    """Metric objects of a name; several for "calibration", else one.
+    """Return the metric objects for a name: several for "calibration", one otherwise.
 
     Parameters
     ----------
@@ -459,7 +460,7 @@ NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
 def read_metrics(
     metric: Any, subject: Predictions, pos_label: Any, cost: ArrayLike | None
 ) -> list[AnyMetric]:
-    """Metric objects of what the user asked for; bins of calibration that hold no row are left out."""
+    """Return the requested metric objects; calibration bins without rows are dropped."""
     wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
     metrics: list[AnyMetric] = []
     for each in wanted:
@@ -479,9 +480,9 @@ SHARE_ROUNDING = 1e-9
 def default_thresholds(
     scores: ArrayLike, n_thresholds: int = N_THRESHOLDS, weights: ArrayLike | None = None
 ) -> Array:
-    """Quantiles of a score, each a value that occurs, and one more above all: nobody is flagged there.
+    """Quantiles of a score, each a value that occurs, and one value above the maximum, which flags no case.
 
-    A quantile is the smallest value that at least so large a share of the weight does not exceed.
+    A quantile is the smallest value whose cumulative share of the weight reaches the quantile's level.
 
     Examples
     --------
@@ -494,7 +495,7 @@ def default_thresholds(
     mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     order = np.argsort(values, kind="stable")
     shares = np.cumsum(mass[order]) / mass.sum()
-    # Sums of shares are rounded: what reaches a quantile up to rounding reaches it.
+    # Cumulative shares are subject to rounding: a share that reaches a quantile up to rounding counts.
     places = np.searchsorted(shares, np.linspace(0.0, 1.0, n_thresholds) - SHARE_ROUNDING)
     quantiles = values[order][np.minimum(places, len(values) - 1)]
     return np.unique([*quantiles, np.nextafter(values.max(), np.inf)])

@@ -1,4 +1,4 @@
-"""Dates cut into months, quarters or years; columns that are periods already as they are."""
+"""Time periods: dates grouped by month, quarter or year, or columns of periods used as they are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._errors import InputError, require_choice
+from selective_labels._errors import InputError
+from selective_labels._validation import require_choice
 from selective_labels.data.roles import as_series
 
 EVERY = {"month": "M", "quarter": "Q", "year": "Y"}
-# More of them are no periods.
+# A column with more distinct values does not hold periods.
 MOST_PERIODS = 200
 
 
 @dataclass(frozen=True)
 class Periods:
-    """A column of dates of a table in partitions, and what they are cut into.
+    """A column of dates of a partitioned table, and the length of the periods.
 
     Attributes
     ----------
@@ -32,13 +33,13 @@ class Periods:
         require_choice("every", self.every, tuple(EVERY))
 
     def codes(self, frame: pd.DataFrame) -> np.ndarray:
-        """The number of each row's period, in the order of time."""
+        """Return the number of each row's period, in time order."""
         column = frame[self.column].reset_index(drop=True)
         _refuse_missing(column)
         return _dates(column).dt.to_period(EVERY[self.every]).astype("int64").to_numpy()
 
     def masks(self, codes: np.ndarray) -> Mapping[str, np.ndarray]:
-        """Who is of which period, by its name.
+        """Map the name of each period to a mask of its rows.
 
         Examples
         --------
@@ -52,13 +53,13 @@ class Periods:
 
 
 def read_periods(period: Any, every: str | None, n_samples: int) -> np.ndarray:
-    """The period of every case, as text or numbers that sort in the order of time.
+    """Return the period of every case, as text or numbers that sort in time order.
 
     Parameters
     ----------
-    period : (n_samples,) dates, or any values that sort as time goes
+    period : (n_samples,) dates, or any values that sort in time order
     every : "month", "quarter", "year" or None
-        What dates are cut into; None: values are periods as they are.
+        Length of a period. None: the values are the periods.
     n_samples : int
 
     Examples
@@ -113,7 +114,7 @@ def _dates(column: pd.Series) -> pd.Series:
 
 
 def _day_first(parts: pd.DataFrame) -> bool:
-    """Whether the first of two small numbers is the day: only if one of them is above twelve somewhere."""
+    """Whether the day comes before the month; decided by values above twelve."""
     first, second = (parts > 12).any()
     if first == second:
         raise InputError.about(

@@ -1,4 +1,4 @@
-"""What would settle it? From a result: its width with more cases, other people, or a lottery."""
+"""Plans: the predicted width of an interval with more cases, other decision-makers, or random acceptance."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +16,7 @@ from selective_labels.diagnostics.results import Diagnosis
 from selective_labels.evaluation.results import Comparison, Design, Estimated, Evaluation
 from selective_labels.inference.confidence_intervals import Basis, Reported, report
 
-# Above this many, decision-makers are pooled in 2 √J bands before they are compared.
+# With more decision-makers, these are pooled in 2 √J bands before they are compared.
 MOST_ARMS = 20
 
 
@@ -36,11 +36,11 @@ def expected_maximum(number: int) -> float:
 
 
 def largest_leniency(mean: float, spread: float, number: int) -> float:
-    """Acceptance rate of the most lenient of J whose log odds of accepting are normal.
+    """Acceptance rate of the most lenient of J decision-makers whose log odds of accepting are normal.
 
     σ(logit(mean) + spread / (mean (1 - mean)) · E[max of J standard normals])
 
-    A rate itself is not normal: the most lenient of 25 who accept 80 % on average would accept more than all.
+    A normal rate would exceed one: for instance, the largest of 25 with a mean of 80 %.
 
     Examples
     --------
@@ -55,10 +55,10 @@ def largest_leniency(mean: float, spread: float, number: int) -> float:
 def after_more_cases(
     basis: Basis, factor: float, interval: str, level: float, slack: float = 1.0
 ) -> Reported:
-    """Ends and interval with `factor` times the cases, and the width of the bounds times `slack`.
+    """Bounds and interval with `factor` times the cases, and the width of the bounds times `slack`.
 
-    Errors fall with the square root of the number of cases; ends stay where they are, or move to their middle
-    by as much as the slack shrinks.
+    Standard errors fall with the square root of the number of cases. The bounds stay the same, or move
+    towards their midpoint as the slack shrinks.
     """
     spread = basis.spread
     middle, half = (spread.lower + spread.upper) / 2.0, slack * (spread.upper - spread.lower) / 2.0
@@ -76,13 +76,14 @@ def after_more_cases(
 
 
 def lottery_error(design: Design, number: float, relevant_only: bool = False) -> float:
-    """Standard error of a mean once `number` refused cases were accepted by lot and their labels seen.
+    """Standard error of a mean after `number` refused cases are accepted at random and their labels observed.
 
-    s² = [a E_A(c - θ)² + (1 - a) w E_R(c - θ)²] / n,   w = n_R / m the weight of a case that was drawn
+    s² = [a E_A(c - θ)² + (1 - a) w E_R(c - θ)²] / n,   w = n_R / m the weight of a sampled case
 
-    with A the accepted, R the refused and θ = a E_A c + (1 - a) E_R c: the error of the mean with weights one
-    for the accepted and n_R / m for the drawn. Nothing is left to bound: the draw replaces the assumption.
-    With `relevant_only` the draw is among the refused whose label matters; the others count zero.
+    with A the accepted, R the refused and θ = a E_A c + (1 - a) E_R c: the error of the mean with weight one
+    for accepted and n_R / m for sampled cases. The mean is then identified without an assumption. With
+    `relevant_only`, cases are sampled among the refused whose label affects the mean; the others have
+    contribution zero.
     """
     a = design.acceptance
     value = a * design.accepted_mean + (1.0 - a) * design.refused_mean
@@ -98,23 +99,23 @@ def lottery_error(design: Design, number: float, relevant_only: bool = False) ->
 
 
 def lottery_width(design: Design, number: float, level: float, relevant_only: bool = False) -> float:
-    """Width of the interval after a lottery: 2 z s."""
+    """Width of the interval after random acceptance: 2 z s."""
     return float(2.0 * ndtri((1.0 + level) / 2.0) * lottery_error(design, number, relevant_only))
 
 
 def arms(number: int) -> float:
-    """Decision-makers, or bands of them, that are compared."""
+    """Number of decision-makers, or of bands of them, that are compared."""
     return float(number) if number <= MOST_ARMS else float(max(MOST_ARMS, 2.0 * np.sqrt(number)))
 
 
 def study_width(
     cases: float, makers: int, mean: float, spread: float, disagreement: float | None, level: float
 ) -> tuple[float, float]:
-    """Width of bounds and of interval in a study yet to be made; conservative in its error.
+    """Width of the bounds and of the interval in a future study, with a conservative standard error.
 
-    slack = 1 - largest leniency; bounds of a share are as wide as the slack, of a difference twice the slack
-    times the share of cases on which the two differ. An end is a mean of labels over the cases of one arm in
-    J, so its variance is J/4 over n at most, and J q over n for a difference.
+    slack = 1 - largest leniency. Bounds on a share are as wide as the slack. Bounds on a difference are twice
+    as wide, times the share of cases on which the two differ. A bound is a mean of labels over the cases of
+    one arm in J, so its variance is at most J / (4 n), and J q / n for a difference.
     """
     slack = 1.0 - largest_leniency(mean, spread, makers)
     width = slack if disagreement is None else 2.0 * slack * disagreement
@@ -123,7 +124,7 @@ def study_width(
 
 
 def acceptance_rates(diagnosis: Diagnosis) -> tuple[float, float]:
-    """Mean and standard deviation of decision-makers' acceptance rates, the noise of each taken off."""
+    """Mean and standard deviation of decision-makers' acceptance rates, net of sampling error."""
     rates, errors = diagnosis.figures.leniency, diagnosis.figures.leniency_error
     if rates is None or errors is None:
         raise InputError("this diagnosis knows no acceptance rates of decision-makers.", "diagnosis")
@@ -137,12 +138,12 @@ def acceptance_rates(diagnosis: Diagnosis) -> tuple[float, float]:
 def ways_from_diagnosis(
     diagnosis: Diagnosis, cases: float, decision_makers: float, leniency: float | None, width: float | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Expected widths for any classifier, by the formulas of a study yet to be made.
+    """Predict widths for any classifier from acceptance rates, by the formulas of :func:`study_width`.
 
     Returns
     -------
     rows : list of dict
-        As those of a plan.
+        As in :class:`Plan`.
     answers : list of str
     """
     mean, spread = acceptance_rates(diagnosis)
@@ -175,25 +176,26 @@ def ways_from_diagnosis(
 
 
 MOST_CASES = 1e6
-# A tenth of the refused: the lottery that is shown if none is asked for.
+# Share of refused cases that are accepted at random by default.
 DEFAULT_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan(Described):
-    """Ways to a narrower interval, with the width that each is predicted to bring.
+    """Options to narrow an interval, with the predicted width of each.
 
     Attributes
     ----------
     result : Evaluation, Comparison or Diagnosis
-        What was to be settled.
+        The result to improve.
     rows : list of dict
-        One for each way: "way", "bounds" (width of what is not identified), "interval" (width of the
+        One for each option: "way", "bounds" (width of the identified set), "interval" (width of the
         confidence interval).
     answers : list of str
-        How many cases a target needs, and what no number of cases can do.
+        The number of cases that a target needs, and what more cases cannot achieve.
     worth : (n_samples,) array or None
-        Of a comparison: slack times disagreement of every refused case. Accept at random where it is largest.
+        For a comparison: slack times disagreement of every refused case. Labels are worth most where it is
+        largest: accept those cases at random.
 
     Examples
     --------
@@ -213,17 +215,17 @@ class Plan(Described):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """Say what is planned for."""
+        """Title with the name of the result."""
         if isinstance(self.result, Diagnosis):
             return "What would narrow an interval of accuracy (instrument), from the acceptance rates alone"
         return f"What would narrow the interval of {self.result.title} ({self.result.assumption})"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each way."""
+        """Return a frame with one row per option."""
         return pd.DataFrame(self.rows)
 
     def sentences(self) -> list[str]:
-        """Say what the predictions rest on, and what is needed."""
+        """Describe the assumptions of the predictions, and the requirements."""
         said = [
             *self.answers,
             "Predictions by formula: errors fall with the root of the number of cases; bounds shrink as the "
@@ -248,26 +250,26 @@ def plan(
     width: float | None = None,
     power: float = 0.8,
 ) -> Plan:
-    """Predict how wide an interval gets, and what a target needs.
+    """Predict how the width of an interval changes with the design, and what a target needs.
 
     interval = (upper - lower) · slack' / slack + (c_L s_L + c_U s_U) / √factor
 
     Parameters
     ----------
     result : Evaluation, Comparison or Diagnosis
-        As `evaluate` and `compare` return them, of all cases. A diagnosis will do before there is anything
-        to judge: widths are then those that :func:`plan_study` expects for any classifier.
+        As returned by `evaluate` and `compare`, for all cases. With a diagnosis, which needs no classifier,
+        the widths are those that :func:`plan_study` predicts for any classifier.
     cases, decision_makers : float
-        How many times as many, at the same number of cases for each way but the first.
+        Multiples of the current numbers. Only `cases` changes the number of cases.
     leniency : float, optional
-        Acceptance rate of a more lenient decision-maker. Default: half as many refusals as the most lenient
-        have now.
+        Acceptance rate of a more lenient decision-maker. Default: the rate that halves the refusals of the
+        most lenient one.
     lottery : int, optional
-        Refused cases to accept at random. Default: a tenth of them.
+        Number of refused cases to accept at random. Default: a tenth of them.
     width : float, optional
-        Wanted width of the interval.
+        Target width of the interval.
     power : float
-        Probability of a verdict that a comparison is to reach.
+        Target probability of a verdict in a comparison.
 
     Returns
     -------
@@ -308,7 +310,7 @@ def plan(
 def check_wishes(
     cases: float, decision_makers: float, leniency: float | None, width: float | None, power: float
 ) -> None:
-    """Refuse numbers that no study has."""
+    """Raise an error for impossible targets."""
     for name, value in (("cases", cases), ("decision_makers", decision_makers)):
         if not 1.0 <= value <= MOST_CASES:
             raise InputError(
@@ -338,7 +340,7 @@ def _widths(result: Estimated, factor: float, slack: float = 1.0) -> tuple[float
 
 
 def _other_people(result: Estimated, more: float, leniency: float | None) -> list[dict[str, Any]]:
-    """Ways that lower the share which the most lenient refuse; only where bounds rest on decision-makers."""
+    """Options that lower the refusal rate of the most lenient; only under the instrument."""
     design = result.design
     if design is None or result.assumption != "instrument" or design.n_decision_makers < 2:
         return []
@@ -357,7 +359,7 @@ def _other_people(result: Estimated, more: float, leniency: float | None) -> lis
 
 
 def _without_design(result: Estimated) -> list[str]:
-    """Say why a lottery and other people are not among the ways, where they are not."""
+    """Explain why random acceptance and other decision-makers are not among the options."""
     if result.design is not None:
         return []
     return [
@@ -386,7 +388,7 @@ def _lottery(result: Estimated, number: int | None) -> list[dict[str, Any]]:
 
 
 def _for_width(result: Estimated, width: float | None) -> list[str]:
-    """Cases, or drawn refused cases, that a wanted width needs."""
+    """Number of cases, or of randomly accepted refused cases, for a target width."""
     if width is None:
         return []
     said = []
@@ -415,7 +417,7 @@ def _for_width(result: Estimated, width: float | None) -> list[str]:
 
 
 def _for_power(result: Estimated, power: float) -> list[str]:
-    """Cases that a verdict needs, if the bounds are on one side of zero."""
+    """Number of cases for a verdict, if the bounds exclude zero."""
     if not isinstance(result, Comparison) or result.verdict != "undecided" or result.basis is None:
         return []
     spread = result.basis.spread
@@ -450,30 +452,30 @@ def plan_study(
     decision_makers: tuple[int, ...] = MAKERS,
     confidence_level: float = 0.95,
 ) -> pd.DataFrame:
-    """Cases that an interval of a wanted width needs, for several numbers of decision-makers.
+    """Number of cases for an interval of a target width, for several numbers of decision-makers.
 
     bounds = 1 - (acceptance + spread · E[max of J normals]);   interval = bounds + 2 z √(J / 4n)
 
     and, with `disagreement` q (two classifiers that differ on a share q of the cases), bounds of 2 q times
-    the slack and a variance of J q / n. Errors are the largest possible, and people are taken to be as
-    lenient as stated.
+    the slack and a variance of J q / n. Standard errors are the largest possible, and decision-makers are
+    assumed to be as lenient as stated.
 
-    With an `effect`, the true difference of the two, cases are those that reach a verdict with probability
-    `power`: effect - q · slack, the nearer end if the truth is in the middle, must exceed zero by
-    z_level + z_power errors.
+    With an `effect`, the true difference of the two, the number of cases gives a verdict with probability
+    `power`: effect - q · slack, the nearer bound if the truth is in the middle, must exceed zero by
+    z_level + z_power standard errors.
 
     Parameters
     ----------
     diagnosis : Diagnosis, optional
-        Of data that show how decision-makers differ: gives `acceptance` and `leniency_spread`.
+        Diagnosis of data from similar decision-makers; it supplies `acceptance` and `leniency_spread`.
     width : float
-        Wanted width of the interval; or instead of it an effect.
+        Target width of the interval; give either `width` or `effect`.
     effect : float, optional
-        Difference of two classifiers that is to be found, not negative; needs `disagreement`.
+        Difference of two classifiers to detect, positive; needs `disagreement`.
     power : float
         Probability of a verdict.
     acceptance, leniency_spread : float
-        Mean and standard deviation of acceptance rates of decision-makers.
+        Mean and standard deviation of decision-makers' acceptance rates.
     disagreement : float, optional
     decision_makers : tuple of int
     confidence_level : float
@@ -481,7 +483,7 @@ def plan_study(
     Returns
     -------
     DataFrame
-        "decision_makers", "bounds" (their width), "cases" (NaN: no number is enough).
+        "decision_makers", "bounds" (their width), "cases" (NaN: no number suffices).
 
     Examples
     --------
@@ -514,7 +516,7 @@ def plan_study(
     for number in decision_makers:
         how = number, acceptance, leniency_spread, disagreement, confidence_level
         bounds = study_width(MOST_STUDY_CASES, *how)[0]
-        one = (study_width(1.0, *how)[1] - bounds) / 2.0  # constant times the error of an end, with one case
+        one = (study_width(1.0, *how)[1] - bounds) / 2.0  # critical value times the error with one case
         if effect is None:
             room = ((width or 0.0) - bounds) / 2.0
         else:

@@ -1,4 +1,4 @@
-"""Policies: who decides about which case, the score or the human, and what is then accepted."""
+"""Policies, the actions they imply for each case, the measures of their outcomes, and checks of scores."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
 
-# Share of cases on either side of the cut-off that tell how risky the marginal case is.
+# Share of cases on either side of the threshold from which the risk of the marginal case is estimated.
 NEAR_CUT_OFF = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyActions:
-    """What becomes of each row: accepted by rule, left to the human, or (the rest) refused.
+    """Action for each row: accepted by rule, left to the human, or refused otherwise.
 
     Attributes
     ----------
     below, above : pairs of (n_samples,) arrays
-        Probability that the rule accepts, and that the human decides, where the score is below the cut-off
-        and where it is not.
+        Probability that the rule accepts and probability that the human decides, for scores below the
+        threshold and for the others.
     risk : (n_samples,) array
         The score.
     acceptance : float or None
-        Share below the cut-off; None: as many as the human accepts.
+        Share of cases below the threshold; None: the acceptance rate of the human.
     threshold : float or None
-        The cut-off, if it is given: then the share is what it is.
+        The threshold, if it is given instead of the share.
     between : (n_samples,) bool array or None
-        Of cells of rows, those in which risks differ: in which order is not known.
+        For cells of rows, marks cells whose risks differ and have unknown order.
     """
 
     below: tuple[Array, Array]
@@ -48,23 +48,23 @@ class PolicyActions:
 
     @classmethod
     def human(cls, n_samples: int) -> "PolicyActions":
-        """The decisions taken."""
+        """Return the observed decisions."""
         alone = np.zeros(n_samples), np.ones(n_samples)
         return cls(alone, alone, np.zeros(n_samples), threshold=0.0)
 
     @property
     def by_share(self) -> bool:
-        """Whether the cut-off is where a share of the cases says, and so estimated."""
+        """Whether the threshold is set by an acceptance rate, and therefore estimated."""
         return self.threshold is None
 
     @property
     def known_acceptance(self) -> float | None:
-        """Share accepted, where it does not depend on what the human does, nor on who is met."""
+        """Acceptance rate, if it depends neither on the human's decisions nor on the sample."""
         alone = not self.below[1].any() and not self.above[1].any()
         return self.acceptance if alone and self.by_share else None
 
     def share_below(self, decision: Array, weights: Array) -> tuple[Array, Array]:
-        """Probability of being below the cut-off, and weights of the rows near it, (n_samples,) each."""
+        """Return the probability of being below the threshold, and weights of rows near it."""
         weights = np.asarray(by_row(weights))
         if self.threshold is not None:
             return (self.risk < self.threshold).astype(float), weights
@@ -74,10 +74,10 @@ class PolicyActions:
         return accept_lowest(self.risk, share, weights)
 
     def unordered(self, decision: Array, weights: Array) -> float:
-        """Σ_b m_b p_b (1 - p_b) of cells b that the cut-off divides although their risks differ.
+        """Σ_b m_b p_b (1 - p_b) over cells b that contain the threshold and cases of different risk.
 
-        m_b is the share of the cases in b, p_b that of b below the cut-off. Whichever they are, a mean of
-        what is between v and w moves by this times w - v at most.
+        m_b is the share of cases in b, and p_b the share of b below the threshold. Whichever cases these are,
+        a mean of values between v and w changes by at most this times w - v.
         """
         if self.between is None or not self.by_share:
             return 0.0
@@ -87,27 +87,27 @@ class PolicyActions:
         return float(np.sum((mass * below * (1.0 - below))[part]) / mass.sum())
 
     def accepted(self, decision: Array, weights: Array) -> Array:
-        """Probability that each case is accepted, given what the human did with it."""
+        """Return the probability that each case is accepted, given the human's decision."""
         below, _ = self.share_below(decision, weights)
         accept, human = mixed(below, self.below, self.above)
         return accept + human * decision
 
 
 def mixed(share: Array, below: tuple[Array, Array], above: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Rows that are below with some probability."""
+    """Average the actions below and above the threshold, with `share` the probability of being below."""
     first, second = (share * low + (1.0 - share) * high for low, high in zip(below, above, strict=True))
     return first, second
 
 
 def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Array]:
-    """Accept the cases of lowest risk, up to a share of the weight.
+    """Accept the cases with the lowest risk, up to a share of the weight.
 
     Returns
     -------
     policy : (n_samples,) array
-        Probability of accepting: 1 below the cut-off, 0 above, in between for cases exactly at it.
+        Probability of accepting: 1 below the threshold, 0 above it, in between for cases exactly at it.
     near : (n_samples,) array
-        Weights of the cases near the cut-off.
+        Weights of the cases near the threshold.
 
     Examples
     --------
@@ -122,20 +122,20 @@ def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Arr
     return accepted[level], weights * near[level]
 
 
-# Standard errors from one half from which on a score is said to run the wrong way: chance does it in 3e-5.
+# A score counts as reversed if its AUC is this many standard errors below one half (probability 3e-5).
 REVERSED = 4.0
-# Areas nearer to one half than this say little of what people are after, however many cases there are.
+# An AUC closer to one half than this says little about what people look for, however large the sample.
 SLIGHT = 0.05
-# What is said of it, wherever it is.
+# Shared by the warnings about searches.
 SEARCHED = "people accepted cases with higher scores than those they refused"
 
 
 def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
-    """Warn if a score seems to run the wrong way, or if people accept what it calls risky, beyond chance.
+    """Warn if a score seems reversed, or if people accept the cases with high scores, beyond sampling error.
 
-    Credit scores and the like are high for good cases, and the lowest scores are accepted here. Doctors and
-    inspectors say yes to a test or a search where they expect to find something: then accepting is no
-    prediction that all is well, and costs and failures would be counted the wrong way round.
+    Here the cases with the lowest scores are accepted, but credit scores are high for good cases. Doctors and
+    inspectors decide for a test or a search where they expect a finding. Accepting is then not a prediction
+    of a good outcome, and costs and failures would have the wrong sign.
     """
     event = data.classes.tolist()[failure]
     seen = data.y >= 0
@@ -157,22 +157,22 @@ def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
 
 
 def people_accept_risk(risk: Array, data: SelectiveLabels) -> bool:
-    """Whether accepted cases have higher scores of the failure than refused ones, by more than chance.
+    """Whether accepted cases have higher scores of the failure than refused ones, beyond sampling error.
 
-    AUC = P(score of an accepted case > score of a refused one) is .55 or more, and beyond noise.
+    AUC = P(score of an accepted case > score of a refused one) is at least .55 and significant.
     """
     area, error = area_under(risk, data.row_decision == 1)
     return bool(area > 0.5 + max(REVERSED * error, SLIGHT))
 
 
 def turned(data: SelectiveLabels, failure: int) -> str:
-    """How the words are turned round where a yes means to look closer."""
+    """Return the advice on the choice of the event if a positive decision is a test or a search."""
     others = [each for number, each in enumerate(data.classes.tolist()) if number != failure]
     return f"name as the event what is not looked for, {others[0]!r} (pos_label, --event)"
 
 
 def area_under(score: Array, positive: np.ndarray) -> tuple[float, float]:
-    """Area under the ROC curve and its standard error if there were nothing to see.
+    """Area under the ROC curve, and its standard error under the hypothesis of no association.
 
     AUC = P(score of a positive > score of another),   √((n + 1) / (12 n_positive n_others))
 
@@ -202,22 +202,22 @@ TEAM_WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """Accept the cases whose score of the failure is low, alone or together with the human.
+    """Accept the cases with a low score of the failure, alone or together with the human.
 
     Parameters
     ----------
     score : fitted classifier, (n_samples,) scores, or (n_samples, n_classes) probabilities
-        Of a classifier, its score of the failure; higher is riskier. Predicted labels count as 0 and 1.
+        For a classifier, its score of the failure; higher is riskier. Predicted labels count as 0 and 1.
     acceptance : float, optional
-        Share of cases whose score is below the cut-off. Default, without `threshold`: as many as were
-        accepted.
+        Share of cases with a score below the threshold. Default, without `threshold`: the observed
+        acceptance rate.
     threshold : float, optional
-        The cut-off itself: cases with a score below it. Not together with `acceptance`.
+        Cases with a score below it are accepted. Not together with `acceptance`.
     with_human : None, "both", "either", "undecided" or (n_samples,) array
-        What the human has to say. None: nothing. "both": accepted are the cases that the human accepts and
-        whose score is below the cut-off; "either": those for which one of the two holds. An array (truth
-        values, or probabilities) says which cases are deferred to the human, the score deciding the others;
-        "undecided" defers those that the classifier does not call decided (its method ``decided``).
+        Role of the human. None: the score decides alone. "both": a case is accepted if the human accepts it
+        and its score is below the threshold. "either": a case is accepted if one of the two holds. An array
+        (booleans or probabilities) marks the cases that are deferred to the human; the score decides the
+        others. "undecided" defers the cases on which the classifier is undecided (its method ``decided``).
 
     Examples
     --------
@@ -257,7 +257,7 @@ class Policy:
 def read_policy_actions(
     policy: Policy, data: SelectiveLabels, failure: int, name: str = "score"
 ) -> PolicyActions:
-    """Lay a policy out on the rows of data."""
+    """Return the actions of a policy on the rows of data."""
     subject = read_predictions(policy.score, data, name)
     risk = risk_of(subject, failure)
     below, above = modes(policy, len(data), _deferred(policy, data))
@@ -267,19 +267,19 @@ def read_policy_actions(
 def checked_policy_actions(
     policy: Policy, data: SelectiveLabels, failure: int, name: str = "score"
 ) -> PolicyActions:
-    """The same for a policy that a user gave: warn if its score seems to run the wrong way."""
+    """Return the actions of a policy given by a user; warn if its score seems reversed."""
     actions = read_policy_actions(policy, data, failure, name)
     warn_if_reversed(actions.risk, data, failure)
     return actions
 
 
 def risk_of(subject: Predictions, failure: int) -> Array:
-    """Score of the failure; predicted labels count as 0 and 1."""
+    """Return the score of the failure; predicted labels count as 0 and 1."""
     return subject.score(failure) if subject.has_scores else subject.chosen[:, failure]
 
 
 def modes(policy: Policy, n_samples: int, deferred: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Who decides, and how, below the cut-off and above; `deferred` counts where some cases are."""
+    """Return the actions below and above the threshold; `deferred` applies if the policy defers cases."""
     zeros, ones = np.zeros(n_samples), np.ones(n_samples)
     team = policy.with_human
     if team is None:
@@ -292,7 +292,7 @@ def modes(policy: Policy, n_samples: int, deferred: Array) -> tuple[tuple[Array,
 
 
 def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
-    """1 where a classifier is undecided, 0 elsewhere."""
+    """Return 1 where a classifier is undecided, 0 elsewhere."""
     if not hasattr(classifier, "decided"):
         raise InputError.about(
             "with_human",
@@ -302,7 +302,7 @@ def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
 
 
 def _deferred(policy: Policy, data: SelectiveLabels) -> Array:
-    """Probability that the human decides, where the policy defers some cases."""
+    """Return the probability that the human decides, for a policy that defers cases."""
     if policy.with_human is None or (isinstance(policy.with_human, str) and policy.with_human != UNDECIDED):
         return np.zeros(len(data))
     if isinstance(policy.with_human, str):
@@ -338,7 +338,7 @@ WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class PolicyMeasure:
-    """What a case of each class counts if it is accepted, and if it is refused.
+    """Value of a case of each class if it is accepted and if it is refused.
 
     E[accepted[Y*] 1{accepted} + refused[Y*] 1{refused}],   divided by P(accepted) if `per_accepted`
 
@@ -347,7 +347,7 @@ class PolicyMeasure:
     name : str
     accepted, refused : (n_classes,) arrays
     per_accepted : bool
-        A rate among the accepted; then refused cases count nothing.
+        Whether the measure is a rate among accepted cases; refused cases then have value zero.
     greater_is_better : bool
     """
 
@@ -358,7 +358,7 @@ class PolicyMeasure:
     greater_is_better: bool = False
 
     def limits(self, acceptance: float | None = None) -> tuple[float, float]:
-        """Possible values, of a policy that accepts a known share if it is given."""
+        """Return the smallest and largest possible value, given the acceptance rate if it is known."""
         if self.per_accepted:
             return float(self.accepted.min()), float(self.accepted.max())
         if acceptance is None:
@@ -374,14 +374,14 @@ class PolicyMeasure:
 def read_policy_measures(
     names: Sequence[str] | None, classes: np.ndarray, failure: int, cost: ArrayLike | None
 ) -> list[PolicyMeasure]:
-    """Stakes by name; without names all, those of money only if there is a cost.
+    """Return measures by name; None returns all of them, costs only if `cost` is given.
 
     Parameters
     ----------
     names : list of names, or None
     classes : sorted class labels
     failure : int
-        Code of the class that is a failure.
+        Code of the failure class.
     cost : matrix, optional
         See :func:`read_cost`.
 
@@ -419,10 +419,10 @@ def read_policy_measures(
 
 
 def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Array]:
-    """Costs of accepting and of refusing a case of each class.
+    """Return the costs of accepting and of refusing a case of each class.
 
-    With two classes, accepting is predicting the class that is not the failure, and `cost` is
-    C[true, predicted]. With more it has two columns, the cost of accepting and that of refusing.
+    With two classes, accepting means predicting the class that is not the failure, and `cost` is
+    C[true, predicted]. With more classes it has two columns, the costs of accepting and of refusing.
 
     Examples
     --------
@@ -449,11 +449,11 @@ def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Arra
 
 
 class Cases(Protocol):
-    """What was decided, and what came of it."""
+    """Decisions and labels of cases."""
 
     @property
     def classes(self) -> np.ndarray:
-        """Sorted."""
+        """Sorted classes."""
 
     @property
     def row_decision(self) -> np.ndarray:
@@ -461,7 +461,7 @@ class Cases(Protocol):
 
     @property
     def y(self) -> np.ndarray:
-        """Codes of labels, -1 where none was seen, (n_samples,)."""
+        """Codes of labels, -1 where not observed, (n_samples,)."""
 
     def __len__(self) -> int: ...
 
@@ -475,11 +475,11 @@ class DeciderOutcomes:
     makers : array
         Ids of decision-makers.
     codes : (n,) int array
-        Whose case it is.
+        Decision-maker of each case.
     outcome : (n,) int array
-        0 is refused, k + 1 accepted with label k.
+        0 if refused, k + 1 if accepted with label k.
     rows, weights, squares : (n,) arrays
-        How many cases, their weight, and the sum of squared weights.
+        Number of cases, their total weight, and the sum of squared weights.
     """
 
     makers: np.ndarray
@@ -495,11 +495,11 @@ class AnyPolicySample(Protocol):
 
     @property
     def sample(self) -> Scored:
-        """Scores."""
+        """The scored sample."""
 
     @property
     def failure(self) -> int:
-        """Code of the class that is a failure."""
+        """Code of the failure class."""
 
     @property
     def cases(self) -> Cases:
@@ -510,20 +510,20 @@ class AnyPolicySample(Protocol):
         """Outcomes by decision-maker."""
 
     def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
-        """What the policy given in this place does with every case."""
+        """Return the actions of the policy at this position."""
 
 
 @dataclass(frozen=True, eq=False)
 class PolicySample:
-    """Rows in memory.
+    """Scored rows in memory on which policies act.
 
     Attributes
     ----------
     sample : ScoredSample
     failure : int
-        Code of the class that is a failure.
+        Code of the failure class.
     names : tuple of str
-        What messages call the scores of one policy, or of two.
+        Names of the scores in messages, one for each policy.
     """
 
     sample: ScoredSample
@@ -536,12 +536,12 @@ class PolicySample:
         return self.sample.data
 
     def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
-        """What the policy given in this place does with every case."""
+        """Return the actions of the policy at this position."""
         return read_policy_actions(policy, self.sample.data, self.failure, self.names[place])
 
     @property
     def deciders(self) -> DeciderOutcomes:
-        """Outcomes by decision-maker; with shared labels, by the person and not by the panel."""
+        """Outcomes by decision-maker; with shared labels, by person instead of panel."""
         data = self.sample.data
         codes, makers = data.decision_maker_codes, data.decision_makers
         if data.panels is not None and data.own_decision_maker_codes is not None:

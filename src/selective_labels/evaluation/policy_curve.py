@@ -1,4 +1,4 @@
-"""What if we accepted more, or others? A score's policies at every acceptance rate, beside the human."""
+"""Policy curves: bounds on the outcomes of accepting by a score, at every acceptance rate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels._display import Described, new_axes
-from selective_labels._errors import InputError, require_choice
-from selective_labels._validation import the_only
+from selective_labels._errors import InputError
+from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
 from selective_labels.assumptions.refused import Prevalence
-from selective_labels.data.roles import class_code
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.display import ENDS, assumption_text, frame_along, sample_text
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import default_thresholds
@@ -36,41 +36,41 @@ from selective_labels.evaluation.policy import (
     read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.intervals import clopper_pearson
+from selective_labels.inference.exact_intervals import clopper_pearson
 
 SCORE = "score"
-# "Accept 10 % more": the step that the printed text answers.
+# Increase in the acceptance rate that the printed text reports.
 STEP = 0.1
 KNOWN_RULE = {SCORE: None}
-# Bounds and intervals of so many measures fit a page of 100 columns.
+# Number of measures whose bounds and intervals fit into 100 columns.
 MEASURES_SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PolicyCurve(Described):
-    """Policies of one score at many shares of cases, the human's decisions beside them.
+    """Outcomes of accepting by one score at many acceptance rates, and of the human's decisions.
 
     Attributes
     ----------
     rule : "score", "both" or "either"
-        Who has a say: see :func:`selective_labels.policy_curve`.
+        Who decides: see :func:`selective_labels.policy_curve`.
     pos_label : class label
         The failure.
     rates : (n_points,) array
-        Shares of cases with a score below the cut-off, ascending.
+        Shares of cases with a score below the threshold, ascending.
     evaluations : dict of tuple of Evaluation
-        By measure, one for each rate: "acceptance", "failures" (among all), "failure_rate" (among the
-        accepted), "avoided", "good_lost"; with costs "cost" and "profit".
+        By measure, one for each rate: "acceptance", "failures" (among all cases), "failure_rate" (among
+        accepted cases), "avoided", "good_lost"; with costs also "cost" and "profit".
     human : dict of Evaluation
-        The same measures of the decisions taken.
+        The same measures for the observed decisions.
     decision_makers : DataFrame
-        Every decision-maker's own point.
+        Observed outcomes of every decision-maker.
     cut_offs : CutOffs or None
-        With costs: which cut-off to take, and which could still be best.
+        With costs: the recommended thresholds, and those that could still be best.
 
     Examples
     --------
@@ -98,28 +98,28 @@ class PolicyCurve(Described):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """Say what is accepted and what fails."""
+        """Title with the failure and the rule."""
         return f"Accepting by a score of {self.pos_label!r}: {self._words}"
 
     @property
     def assumption(self) -> str:
-        """What the numbers assume."""
+        """Name of the assumption."""
         return self.human[FAILURES].assumption
 
     @property
     def confidence_level(self) -> float:
-        """Of every interval."""
+        """Confidence level of every interval."""
         return self.human[FAILURES].confidence_level
 
     def __len__(self) -> int:
         return len(self.rates)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per rate: ends and interval of every measure."""
+        """Return a frame with one row per rate: bounds and interval of every measure."""
         return frame_along("rate", self.rates, self.evaluations)
 
     def printed_frame(self) -> pd.DataFrame:
-        """Bounds of every measure at every rate as text, in brackets below them the interval."""
+        """Return bounds of every measure at every rate as text, with the interval in brackets below."""
         columns = {"rate": [text for rate in self.rates for text in (f"{rate:.3g}", "")]}
         for name, results in self.evaluations.items():
             if name != ACCEPTANCE or self.rule != SCORE:
@@ -129,7 +129,7 @@ class PolicyCurve(Described):
         return pd.DataFrame(columns)
 
     def printed_parts(self) -> list[pd.DataFrame]:
-        """A few measures in each table."""
+        """Split the printed table into tables with a few measures each."""
         frame = self.printed_frame()
         names = [str(name) for name in frame.columns[1:]]
         return [
@@ -138,14 +138,14 @@ class PolicyCurve(Described):
         ]
 
     def difference(self, start: float | str, stop: float, measure: str = FAILURES) -> Evaluation:
-        """Bound how much more of a measure one rate has than another, or than the human.
+        """Bound the difference of a measure between two rates, or between a rate and the human.
 
-        E[(d_stop(X) - d_start(X)) η_failure(X)] for failures: only cases between the cut-offs count.
+        E[(d_stop(X) - d_start(X)) η_failure(X)] for failures: only cases between the thresholds matter.
 
         Parameters
         ----------
         start : float, or "human"
-            A rate; "human": the decisions taken.
+            A rate, or "human" for the observed decisions.
         stop : float
             Another rate.
         measure : str
@@ -174,9 +174,9 @@ class PolicyCurve(Described):
         )
 
     def against_human(self, measure: str = FAILURES) -> Evaluation:
-        """Bound a measure of the score's policy that accepts as many as were accepted, minus the human's.
+        """Bound the difference of a measure between the score and the human at the human's acceptance rate.
 
-        The share accepted is estimated, and the interval knows it.
+        The acceptance rate is estimated, and the interval accounts for this.
         """
         cases, actions = self.policy_sample.cases, self.policy_sample.actions(self._policy(None))
         functional = PolicyValue.of(
@@ -193,7 +193,7 @@ class PolicyCurve(Described):
         )
 
     def sentences(self) -> list[str]:
-        """Say who decides, what accepting more leads to, what is assumed, and of which sample."""
+        """Describe the rule, the effect of accepting more cases, the assumption and the sample."""
         human = self.human[FAILURES]
         return [
             f"rate: share of cases with a score below the cut-off; {self._words}.",
@@ -208,7 +208,7 @@ class PolicyCurve(Described):
         ]
 
     def plot(self, measure: str = FAILURES, ax: Any = None) -> Any:
-        """Draw one measure against acceptance: band of bounds, intervals, the human and decision-makers.
+        """Draw one measure against the acceptance rate, with the human and the decision-makers.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class PolicyCurve(Described):
         )
 
     def _step_sentences(self) -> list[str]:
-        """Accepting a tenth of the cases more than today, by the score alone."""
+        """Describe the effect of accepting another tenth of the cases by the score alone."""
         today = round(self.human[ACCEPTANCE].lower, 2)
         if self.rule != SCORE or not 0.0 < today <= 1.0 - STEP:
             return []
@@ -294,7 +294,7 @@ def policy_curve_request(
     rule: str,
     confidence_level: float,
 ) -> PolicyCurve:
-    """Answer a question about accepting by a score; input errors are raised before anything is fitted."""
+    """Compute the policy curve of a request; input errors are raised before anything is fitted."""
     (scores,), assumption = request.given, request.assumption
     shares = read_rates(rates)
     _check_rule(rule)
@@ -330,7 +330,7 @@ def policy_curve_of_sample(
     cost: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PolicyCurve:
-    """Draw the curve on rows that are scored already: nothing is fitted."""
+    """Compute the curve on rows that are already scored, without fitting."""
     policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
     return policy_curve_of(policy_sample, scores, assumption, read_rates(rates), rule, cost, confidence_level)
 
@@ -344,7 +344,7 @@ def policy_curve_of(
     cost: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PolicyCurve:
-    """Draw the curve on rows, or cells of rows, that are scored already."""
+    """Compute the curve on rows, or cells of rows, that are already scored."""
     _check_rule(rule)
     cases, sample = policy_sample.cases, policy_sample.sample
     policy_measures = read_policy_measures(None, cases.classes, policy_sample.failure, cost)
@@ -363,9 +363,9 @@ def policy_curve_of(
     cut_offs = None
     if cost is not None and team is None:
         risk = policy_actions[0].risk
-        # The lowest of them accepts nobody, the highest everybody.
+        # The lowest threshold accepts nobody, the highest everybody.
         thresholds = default_thresholds(risk, weights=sample.weights)
-        if policy_actions[0].between is not None:  # a bin between two values stands just below the next
+        if policy_actions[0].between is not None:  # the value of such a bin lies just below the next edge
             inside = np.isin(thresholds, risk[policy_actions[0].between])
             thresholds = np.unique(np.where(inside, np.nextafter(thresholds, np.inf), thresholds))
         by_name = {policy_measure.name: policy_measure for policy_measure in policy_measures}
@@ -388,10 +388,10 @@ def policy_curve_of(
 
 
 def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: float = 0.95) -> pd.DataFrame:
-    """Acceptance, failures among all and among the accepted of every decision-maker's own cases.
+    """Acceptance rate, failures per case and failure rate among accepted cases, by decision-maker.
 
-    Shares of what is seen, with the interval of Clopper and Pearson (at Kish's number of cases if weights
-    differ). Decision-makers' points can be compared with each other where cases reach them by lot.
+    These shares are observed. Their intervals are those of Clopper and Pearson, with Kish's effective number
+    of cases if weights differ. Decision-makers are comparable if cases are assigned at random.
     """
     seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
@@ -418,7 +418,7 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
 
 
 def read_rates(rates: ArrayLike | None) -> Array:
-    """Shares in order; the default ones if none are given."""
+    """Return sorted acceptance rates; the default grid if none are given."""
     if rates is None:
         return np.linspace(0.0, 1.0, N_RATES)
     try:

@@ -1,4 +1,4 @@
-"""What a policy, or the difference of two, is worth: sharp ends from scores and from what was seen."""
+"""Sharp bounds on the value of a policy or the difference of two, and the choice of a threshold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
-from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.event_bounds import LaminarBounds, allocate_slack
+from selective_labels.identification.bounds import Array, Bounds, allocate_slack
+from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.rates import NEGLIGIBLE
 from selective_labels.inference.bound_estimators import Ratio
 from selective_labels.inference.evidence import (
@@ -19,11 +19,11 @@ from selective_labels.inference.evidence import (
     Estimate,
     Evidence,
     by_row,
+    count_scores,
     mean_estimate,
     of_rows,
     ratio_estimate,
 )
-from selective_labels.inference.intervals import count_scores
 from selective_labels.inference.known_prevalence import NoiseOf
 
 Term = tuple[float, PolicyActions]
@@ -31,26 +31,27 @@ Term = tuple[float, PolicyActions]
 
 @dataclass(frozen=True, eq=False)
 class PolicyValue:
-    """Value of a policy, or a signed sum of values, under one stake.
+    """Value of a policy, or a signed sum of values, under one measure.
 
     A policy accepts by rule with probability a(x) and leaves the case to the human with probability h(x):
 
         E[a(X) Σ_k v_k η_k(X) + Σ_k r_k η_k(X)] + E[h(X) D v_Y],   v = accepted - refused,   r = refused.
 
-    The second part is seen. The first is linear in η, and so is a difference of two policies, with a(x) their
-    difference: what both do alike cancels. Each row's slack goes to the class that is worth least (most), so
-    the ends are sharp. Rates among the accepted divide by E[a + h D], which is known.
+    The second part is observed. The first is linear in η, and so is the difference of two policies, with a(x)
+    their difference: cases that both treat in the same way cancel. Each row's slack goes to the class with
+    the smallest (largest) value, so the bounds are sharp. Rates among accepted cases divide by E[a + h D],
+    which is known.
 
-    Where the cut-off is set by a share of the cases it is estimated, and its part of the influence is what
-    the marginal case adds, times how many cases too few are below.
+    A threshold that is set by an acceptance rate is estimated. Its part of the influence function is the
+    contribution of the marginal case times the shortfall of cases below the threshold.
 
     Attributes
     ----------
-    terms : list of (sign, Course)
-    stake : PolicyMeasure
+    terms : tuple of (sign, PolicyActions)
+    policy_measure : PolicyMeasure
     decision : (n_samples,) array
     worth_seen : (n_samples,) array
-        D v_Y: what the human's accepting a case added, zero where it was refused.
+        D v_Y: contribution of a case that the human accepted, zero if refused.
     """
 
     terms: tuple[Term, ...]
@@ -60,8 +61,8 @@ class PolicyValue:
 
     @classmethod
     def of(cls, policy_measure: PolicyMeasure, data: Cases, *terms: Term) -> "PolicyValue":
-        """Value of courses on the rows of data, or on cells of rows."""
-        decision = data.row_decision.astype(float)  # each row's own, also where labels are shared
+        """Return the value of signed policies on the rows of data, or on cells of rows."""
+        decision = data.row_decision.astype(float)  # each row's own, even if labels are shared
         seen = data.row_decision == 1
         worth = np.zeros(len(data))
         worth[seen] = (policy_measure.accepted - policy_measure.refused)[data.y[seen]]
@@ -69,7 +70,7 @@ class PolicyValue:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Possible values."""
+        """Smallest and largest possible value."""
         low = high = 0.0
         for sign, actions in self.terms:
             ends = self.policy_measure.limits(actions.known_acceptance)
@@ -78,16 +79,17 @@ class PolicyValue:
         return low, high
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Return the lower and the upper bound."""
         mass = np.ones(len(self.decision)) if weights is None else weights
         laid = [_Laid.out(actions, sign, self, mass) for sign, actions in self.terms]
         return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
 
     def reach(self, weights: Array) -> float:
-        """How far the value may be off where bins stand for scores: the case at the cut-off is any of a bin.
+        """Return the largest error of the value if scores are binned: the order within a bin is unknown.
 
-        A case that moves across the cut-off changes the value by what is between the least and the most that
-        accepting it is worth, zero among them if the human has a say; a rate by its denominator too.
+        A case that moves across the threshold changes the value by at most the range of the value of
+        accepting it. The range includes zero if the human also decides. A rate also changes through its
+        denominator.
         """
         total, worth = 0.0, self.policy_measure.accepted - self.policy_measure.refused
         for sign, actions in self.terms:
@@ -105,7 +107,7 @@ class PolicyValue:
         return total
 
     def additions(self, weights: Array) -> tuple[Array | None, Array]:
-        """What a case of each class adds to the value, and what was seen adds; None of a rate."""
+        """Return the contribution of a case of each class (None for a rate), and the observed part."""
         laid = [_Laid.out(actions, sign, self, weights) for sign, actions in self.terms]
         seen = self._seen(laid)
         return None if self.policy_measure.per_accepted else self._gain(laid), seen
@@ -134,7 +136,7 @@ class PolicyValue:
             len(laid) == 1 or not self.policy_measure.per_accepted
         ):
             below = of_rows(laid[0].taken, raw) if self.policy_measure.per_accepted else np.ones_like(raw)
-            # What is seen needs no scores: rows count whatever these are.
+            # Without a gain the value is observed: rows count as units whatever the scores are.
             unit = evidence.unit if gain.any() else evidence.even
             counts = count_scores(raw, below, weights, signed=len(laid) > 1, unit=unit)
         return Estimate(value, influence, counts, support)
@@ -142,7 +144,7 @@ class PolicyValue:
     def _end_with_shares(
         self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float
     ) -> Estimate:
-        """Where means over rows are known. Probabilities sum to one: what is seen is added to every class."""
+        """Return a bound under known shares; the observed part is added to every class, as η sums to one."""
         if self.policy_measure.per_accepted:
             raise UndefinedError("a rate among the accepted has no interval under a known share.", "metric")
         gain = self._gain(laid) + self._seen(laid)[:, None]
@@ -151,7 +153,7 @@ class PolicyValue:
         return Estimate(end.value, influence, outside=end.outside)
 
     def _of_cut_offs(self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float) -> Array:
-        """Influence of cut-offs that are set by a share of the cases."""
+        """Influence of thresholds that are set by an acceptance rate."""
         influence = np.zeros_like(weights)
         for each in laid:
             if each.actions.by_share:
@@ -162,19 +164,19 @@ class PolicyValue:
         return influence
 
     def _seen(self, laid: "list[_Laid]") -> Array:
-        """What the human's accepting cases added."""
+        """Observed contribution of the cases that the human accepts."""
         nothing = np.zeros(len(self.decision))
         return np.asarray(sum((each.sign * each.human for each in laid), nothing) * self.worth_seen)
 
     def _coefficients(self, accept: Array) -> Array:
-        """What a case of each class adds to one term's sum, (n_samples, n_classes)."""
+        """Contribution of a case of each class to one term, (n_samples, n_classes)."""
         return (
             accept[:, None] * (self.policy_measure.accepted - self.policy_measure.refused)
             + self.policy_measure.refused
         )
 
     def _gain(self, laid: "list[_Laid]", other: "tuple[_Laid, Array] | None" = None) -> Array:
-        """Sum over terms; one of them may accept others than it does."""
+        """Sum over terms; `other` replaces the acceptance probabilities of one term."""
         gain = np.zeros((len(self.decision), len(self.policy_measure.accepted)))
         for each in laid:
             accept = other[1] if other is not None and each is other[0] else each.accept
@@ -182,10 +184,10 @@ class PolicyValue:
         return gain
 
     def _marginal(self, evidence: Evidence, laid: "list[_Laid]", one: "_Laid", side: float) -> Array:
-        """What each row adds by being below the cut-off of one term rather than above.
+        """Contribution of each row if it is below instead of above the threshold of one term.
 
-        Where rows are at the cut-off with some probability, their slack is where it is; a row that moves from
-        one side to the other takes its slack where it then counts.
+        Rows at the threshold keep their allocation of slack. A row that moves from one side to the other has
+        its slack reallocated for the side to which it moves.
         """
         at_cut = ((one.below > 0.0) & (one.below < 1.0))[:, None]
         now, moved = self._gain(laid), []
@@ -200,7 +202,7 @@ class PolicyValue:
 
 
 def _farthest(bounds: Bounds, gain: Array) -> Array:
-    """Class probabilities of the model with the largest Σ_k gain_k η_k; ceilings are not looked at."""
+    """Class probabilities that maximize Σ_k gain_k η_k over the model's bounds; ceilings are ignored."""
     if isinstance(bounds, LaminarBounds):
         return bounds.extreme(gain)
     return allocate_slack(bounds.lower, bounds.slack, gain, (), np.zeros((len(gain), 0)))
@@ -208,7 +210,7 @@ def _farthest(bounds: Bounds, gain: Array) -> Array:
 
 @dataclass(eq=False)
 class _Laid:
-    """A term on the rows at hand, and its value once it is known."""
+    """A term evaluated on the rows, and its value once it is computed."""
 
     actions: PolicyActions
     sign: float
@@ -237,23 +239,23 @@ class _Laid:
 
 @dataclass(frozen=True, eq=False)
 class CutOffs:
-    """Cut-offs of one score, judged by what they cost in the worst case.
+    """Thresholds of one score, compared by worst-case cost and worst-case regret.
 
     Attributes
     ----------
     thresholds : (n_cut_offs,) array
-        Ascending; cases with a score below are accepted.
+        Ascending; cases with a score below the threshold are accepted.
     acceptance : (n_cut_offs,) array
-        Share of cases accepted at each.
+        Acceptance rate at each threshold.
     worst_cost : (n_cut_offs,) array
-        Estimated upper end of the mean cost.
+        Estimated upper bound on the mean cost.
     worst_regret : (n_cut_offs,) array
-        Estimated largest possible excess over the cut-off that is best: max_c' max_η cost(c) - cost(c').
+        Estimated worst-case regret against the best threshold: max_c' max_η cost(c) - cost(c').
     possible : (n_cut_offs,) bool array
-        Whether some η that the assumption leaves possible makes it the best, by the estimated ends.
+        Whether the threshold is best for some η in the estimated identified set.
     could_be_best : (n_cut_offs,) bool array
-        Whether the data leave that open once sampling error is counted: all those that are best are among
-        them with the stated probability.
+        The same with sampling error: the set contains all best thresholds with probability
+        `confidence_level`.
     confidence_level : float
     """
 
@@ -267,16 +269,16 @@ class CutOffs:
 
     @property
     def minimax_cost(self) -> int:
-        """Place of the cut-off whose cost is smallest in its worst case."""
+        """Index of the threshold with the smallest worst-case cost."""
         return int(self.worst_cost.argmin())
 
     @property
     def minimax_regret(self) -> int:
-        """Place of the cut-off that can be least far from the best."""
+        """Index of the threshold with the smallest worst-case regret."""
         return int(self.worst_regret.argmin())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cut-off."""
+        """Return a frame with one row per threshold."""
         return pd.DataFrame(
             {
                 "threshold": self.thresholds,
@@ -289,7 +291,7 @@ class CutOffs:
         )
 
     def sentences(self) -> list[str]:
-        """Say which cut-off to take, and how sure that is."""
+        """Describe the recommended thresholds and their uncertainty."""
         cost, regret = self.minimax_cost, self.minimax_regret
         inside = self.acceptance[self.could_be_best]
         return [
@@ -305,17 +307,17 @@ class CutOffs:
 
 
 class Repeated(Protocol):
-    """Scored rows, or cells of rows, as far as cut-offs need them."""
+    """Interface of scored rows or cells for the choice of a threshold."""
 
     @property
     def size(self) -> int:
-        """Rows, or cells."""
+        """Number of rows or cells."""
 
     def repeated(self, assumption: str) -> Sequence[tuple[Evidence, Array, NoiseOf]]:
-        """Evidence, weights, and covariances from influences, once for each repeat."""
+        """Return evidence, weights, and a covariance function of influences for each repetition."""
 
     def count_units(self, rows: np.ndarray) -> int:
-        """How many independent units some rows are."""
+        """Return the number of independent units in a mask of rows."""
 
 
 def choose_cut_off(
@@ -326,26 +328,27 @@ def choose_cut_off(
     thresholds: Array,
     confidence_level: float = 0.95,
 ) -> CutOffs:
-    """Judge cut-offs by the ends of their costs and of their differences.
+    """Compare thresholds by bounds on their costs and on the differences of their costs.
 
     With Δ_k = accepted_k - refused_k, and M⁺(c) = E[1{s<c} max_η Σ_k Δ_k η_k], M⁻ the same with the minimum,
 
         max_η cost(c) - cost(c') = M⁺(c) - M⁺(c')   if c >= c',   M⁻(c) - M⁻(c')   if c < c',
 
-    because two cut-offs differ in the cases between them only. c can be best if and only if no c' is better
-    for every η; the η that favours c over all others at once has the largest Δ above c and the smallest
-    below, so that looking at pairs is enough. All from two sums over the rows, whatever the number of
-    cut-offs.
+    because two thresholds differ only in the cases between them. c can be best if and only if no c' is better
+    for every η. The η that favours c over all others at once has the largest Δ above c and the smallest
+    below, so pairwise comparisons suffice. They need two sums over the rows, whatever the number of
+    thresholds.
 
-    Sampling error: c is given up if for some c' the lower end of cost(c) - cost(c') exceeds zero by more than
-    a constant times its standard error, the constant for as many comparisons as there are (Bonferroni).
+    Sampling error: c is excluded if for some c' the lower bound on cost(c) - cost(c') exceeds zero by more
+    than a critical value times its standard error. The critical value has a Bonferroni correction for the
+    number of comparisons.
     """
     below = (risk[None, :] < thresholds[:, None]).astype(float)
     repeats = sample.repeated(assumption)
     found = [_judge(evidence, below, policy_measure, weights, noise) for evidence, weights, noise in repeats]
     cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
     least = np.median(excess, axis=0)
-    # As in the median of repeats: the error contains how folds were cut.
+    # The error includes the variation over repetitions of cross-fitting, as for other estimates.
     error = np.sqrt(np.median(errors**2 + (excess - least) ** 2, axis=0))
     units = sample.count_units(np.ones(sample.size, dtype=bool))
     rivals = max(len(thresholds) - 1, 1)
@@ -354,7 +357,7 @@ def choose_cut_off(
         thresholds=thresholds,
         acceptance=np.average(below, axis=1, weights=by_row(repeats[0][1])),
         worst_cost=np.median(cost, axis=0),
-        # The largest excess of c over c' is minus the smallest of c' over c.
+        # The largest value of cost(c) - cost(c') is minus the smallest of cost(c') - cost(c).
         worst_regret=np.maximum((-least).max(axis=0), 0.0),
         possible=least.max(axis=1) <= 1e-12,
         could_be_best=(least - constant * error).max(axis=1) <= 1e-12,
@@ -365,7 +368,7 @@ def choose_cut_off(
 def _judge(
     evidence: Evidence, below: Array, policy_measure: PolicyMeasure, weights: Array, noise: NoiseOf
 ) -> tuple[Array, Array, Array]:
-    """Worst costs of each cut-off c; of each pair, the lower end of cost(c) - cost(c') and its error."""
+    """Return the worst cost of each c, and the lower bounds on cost(c) - cost(c') with standard errors."""
     change = policy_measure.accepted - policy_measure.refused
 
     def largest(gain: Array, worth: Array) -> Array:
@@ -378,7 +381,7 @@ def _judge(
     sums = [[mean_estimate(row * score, weights) for row in parts] for score in scores]
     values = np.array([[each.value for each in side] for side in sums])
     low, high = values[:, :, None] - values[:, None, :]
-    # Rows: c; columns: c'. Between c' and a larger c the change is at least its minimum.
+    # Rows: c; columns: c'. For c > c' the difference is at least the minimum over the cases in between.
     larger = np.tri(len(below), dtype=bool)
     variances = []
     for side in sums:

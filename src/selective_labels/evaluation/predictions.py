@@ -1,15 +1,19 @@
-"""The classifier under evaluation, on the rows at hand: what it predicts, how surely, in what order."""
+"""Inputs of an analysis: predictions of a classifier, the request of the user, and observed outcomes."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
+from selective_labels.assumptions.base import Assumption
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
 
 SUM_TOLERANCE = 1e-6
@@ -17,14 +21,14 @@ UNNAMED = "the classifier"
 
 
 class Predictions(ABC):
-    """A classifier, or a column of its predictions, seen through the sorted classes of the data."""
+    """Predictions of a classifier, or given as an array, coded by the sorted classes of the data."""
 
     classes: np.ndarray
 
     @cached_property
     @abstractmethod
     def chosen(self) -> Array:
-        """Probability of predicting each class, (n_samples, n_classes): one-hot if the classifier is hard."""
+        """Probability of predicting each class, (n_samples, n_classes); one-hot for hard predictions."""
 
     @cached_property
     @abstractmethod
@@ -34,11 +38,11 @@ class Predictions(ABC):
     @property
     @abstractmethod
     def has_scores(self) -> bool:
-        """Whether there is more than predicted labels to order the rows by."""
+        """Whether there are scores, not only predicted labels, to rank the rows."""
 
     @abstractmethod
     def score(self, event: int) -> Array:
-        """Score of one class, (n_samples,): higher means more likely."""
+        """Return the score of one class, (n_samples,): higher means more likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,7 @@ class ArrayPredictions(Predictions):
 
     @cached_property
     def chosen(self) -> Array:
-        """One-hot labels; probabilities are a lottery over predictions."""
+        """One-hot labels; given probabilities are those of a random prediction."""
         return self.probabilities if self.values.ndim == 2 else one_hot(self.values, self.classes, self.name)
 
     @cached_property
@@ -67,11 +71,11 @@ class ArrayPredictions(Predictions):
 
     @property
     def has_scores(self) -> bool:
-        """Values that are not all class labels are scores."""
+        """Whether values are scores, that is, not all of them are class labels."""
         return self.values.ndim == 2 or not np.isin(self.values, self.classes).all()
 
     def score(self, event: int) -> Array:
-        """Scores as given, or the column of the event."""
+        """Return the given scores, or the event's column of probabilities."""
         if self.values.ndim == 2:
             return self.probabilities[:, event]
         if self.values.dtype.kind not in "biuf":
@@ -83,7 +87,7 @@ class ArrayPredictions(Predictions):
 
 @dataclass(frozen=True, eq=False)
 class ClassifierPredictions(Predictions):
-    """A fitted classifier; each method is called once at most."""
+    """Predictions of a fitted classifier; each of its methods is called at most once."""
 
     classifier: Any
     X: Any
@@ -111,11 +115,11 @@ class ClassifierPredictions(Predictions):
 
     @property
     def has_scores(self) -> bool:
-        """Whether the classifier can do more than predict."""
+        """Whether the classifier has scores or probabilities."""
         return any(hasattr(self.classifier, method) for method in ("decision_function", "predict_proba"))
 
     def score(self, event: int) -> Array:
-        """``decision_function`` if there is one, else the probability of the event."""
+        """Return ``decision_function`` if it exists, else the probability of the event."""
         if not hasattr(self.classifier, "decision_function"):
             return self.probabilities[:, event]
         given = np.asarray(self.classifier.decision_function(self.X), dtype=float)
@@ -130,15 +134,15 @@ class ClassifierPredictions(Predictions):
 
 
 def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Predictions:
-    """Make a subject of a fitted classifier, an array of predictions, or one class for everybody.
+    """Read a fitted classifier, an array of predictions, or one class for all cases.
 
     Parameters
     ----------
     given : classifier with ``predict``, array-like, or a class label
     data : SelectiveLabels
-        Whose features, as the user gave them, a classifier predicts from.
+        A classifier predicts from its features as the user gave them.
     name : str
-        For messages.
+        Name of the classifier in messages.
     """
     if hasattr(given, "predict"):
         return ClassifierPredictions(given, data.X, data.classes, name)
@@ -157,10 +161,10 @@ def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> 
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
-    """Codes of labels; an unknown one is refused."""
-    if classes.dtype.kind == "b" and labels.dtype.kind in "iuf":  # True predicted as 1
+    """Return the codes of labels; raise an error for an unknown label."""
+    if classes.dtype.kind == "b" and labels.dtype.kind in "iuf":  # classes True/False, predicted as 1/0
         classes = classes.astype(int)
-    if labels.dtype.kind == "b" and classes.dtype.kind in "iuf":  # and 1 as True
+    if labels.dtype.kind == "b" and classes.dtype.kind in "iuf":  # classes 1/0, predicted as True/False
         labels = labels.astype(classes.dtype)
     codes = pd.Index(classes).get_indexer(pd.Index(labels))
     if (codes < 0).any():
@@ -175,12 +179,12 @@ def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
 
 
 def one_hot(labels: np.ndarray, classes: np.ndarray, name: str) -> Array:
-    """Labels as (n_samples, n_classes) indicators."""
+    """Return labels as (n_samples, n_classes) indicators."""
     return np.eye(len(classes))[codes_of(labels, classes, name)]
 
 
 def checked_probabilities(values: np.ndarray, classes: np.ndarray, name: str) -> Array:
-    """Refuse what is not a distribution over the classes in every row."""
+    """Raise an error unless every row is a probability distribution over the classes."""
     if values.shape[1] != len(classes):
         raise _wrong(
             name,
@@ -206,5 +210,76 @@ def _wrong(name: str, what: str) -> InputError:
 
 
 def _argument(name: str) -> str:
-    """The keyword by which a subject was given: its name, where it has one of its own."""
+    """Return the keyword that passed the classifier: its name, or "classifier" if it has none."""
     return "classifier" if name == UNNAMED else name
+
+
+HUMAN = "human"
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationRequest:
+    """The arguments of an analysis, as the user gave them.
+
+    Attributes
+    ----------
+    given : tuple
+        The classifier to evaluate, or the two to compare.
+    metric : metric or sequence of metrics
+    assumption : name, Assumption, or a sequence of these
+    cluster : "groups", "decision_maker", "none" or None
+        Independent units for the standard errors.
+    label_range : pair
+        See :func:`selective_labels.identification.bounds.as_label_range`.
+    pos_label, cost, by
+        `by` names a column of a partitioned table, or holds one value per row in memory.
+    """
+
+    given: tuple[Any, ...]
+    metric: Any
+    assumption: str | Assumption | Sequence[str | Assumption]
+    cluster: str | None = None
+    label_range: Any = NO_RANGE
+    pos_label: Any = None
+    cost: ArrayLike | None = None
+    by: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the classifiers in messages."""
+        return [UNNAMED] if len(self.given) == 1 else ["a", "b"]
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedOutcomes:
+    """Cases, or cells of cases, by subgroup and outcome.
+
+    Attributes
+    ----------
+    masks : dict of (n,) bool arrays
+        Cases of each subgroup.
+    outcome : (n,) int array
+        0 if refused, k + 1 if accepted with label k.
+    rows, weights, squares : (n,) arrays
+        Number of cases, their total weight, and the sum of squared weights.
+    """
+
+    masks: Mapping[Any, np.ndarray]
+    outcome: np.ndarray
+    rows: Array
+    weights: Array
+    squares: Array
+
+    @classmethod
+    def of_rows(cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray]) -> "ObservedOutcomes":
+        """Count rows in memory."""
+        outcome = np.where(data.decision == 1, data.y + 1, 0)
+        return cls(masks, outcome, np.ones(len(data)), data.weights, data.weights**2)
+
+    def share(self, happened: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+        """Return the share of cases with an outcome, and the effective number of cases (Kish)."""
+        weights = self.weights[rows]
+        if not weights.sum() > 0.0:
+            return float("nan"), 0.0
+        number = float(weights.sum() ** 2 / self.squares[rows].sum())
+        return float(np.average(happened[rows], weights=weights)), number

@@ -1,4 +1,4 @@
-"""What evaluation and comparison return: numbers that never go without their assumption."""
+"""Results of evaluations and comparisons, and the functions that build them from estimates."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -24,20 +24,20 @@ from selective_labels.inference.standard_errors import BoundStandardErrors
 
 @dataclass(frozen=True)
 class Design:
-    """Moments of what a case adds to a mean E[c(Y*)], and how decision-makers differ.
+    """Moments of a case's contribution c(Y*) to a mean E[c(Y*)], and the leniency of decision-makers.
 
     Attributes
     ----------
     n : int
     acceptance : float
     accepted_mean, accepted_square : float
-        Means of c and c² among the accepted, where labels are seen.
+        Means of c and c² among accepted cases, whose labels are observed.
     refused_mean, refused_square : float
-        The same among the refused, at the middle of their bounds.
+        The same among refused cases, at the midpoint of their bounds.
     relevant : float
-        Share of the refused whose label matters.
+        Share of refused cases whose label affects the mean.
     leniency_mean, leniency_spread : float
-        Of acceptance rates of decision-makers; the spread without sampling noise.
+        Mean and standard deviation of decision-makers' acceptance rates, the latter net of sampling error.
     n_decision_makers : int
     """
 
@@ -54,16 +54,16 @@ class Design:
 
 
 def coefficients_of(functional: Functional | None) -> Array | None:
-    """Coefficients of a functional that is a mean over everybody; None of any other."""
+    """Return the coefficients of a functional that is a population mean; None for any other functional."""
     if isinstance(functional, Ratio) and (functional.denominator == 1.0).all():
         return functional.numerator
     return None
 
 
 def design_of(sample: Scored, assumption: str, coefficients: Array, seen: Array | float = 0.0) -> Design:
-    """Moments of c_k(x), and of what was seen besides.
+    """Moments of c_k(x) plus the observed contribution `seen`.
 
-    Of cells, those whose last key is the outcome: then all rows of one were decided alike.
+    Cells must have the outcome as their last key, so that all rows of a cell have the same decision.
     """
     outcome, evidence, weights, (mean, spread), number = sample.observed(assumption)
     taken = outcome > 0
@@ -93,7 +93,7 @@ def design_of(sample: Scored, assumption: str, coefficients: Array, seen: Array 
 
 
 def _refused(evidence: Evidence, values: Array, seen: Array, weights: Array, size: float) -> float:
-    """Mean over the refused at the middle of its bounds, within the possible values."""
+    """Mean over refused cases at the midpoint of its bounds, clipped to the possible values."""
     if size <= 1e-12:
         return 0.0
     ends = []
@@ -103,49 +103,49 @@ def _refused(evidence: Evidence, values: Array, seen: Array, weights: Array, siz
     return float(np.clip(np.mean(ends), values.min(), values.max()))
 
 
-# Of the sample, what stands in no file: `to_dict` leaves it out.
+# Fields that are not serialized by `to_dict`.
 KEPT = ("basis", "design", "sentence", "worth")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What an estimate is made from.
+    """Description of the sample behind an estimate.
 
     Attributes
     ----------
     n : int
-        Cases.
+        Number of cases.
     n_labeled : int
-        Cases whose label was seen.
+        Number of cases with an observed label.
     n_decision_makers : int
     cluster : "groups", "decision_maker" or None
     n_clusters : int
-        Independent units that standard errors are computed from; the number of cases without `cluster`.
+        Number of independent units for the standard errors; the number of cases without `cluster`.
     clipped_share : float
-        Share of rows where overlap was too small and a weight was held at its limit.
+        Share of rows with too little overlap, whose weight was clipped.
     n_effective : float
-        Of the units, those that carry the standard error: where few do, the interval is wider. NaN if there
+        Effective number of units behind the standard error; a small number widens the interval. NaN if there
         is no interval.
     assignment : str
-        What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
+        Note on how cases are assigned to decision-makers; empty under random assignment.
     bounded_share : float
-        Share of rows that enter by the bounds of the instrument although the assumption identifies a value:
-        decision-makers differ too little for cases like these.
+        Share of rows that contribute instrument bounds although the assumption identifies a value, because
+        decision-makers differ too little for such cases.
     sharpness_lost : float
-        By how much the slack, and with it the width of accuracy, is estimated to exceed the sharp one,
-        because decision-makers who cannot be told from the best are pooled.
+        Estimated excess of the slack, and so of the width for accuracy, over the sharp one, because
+        decision-makers with statistically indistinguishable rates are pooled.
     refusal : str or None
-        What a check found that speaks against the use of the assumption here, with its code.
+        Finding of a check that speaks against using the assumption here, with its code.
     numeric : bool
         Whether decision-makers are values of a number (``instrument="numeric"``).
     n_panels : int or None
-        With labels shared within cases: how many panels there are; `n` counts rows then.
+        Number of panels if labels are shared within cases; `n` then counts rows.
     sentence : str
-        What is assumed, in words.
+        The assumption in words.
     n_fitted : int or None
-        Rows that models were fitted to, where that was a sample of a table in partitions; all are scored.
+        Number of rows used to fit the models, if they are a sample of a partitioned table; all are scored.
     rank_error : float
-        How far the ends reach out because ranks are those of bins of a score; zero for rows in memory.
+        Amount by which the bounds were moved outwards because scores were binned; zero for rows in memory.
     """
 
     n: int
@@ -168,7 +168,7 @@ class Sample:
 
 @dataclass(frozen=True, repr=False)
 class Estimated(Display):
-    """Ends, interval, assumption, sample: what an evaluation and a comparison have in common."""
+    """Bounds, interval, assumption and sample: the fields that evaluations and comparisons share."""
 
     metric: str
     assumption: str
@@ -190,98 +190,98 @@ class Estimated(Display):
 
     @property
     def title(self) -> str:
-        """What the number is, in words."""
+        """Name of the estimated quantity."""
         return self.metric
 
     @property
     def remarks(self) -> list[str]:
-        """What there is to say before the interval."""
+        """Remarks to print before the interval."""
         return []
 
     @property
     def n(self) -> int:
-        """Cases."""
+        """Number of cases."""
         return self.sample.n
 
     @property
     def n_labeled(self) -> int:
-        """Cases whose label was seen."""
+        """Number of cases with an observed label."""
         return self.sample.n_labeled
 
     @property
     def width(self) -> float:
-        """Length of the estimated identified interval."""
+        """Width of the estimated identified set."""
         return self.upper - self.lower
 
     @property
     def empty(self) -> bool:
-        """Whether no value is left: the ends cross by more than noise explains."""
+        """Whether the identified set is empty: the bounds cross by more than sampling error."""
         return self.crossed and bool(np.isnan(self.lower))
 
     @property
     def defined(self) -> bool:
-        """Whether there are ends, if perhaps no interval."""
+        """Whether there are bounds, even if there is no interval."""
         return not np.isnan(self.lower)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain values, those of the sample among them."""
+        """Return all fields, including those of the sample, as plain values."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in KEPT}
         values = kept | asdict(kept.pop("sample"))
         return {name: plain(value) for name, value in values.items() if name not in KEPT}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return a frame with one row."""
         return pd.DataFrame([_scalars(self.to_dict())])
 
     def to_json(self) -> str:
-        """JSON object of :meth:`to_dict`; an infinite limit is null."""
+        """Return :meth:`to_dict` as a JSON object; infinite limits become null."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the interval; returns the matplotlib axes."""
+        """Draw the interval; return the matplotlib axes."""
         return display.plot_intervals([self], ax)
 
     def text(self) -> str:
-        """The result in a few lines."""
+        """Return the result as a few lines of text."""
         return display.one_text(self)
 
     def html(self) -> str:
-        """The same for a notebook."""
+        """Return the same as HTML for a notebook."""
         return display.one_html(self)
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Estimated):
-    """A metric of one classifier on everybody, under one assumption.
+    """A metric of one classifier on all cases, under one assumption.
 
     Attributes
     ----------
     metric, assumption : str
     lower, upper : float
-        Estimated ends of the identified interval, in order; equal under a point assumption, unless some rows
-        enter by their bounds (`sample.bounded_share`). NaN if the metric is not defined for these cases, or
-        no value is left.
+        Estimated bounds, in order. They are equal if the assumption identifies the value, unless some rows
+        contribute bounds (`sample.bounded_share`). NaN if the metric is not defined for these cases, or if
+        the identified set is empty.
     ci_lower, ci_upper : float
         Confidence interval, within the metric's possible values; NaN if there is none.
     interval : "parameter" or "set"
-        What the interval covers: the value, or the whole identified interval.
+        Target of the interval: the value, or the whole identified set.
     confidence_level : float
     sample : Sample
     standard_errors : pair of float
-        Of the two ends.
+        Standard errors of the two bounds.
     correlation : float
-        Of the two estimated ends.
+        Correlation of the two estimated bounds.
     limits : pair of float
         Possible values of the metric.
     crossed : bool
-        Whether the ends were estimated in the wrong order, and what is returned comes of the rule of
+        Whether the estimated bounds crossed. They were then put in order by
         :func:`selective_labels.inference.confidence_intervals.uncross`.
     exact : bool
-        Whether the interval is exact: made from counts of labels.
+        Whether the interval is exact, from counts of labels.
     reason : str or None
         Why a number is NaN.
     subgroup : label, optional
-        Which part of the cases: a value of ``by=``.
+        Value of ``by=`` that defines the cases.
     reference : label, optional
         For a gap: the subgroup whose metric is subtracted.
 
@@ -307,7 +307,7 @@ class Evaluation(Estimated):
         return self.metric if self.subgroup is None else f"{self.metric}, {self.subgroup}"
 
     def with_interval(self, interval: str, confidence_level: float | None = None) -> "Evaluation":
-        """Return the same estimate with another interval; nothing is fitted again."""
+        """Return the same estimate with another interval, without refitting."""
         level = self.confidence_level if confidence_level is None else confidence_level
         if self.basis is None:
             return replace(self, interval=interval, confidence_level=level)
@@ -317,23 +317,23 @@ class Evaluation(Estimated):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Estimated):
-    """metric(a) - metric(b) on everybody, under one assumption.
+    """metric(a) - metric(b) on all cases, under one assumption.
 
     Attributes
     ----------
     verdict : "a", "b" or "undecided"
-        Which is better, if the confidence interval leaves no doubt.
+        Which is better, if the confidence interval excludes zero.
     a, b : str
-        What was compared.
+        Names of the two.
     greater_is_better : bool
         Whether a larger value of the metric is better.
     disagreement : float
-        Share of cases on which the two differ: all that matters to the difference.
+        Share of cases on which the two differ; only these affect the difference.
     sharp : bool
-        False where only outer bounds of the difference are known.
+        False if the bounds on the difference are valid but not sharp.
     worth : (n_samples,) array or None
-        Of every refused case, slack times disagreement: how much of the width it is answerable for.
-    The others are those of :class:`Evaluation`.
+        Slack times disagreement of every refused case: its contribution to the width.
+    The other attributes are those of :class:`Evaluation`.
 
     Examples
     --------
@@ -356,12 +356,12 @@ class Comparison(Estimated):
 
     @property
     def title(self) -> str:
-        """What is subtracted from what."""
+        """Name of the difference."""
         return f"{self.metric} of a ({self.a}) minus that of b ({self.b})"
 
     @property
     def remarks(self) -> list[str]:
-        """The verdict, in words."""
+        """The verdict in words."""
         better = "higher" if self.greater_is_better else "lower"
         verdict = "undecided" if self.verdict == "undecided" else f"{self.verdict} is better"
         remarks = [f"Verdict: {verdict} ({better} is better)."]
@@ -374,9 +374,9 @@ class Comparison(Estimated):
 
 @dataclass(frozen=True, repr=False)
 class Evaluations(Display):
-    """Several evaluations of one classifier: metrics, subgroups, assumptions side by side.
+    """Several evaluations of one classifier, by metric, subgroup and assumption.
 
-    Iterating, indexing and `len` go over the evaluations. `gaps` holds the differences between the
+    Iteration, indexing and `len` apply to the evaluations. `gaps` holds the differences between the
     subgroups of ``by=``.
 
     Attributes
@@ -408,7 +408,7 @@ class Evaluations(Display):
         return self.items[position]
 
     def select(self, **wanted: Any) -> "Evaluations":
-        """Those whose attributes have the given values: ``select(metric="tpr", assumption="none")``."""
+        """Return evaluations with the given attributes: ``select(metric="tpr", assumption="none")``."""
         unknown = set(wanted) - {each.name for each in fields(Evaluation)}
         if unknown:
             first = sorted(unknown)[0]
@@ -425,40 +425,40 @@ class Evaluations(Display):
         return Evaluations(tuple(filter(chosen, self.items)), gaps)
 
     def one(self, **wanted: Any) -> Evaluation:
-        """Return the only one with the given attributes."""
+        """Return the only evaluation with the given attributes."""
         found = self.select(**wanted).items
         if len(found) != 1:
             raise InputError(f"{len(found)} evaluations match {wanted}; one is wanted.")
         return found[0]
 
     def contradicts(self, item: Evaluation) -> bool:
-        """Whether an interval lies outside that of the same metric and subgroup without any assumption."""
+        """Whether an interval is disjoint from that of the same metric and subgroup without assumptions."""
         alike = self.select(metric=item.metric, subgroup=item.subgroup, assumption=NoAssumption().name).items
         return any(item.ci_lower > free.ci_upper or item.ci_upper < free.ci_lower for free in alike)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each evaluation."""
+        """Return a frame with one row per evaluation."""
         return pd.DataFrame([_scalars(item.to_dict()) for item in self.items])
 
     def to_json(self) -> str:
-        """JSON list of the evaluations."""
+        """Return a JSON list of the evaluations."""
         return json.dumps([item.to_dict() for item in self.items], allow_nan=False)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw all intervals one below the other; returns the matplotlib axes."""
+        """Draw all intervals in one figure; return the matplotlib axes."""
         return display.plot_intervals(self.items, ax)
 
     def text(self) -> str:
-        """A table, and below it what the numbers assume."""
+        """Return a table with the assumptions below it."""
         return display.many_text(self)
 
     def html(self) -> str:
-        """The same for a notebook."""
+        """Return the same as HTML for a notebook."""
         return display.many_html(self)
 
 
 def printed(found: Reported) -> dict[str, Any]:
-    """Fields of a result that its interval brings along."""
+    """Return the fields of a result that depend on its interval."""
     return {
         "lower": found.lower,
         "upper": found.upper,
@@ -472,7 +472,7 @@ def printed(found: Reported) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Plain Python value for JSON: numbers of numpy unpacked, infinite ones None, other types as text."""
+    """Convert to a plain value for JSON: numpy numbers to Python, infinite ones to None, others to text."""
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
     if isinstance(value, np.generic):
@@ -483,7 +483,7 @@ def plain(value: Any) -> Any:
 
 
 def _scalars(values: dict[str, Any]) -> dict[str, Any]:
-    """Columns for a frame: pairs are split into lower and upper."""
+    """Split pairs into columns "_lower" and "_upper" for a frame."""
     columns: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list):
@@ -491,9 +491,6 @@ def _scalars(values: dict[str, Any]) -> dict[str, Any]:
         else:
             columns[name] = value
     return columns
-
-
-# Rows with scores, or cells with sums of scores: both answer the same questions.
 
 
 def estimated(
@@ -504,7 +501,7 @@ def estimated(
     interval: str,
     confidence_level: float,
 ) -> dict[str, Any]:
-    """Fields that an evaluation and a comparison have in common, apart from the metric's name."""
+    """Return the fields that evaluations and comparisons share, without the name of the metric."""
     found = basis.report(interval, confidence_level)
     spread = basis.spread
     number = min(spread.effective) if np.isfinite(found.interval.lower) else NAN
@@ -531,7 +528,7 @@ def undefined(
     *,
     contradicted: bool = False,
 ) -> dict[str, Any]:
-    """The same fields where the metric has no value: NaN, and the reason."""
+    """Return the same fields for a metric without a value: NaN, and the reason."""
     spread = BoundStandardErrors(NAN, NAN, (NAN, NAN), NAN, sample.count_units(rows))
     nothing = Reported(NAN, NAN, NOTHING, (NAN, NAN), crossed=contradicted, reason=reason)
     return {
@@ -554,7 +551,7 @@ def found_on_everybody(
     interval: str,
     confidence_level: float,
 ) -> dict[str, Any]:
-    """The one or the other on all rows: their `basis`, when asked for, gives a value or says why not."""
+    """Return the fields of :func:`estimated` on all rows, or of :func:`undefined` if `basis` raises."""
     everybody = np.ones(sample.size, dtype=bool)
     how = assumption, everybody, interval, confidence_level
     check_interval(interval, confidence_level)
@@ -593,7 +590,7 @@ def judged(
     confidence_level: float = 0.95,
     interval: str = "parameter",
 ) -> Evaluation:
-    """Evaluate one functional on all rows; where it has no value, say why."""
+    """Evaluate one functional on all rows; if it has no value, the result holds the reason."""
 
     def basis(rows: np.ndarray) -> Basis:
         return sample.basis(functional, assumption, rows, limits)

@@ -1,4 +1,4 @@
-"""The sample that evaluation and comparison share: data checked once, nuisances fitted once, scores kept."""
+"""Scored samples: rows are checked once, models fitted once, and scores kept for every analysis."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,16 +7,16 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Nucem
 from selective_labels.assumptions.parse import known, named
-from selective_labels.data.roles import HOLE, require_two_classes
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.roles import HOLE
+from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
 from selective_labels.diagnostics.diagnose import nucem_warning
-from selective_labels.diagnostics.relevance import leniency_spread
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, Basis
@@ -29,14 +29,13 @@ from selective_labels.inference.standard_errors import (
     cluster_codes,
 )
 from selective_labels.inference.weak_instrument import UNAVAILABLE, TiltRows, tilt_basis
-from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 from selective_labels.nuisance.score_formulas import LabelRange, Scores
 from selective_labels.nuisance.scores import cross_fit_scores, selector_bands
-from selective_labels.nuisance.settings import FittingSettings
 
 ALL = "all"
 NO_RANGE = (0.0, 1.0)
-# One assumption, or several: names, or objects of `selective_labels.assumptions`.
+# One assumption or several, as names or objects of `selective_labels.assumptions`.
 Assumed = str | Assumption | Sequence[str | Assumption]
 PANELS = (
     "Labels are shared within groups: the decision is whether anyone accepted the case, the instrument is "
@@ -49,7 +48,7 @@ class Scored(Protocol):
 
     @property
     def assumptions(self) -> list[str]:
-        """The assumptions scored."""
+        """Names of the scored assumptions."""
 
     @property
     def classes(self) -> np.ndarray:
@@ -61,64 +60,64 @@ class Scored(Protocol):
 
     @property
     def weights(self) -> Array:
-        """Weights of rows, or of cells."""
+        """Weights of rows or cells."""
 
     @property
     def cluster(self) -> str | None:
-        """What standard errors take as independent units."""
+        """Independent units for the standard errors."""
 
     def has_scores(self, assumption: str) -> bool:
-        """Whether all classes have scores; not under the event tilt, which is of one event."""
+        """Whether all classes have scores; False under the event tilt, which concerns one event."""
 
     def assumed(self, assumption: str) -> Assumption:
-        """The assumption with this name."""
+        """Return the assumption with this name."""
 
     def require_possible(self, assumption: str) -> None:
-        """Refuse to estimate anything under an assumption that the data contradict."""
+        """Raise an error if the data contradict an assumption."""
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Bounds of a functional among some rows, once for each repetition."""
+        """Return bounds on a functional among some rows, one pair for each repetition."""
 
     def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Bounds by any function of evidence and weights."""
+        """Return bounds computed by any function of evidence and weights."""
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
-        """Evidence, weights, and covariances from influences, once for each repetition."""
+        """Return evidence, weights, and a covariance function of influences for each repetition."""
 
     def basis(
         self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
     ) -> Basis:
-        """What an interval of a functional among some rows is made from."""
+        """Return the basis of an interval for a functional among some rows."""
 
     def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
-        """Standard errors of bounds among some rows."""
+        """Return standard errors of bounds among some rows."""
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
-        """What results say of the sample."""
+        """Return the description of the sample for results."""
 
     def n_cases(self, rows: np.ndarray) -> int:
-        """Number of cases."""
+        """Return the number of cases."""
 
     def n_labeled(self, rows: np.ndarray) -> int:
-        """Number of labeled cases."""
+        """Return the number of labeled cases."""
 
     def count_units(self, rows: np.ndarray) -> int:
-        """Number of independent units."""
+        """Return the number of independent units."""
 
     def observed(self, assumption: str) -> "Observed":
-        """Outcomes and evidence from which plans are made."""
+        """Return the outcomes and evidence that `plan` needs."""
 
     def worth_of_labels(self, assumption: str, coefficients: Array) -> Array | None:
-        """How much of the width each refused case accounts for; None where cases are not at hand."""
+        """Return each refused case's contribution to the width; None where cases are not available."""
 
 
 class Observed(NamedTuple):
-    """What plans are made from.
+    """Outcomes and evidence that `plan` needs.
 
     Attributes
     ----------
     outcome : (n,) int array
-        0 is refused, k + 1 accepted with label k.
+        0 if refused, k + 1 if accepted with label k.
     evidence : Evidence
     weights : array
     leniency : pair of float
@@ -135,7 +134,7 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredSample:
-    """Rows with scores under every assumption asked for.
+    """Rows with scores under every requested assumption.
 
     Attributes
     ----------
@@ -144,23 +143,23 @@ class ScoredSample:
     repeats : list of dict of Evidence
         By assumption, one dict for each repetition of cross-fitting.
     clipped : dict of float
-        By assumption, the share of rows whose scores had a denominator held at its floor.
+        By assumption, the share of rows in whose scores a denominator was clipped.
     bounded : dict of float
-        By assumption, the share of rows that enter by bounds although it identifies a value.
+        By assumption, the share of rows that contribute bounds although it identifies a value.
     lost : dict of float
-        By assumption, by how much bounds are wider than sharp because decision-makers were pooled.
+        By assumption, the excess width over sharp bounds, because decision-makers were pooled.
     refused : dict of str
-        By assumption, what a check found that speaks against its use here.
+        By assumption, the finding of a check that speaks against using it here.
     cluster : "groups", "decision_maker" or None
-        What standard errors take as independent units; None: every row is one.
+        Independent units for the standard errors; None: every row is one.
     assignment : str
-        What is to be said of how cases reach decision-makers; empty if they are taken as dealt out by lot.
+        Note on how cases are assigned to decision-makers; empty under random assignment.
     objects : dict of Assumption
-        By name; those without are known by it.
+        By name; a name without an entry is looked up among the known assumptions.
     impossible : dict of str
-        By assumption, what contradicts it beyond noise.
+        By assumption, the contradiction in the data that exceeds sampling error.
     tilted : list of TiltRows
-        Under the event tilt, one for each repetition; its bounds are those of the instrument.
+        For the event tilt, one per repetition; its bounds are those of the instrument.
     """
 
     data: SelectiveLabels
@@ -177,11 +176,11 @@ class ScoredSample:
 
     @property
     def assumptions(self) -> list[str]:
-        """The assumptions scored."""
+        """Names of the scored assumptions."""
         return list(self.clipped)
 
     def under(self, assumptions: Sequence[str]) -> "ScoredSample":
-        """The same rows, with some of the assumptions."""
+        """Return the same rows with some of the assumptions."""
         return replace(self, clipped={name: self.clipped[name] for name in assumptions})
 
     @property
@@ -195,40 +194,40 @@ class ScoredSample:
         return self.data.classes
 
     def has_scores(self, assumption: str) -> bool:
-        """Whether all classes have scores; not under the event tilt, which is of one event."""
+        """Whether all classes have scores; False under the event tilt, which concerns one event."""
         return assumption in self.repeats[0]
 
     def observed(self, assumption: str) -> Observed:
-        """Outcomes and evidence from which plans are made."""
+        """Return the outcomes and evidence that `plan` needs."""
         data = self.data
         outcome = np.where(data.decision == 1, data.y + 1, 0)
         moments, number = leniency_moments(data), data.n_decision_makers
         return Observed(outcome, self.repeats[0][assumption], self.weights, moments, number)
 
     def worth_of_labels(self, assumption: str, coefficients: Array) -> Array:
-        """δ(x) (max_k c_k(x) - min_k c_k(x)) of refused cases, zero for the others, (n_samples,).
+        """δ(x) (max_k c_k(x) - min_k c_k(x)) for refused cases, zero for the others, (n_samples,).
 
-        Slack times disagreement: how much of the width a case accounts for. Accept at random those for which
-        it is largest.
+        Slack times disagreement is the contribution of a case to the width. Labels are worth most where it is
+        largest: accept those cases at random.
         """
         slack = np.maximum(self.repeats[0][assumption].bounds.slack, 0.0)
         return np.where(self.data.decision == 1, 0.0, slack * np.ptp(coefficients, axis=1))
 
     def assumed(self, assumption: str) -> Assumption:
-        """The assumption with this name."""
+        """Return the assumption with this name."""
         return self.objects.get(assumption) or named(assumption)
 
     def require_possible(self, assumption: str) -> None:
-        """Refuse to estimate anything under what is contradicted."""
+        """Raise an error if the data contradict the assumption."""
         if assumption in self.impossible:
             raise ContradictedError(self.impossible[assumption], "assumption")
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Estimate the ends of a functional among some rows, once for each repeat."""
+        """Estimate bounds on a functional among some rows, one pair for each repetition."""
         return self.ends_by(functional.ends, assumption, rows)
 
     def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Estimate ends by any function of evidence and weights."""
+        """Estimate bounds by any function of evidence and weights."""
         self.require_possible(assumption)
         weights = self.weights * rows
         if not weights.any():
@@ -236,12 +235,12 @@ class ScoredSample:
         return [find(self.evidence(repeat, assumption), weights) for repeat in self.repeats]
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
-        """Evidence, weights, and covariances from influences, once for each repeat."""
+        """Return evidence, weights, and a covariance function of influences for each repetition."""
         noise = partial(covariance, clusters=cluster_codes(self.cluster, self.data))
         return [(self.evidence(repeat, assumption), self.weights, noise) for repeat in self.repeats]
 
     def evidence(self, repeat: dict[str, Evidence], assumption: str) -> Evidence:
-        """Scores of one repeat; none under the event tilt, which is of one event and not of all classes."""
+        """Return the scores of one repetition; undefined under the event tilt, which concerns one event."""
         if assumption not in repeat:
             raise UndefinedError(f"{UNAVAILABLE}.", "metric")
         return repeat[assumption]
@@ -249,9 +248,9 @@ class ScoredSample:
     def basis(
         self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
     ) -> Basis:
-        """What an interval of a functional among some rows is made from.
+        """Return the basis of an interval for a functional among some rows.
 
-        Under the event tilt that is not two bounds with standard errors: see
+        The event tilt does not use two bounds with standard errors: see
         :mod:`selective_labels.inference.weak_instrument`.
         """
         if assumption in self.repeats[0]:
@@ -265,24 +264,24 @@ class ScoredSample:
         return tilt_basis(self.tilted, functional, weights, clusters, bounds)
 
     def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
-        """Add standard errors to ends (one pair for each repeat) among some rows; the median over repeats."""
+        """Add standard errors to the bounds of all repetitions, and return the median over repetitions."""
         return bound_standard_errors(ends, rows, cluster_codes(self.cluster, self.data), self.weights)
 
     @property
     def size(self) -> int:
-        """Rows that masks are about."""
+        """Number of rows, which is the length of masks."""
         return len(self.data)
 
     def n_cases(self, rows: np.ndarray) -> int:
-        """How many rows some rows are."""
+        """Return the number of rows in a mask."""
         return int(rows.sum())
 
     def n_labeled(self, rows: np.ndarray) -> int:
-        """How many of some rows have a label."""
+        """Return the number of labeled rows in a mask."""
         return int(self.data.decision[rows].sum())
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
-        """What results say of the sample, whichever rows they are about."""
+        """Return the description of the sample, which does not depend on the rows of a result."""
         data = self.data
         return {
             "n_decision_makers": data.n_decision_makers if data.panels is None else len(data.panels.people),
@@ -296,13 +295,13 @@ class ScoredSample:
         }
 
     def count_units(self, rows: np.ndarray) -> int:
-        """How many independent units some rows are."""
+        """Return the number of independent units in a mask of rows."""
         clusters = cluster_codes(self.cluster, self.data)
         return int(rows.sum()) if clusters is None else len(np.unique(clusters[rows]))
 
 
 def leniency_moments(data: SelectiveLabels) -> tuple[float, float]:
-    """Mean acceptance rate of decision-makers, and its standard deviation without sampling error."""
+    """Mean and standard deviation of acceptance rates of decision-makers, net of sampling error."""
     number = np.bincount(data.decision_maker_codes, minlength=data.n_decision_makers)
     accepted = np.bincount(data.decision_maker_codes, data.decision, minlength=data.n_decision_makers)
     return leniency_spread(number, accepted)
@@ -318,8 +317,8 @@ def score_sample(
 ) -> ScoredSample:
     """Score every row under every assumption, once for each repetition of cross-fitting.
 
-    If every label is seen, the labels are the scores: nothing is fitted, and every assumption gives the
-    value in the sample.
+    If every label is observed, the labels are the scores: nothing is fitted, and every assumption gives the
+    sample value.
 
     Parameters
     ----------
@@ -328,7 +327,7 @@ def score_sample(
     cluster : "groups", "decision_maker", "none" or None
         See :func:`selective_labels.inference.standard_errors.choose_clusters`.
     fits : callable of (data, in_halves)
-        The models, one fit for each seed.
+        Returns the models, one fit for each seed.
     seeds : sequence of int
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
@@ -353,7 +352,7 @@ def score_sample(
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     made = fits(data, any(each.needs_halves for each in chosen))
     for seed, fit in zip(seeds, made, strict=True):
-        if Nucem() in chosen and fit.in_halves and not repeats:  # once, whatever the number of repeats
+        if Nucem() in chosen and fit.in_halves and not repeats:  # check once, not in every repetition
             refusal = nucem_warning(data, fit, random_state=seed)
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
@@ -392,7 +391,7 @@ def score_sample(
 
 
 def cross_fits(data: SelectiveLabels, fitting: FittingSettings, in_halves: bool) -> Iterator[CrossFit]:
-    """The models behind a scored sample, one fit for each repetition."""
+    """Fit the models of a scored sample, one fit for each repetition."""
     n_bands = selector_bands(data)
     return (
         fitting.cross_fit(data, seed=seed, in_halves=in_halves, n_bands=n_bands)
@@ -408,7 +407,7 @@ def _evidence(assumption: Assumption, scores: Scores, data: SelectiveLabels, clu
 
 
 def impossible_in(repeats: Sequence[Mapping[str, Evidence]]) -> dict[str, str]:
-    """What contradicts an assumption in every repeat, as the first says it."""
+    """Return the assumptions contradicted in every repetition, with the message of the first."""
     found = {}
     for name, evidence in repeats[0].items():
         if evidence.shares:
@@ -421,7 +420,7 @@ def impossible_in(repeats: Sequence[Mapping[str, Evidence]]) -> dict[str, str]:
 def _label_ranges(
     chosen: list[Assumption], label_range: Any, known: LabelRange | None, data: SelectiveLabels
 ) -> list[tuple[list[Assumption], LabelRange | None]]:
-    """Assumptions with the range of labels that each goes with."""
+    """Pair assumptions with the label range that applies to each."""
     own = [each for each in chosen if isinstance(each, Combination) and each.label_range is not None]
     if own and label_range is not NO_RANGE and known is not None:
         twice = "label_range= and LabelRange(...) say the same thing twice; give one of them."
@@ -441,7 +440,7 @@ def _label_ranges(
 
 
 def describe_assignment(fit: CrossFit) -> str:
-    """What results say of it; where they are not to be trusted, a warning too."""
+    """Return the note on assignment for results; warn if the assignment model needs more rows."""
     report = fit.report.assignment
     if report is None:
         return ""
@@ -451,7 +450,7 @@ def describe_assignment(fit: CrossFit) -> str:
 
 
 def read_label_range(label_range: Any, data: SelectiveLabels) -> LabelRange | None:
-    """Range of every row and class; None if it says nothing."""
+    """Return the label range of every row and class; None if it is not restrictive."""
     lowest, highest = as_label_range(label_range, data.features, len(data.classes))
     if not lowest.any() and (highest == 1.0).all():
         return None
@@ -460,7 +459,7 @@ def read_label_range(label_range: Any, data: SelectiveLabels) -> LabelRange | No
 
 
 def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveLabels:
-    """Add classes that a fitted classifier knows and that happen not to be among the labels seen here."""
+    """Add classes that a fitted classifier knows but that are not among the observed labels."""
     here = set(data.classes.tolist())
     others = [label for each in classifiers for label in np.asarray(getattr(each, "classes_", [])).tolist()]
     new = [label for label in others if label not in here and (data.decision_given or label != HOLE)]
@@ -477,16 +476,16 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
 
 
 def chosen_assumptions(assumption: Assumed, has_instrument: bool) -> list[Assumption]:
-    """List the assumptions asked for; "all" means all that the input allows."""
+    """List the requested assumptions; "all" means every assumption that the input allows."""
     if isinstance(assumption, str) and assumption == ALL:
         return [each for each in known() if has_instrument or not each.needs_decision_makers]
     wanted: list[object] = [assumption] if isinstance(assumption, str | Assumption) else [*assumption]
-    # An empty list is refused as a whole.
+    # Pass an empty list on as a whole, so that the error message shows it.
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
 def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
-    """Refuse or warn where decision-makers cannot serve as an instrument."""
+    """Raise an error or warn if decision-makers cannot serve as an instrument."""
     needing = [each for each in chosen if each.needs_decision_makers]
     if not needing:
         return
@@ -521,3 +520,27 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
                 "nobody to compare with; merge strata or leave these rows out.",
                 "strata",
             )
+
+
+def leniency_spread(cases: ArrayLike, accepted: ArrayLike) -> tuple[float, float]:
+    """Mean acceptance rate of decision-makers, and its standard deviation net of sampling error.
+
+    spread² = Var_z(rate_z) - mean_z rate_z (1 - rate_z) / (n_z - 1)
+
+    Parameters
+    ----------
+    cases, accepted : (n_decision_makers,) arrays
+        Number of cases that each decided, and number that each accepted.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in leniency_spread([101, 101, 101], [20, 50, 80])]
+    [0.495, 0.294]
+    """
+    number, taken = np.asarray(cases, dtype=float), np.asarray(accepted, dtype=float)
+    several = number > 1
+    if several.sum() < 2:
+        return float(taken.sum() / number.sum()), 0.0
+    rate = taken[several] / number[several]
+    noise = np.mean(rate * (1.0 - rate) / (number[several] - 1.0))
+    return float(rate.mean()), float(np.sqrt(max(rate.var(ddof=1) - noise, 0.0)))

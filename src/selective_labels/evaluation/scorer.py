@@ -18,13 +18,13 @@ DEFAULT_ASSUMPTION = "instrument"
 
 
 class LowerBoundScorer:
-    """Estimated worst case on everybody: by default the lower end of the accuracy under "instrument".
+    """Estimated worst case on all cases; by default the lower bound on accuracy under "instrument".
 
-    With ``sklearn.set_config(enable_metadata_routing=True)`` it is given what it needs; no request has to be
-    set. Give it as ``scoring=lower_bound_scorer``, or call it with settings of `evaluate` for a scorer of its
-    own: ``scoring=lower_bound_scorer(metric="tpr", assumption="nucem")``. Where lower is better (metrics such
-    as "cost"), it is minus the upper end, so that greater is always better.
-    If every label is seen and no decision-maker is given, it is the plain accuracy.
+    With ``sklearn.set_config(enable_metadata_routing=True)`` the scorer receives the roles; no request has to
+    be set. Pass it as ``scoring=lower_bound_scorer``, or call it with settings of `evaluate` to make another
+    scorer: ``scoring=lower_bound_scorer(metric="tpr", assumption="nucem")``. For metrics where lower is
+    better (such as "cost") it returns minus the upper bound, so that greater is always better.
+    If every label is observed and no decision-maker is given, it returns the plain accuracy.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class LowerBoundScorer:
         assignment: Any = None,
         **settings: Any,
     ) -> Any:
-        """Score a fitted classifier on rows that it has not seen; without one, make a scorer."""
+        """Score a fitted classifier on held-out rows; without a classifier, make a new scorer."""
         if estimator is None:
             return LowerBoundScorer(**(self.settings | settings))
         if X is None:
@@ -87,7 +87,7 @@ class LowerBoundScorer:
         )
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Ask for everything that `evaluate` can use of a part of the rows."""
+        """Request every role that `evaluate` can use on a subset of the rows."""
         request = MetadataRequest(owner=self)
         for name in ROLES:
             request.score.add_request(param=name, alias=True)

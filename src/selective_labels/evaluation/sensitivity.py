@@ -1,4 +1,4 @@
-"""How far an assumption may fail before a conclusion does: one number along one knob."""
+"""Sensitivity curves: bounds on a metric as an assumption is relaxed, and where a conclusion breaks down."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -8,21 +8,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels._errors import InputError, require_choice
-from selective_labels._validation import read_values, the_only
+from selective_labels._errors import InputError
+from selective_labels._validation import read_values, require_choice, the_only
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import LARGEST, EventTilt, Instrument, NearNucem, NoAssumption
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Prevalence, Refused, SimilarBias
-from selective_labels.data.roles import class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.display import Curve, units_text
 from selective_labels.evaluation.fitted_table import FittedRows
 from selective_labels.evaluation.metrics import read_metrics
-from selective_labels.evaluation.predictions import ArrayPredictions, Predictions, read_predictions
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import (
+    ArrayPredictions,
+    EvaluationRequest,
+    Predictions,
+    read_predictions,
+)
 from selective_labels.evaluation.results import judged
 from selective_labels.evaluation.scored_rows import (
     ScoredSample,
@@ -35,35 +38,36 @@ from selective_labels.inference.weak_instrument import supported_odds
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SensitivityCurve(Curve):
-    """Ends of a metric as an assumption is relaxed, and where a conclusion flips.
+    """Bounds on a metric as an assumption is relaxed, and where the conclusion changes.
 
     Attributes
     ----------
     limit : "none" or "instrument"
-        What is still assumed at the far end of the curve.
+        The assumption that remains at the far end of the curve.
     limit_lower, limit_upper : float
-        Estimated ends there.
+        Estimated bounds under this assumption.
     crossed : (n_points,) array
-        Share of cases in which the models find nothing that fits all that is assumed.
+        Share of cases for which no class probabilities in the models satisfy the assumption.
     ends_crossed : (n_points,) bool array
-        Where the estimated ends were in the wrong order; they are then set to where they meet, or NaN (see
+        Whether the estimated bounds crossed. They are then set to one value, or to NaN (see
         :func:`selective_labels.inference.confidence_intervals.uncross`).
     units : str
-        What standard errors take as independent, in words; empty if every row.
+        Independent units for the standard errors, in words; empty if they are rows.
     threshold : float or None
     conclusion : str or None
-        What the curve says about the threshold at `concluded_at`.
+        The conclusion about the threshold at `concluded_at`.
     concluded_at : float or None
-        The first value that has a number; for odds and ratios 1, where refused cases are like accepted ones.
+        The first value with an estimate. For odds and ratios it is 1, where refused cases are like accepted
+        ones.
     break_even : float or None
         The value up to which the estimate supports the conclusion; infinite if it always does.
     break_even_ci : float or None
-        The value up to which the confidence interval does; None if it never does.
+        The value up to which the confidence interval supports the conclusion; None if it never does.
     break_even_below, break_even_below_ci : float or None
-        The same towards smaller values, where a curve runs to both sides; infinite if it always does.
+        The same towards smaller values, for a curve that extends to both sides; infinite if it always does.
     supported : list of pairs, or None
-        Odds ratios that the instrument does not reject, for a curve over odds: infinite where the set is not
-        bounded, empty if none is left; None without an instrument, and for other curves.
+        For a curve over odds, the odds ratios that the instrument does not reject: infinite where the set is
+        unbounded, empty if all are rejected. None without an instrument, and for other curves.
     """
 
     limit: str
@@ -82,12 +86,12 @@ class SensitivityCurve(Curve):
     supported: list[tuple[float, float]] | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per value, with the share of contradictions where there are any."""
+        """Return a frame with one row per value, and the share of contradictions if there are any."""
         frame = super().to_frame()
         return frame.assign(crossed=self.crossed) if self.crossed.any() else frame
 
     def sentences(self) -> list[str]:
-        """Say what the numbers assume and are, of which sample, and where the conclusion flips."""
+        """Describe the assumption, the quantity, the sample, and where the conclusion changes."""
         sentences = super().sentences()
         if self.units:
             sentences.append(f"Units: {self.units}.")
@@ -110,7 +114,7 @@ class SensitivityCurve(Curve):
         return sentences
 
     def supported_sentence(self) -> str:
-        """Say which odds the instrument supports."""
+        """Describe the odds ratios that the instrument supports."""
         if not self.supported:
             return (
                 "The instrument rejects every odds ratio that is the same for all cases and decision-makers."
@@ -123,7 +127,7 @@ class SensitivityCurve(Curve):
         )
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """Draw the curve, its limit, the threshold, the break-even value and what the instrument supports."""
+        """Draw the curve, its limit, the threshold, the break-even value and the supported odds."""
         ax = super().plot(ax, label)
         if self.x_name in ("gamma", "odds", "ratio"):
             ax.set_xscale("log")
@@ -160,10 +164,10 @@ class SensitivityCurve(Curve):
         return f"{said}, the confidence interval {word} {interval:.4g}."
 
 
-# Beyond it nothing moves.
+# A larger gamma does not change the bounds.
 LARGEST_GAMMA = 1e9
 N_POINTS = 25
-# Further values that are tried for a break-even value beyond what is shown.
+# Values beyond the plotted range in which the break-even value is searched.
 FAR_RHO = (0.025, 0.05, 0.1, 0.15, 0.2, LARGEST)
 FAR_GAMMA = (15.0, 25.0, 50.0, 100.0, 1e3, 1e4, 1e6, LARGEST_GAMMA)
 INSTRUMENT = "; cases are assigned to decision-makers as if at random given the features"
@@ -175,25 +179,25 @@ RHO = (
 
 @dataclass(frozen=True)
 class Family:
-    """What is assumed as a function of one number.
+    """An assumption as a function of one parameter.
 
     Attributes
     ----------
     name : str
-        Of the number.
+        Name of the parameter.
     make : callable of a value
     words : str
-        What is assumed, for all values.
+        The assumption in words, for all values.
     values : (n_points,) array
-        Those of the curve, if the user gives none.
+        Default values of the curve.
     reference : float or None
-        The value from which a conclusion is drawn; None: the first that has one.
+        The value at which the conclusion is drawn; None: the first value with an estimate.
     range : pair of float
         Possible values.
     beyond : tuple of float
-        Values that are not shown, in which a conclusion may still flip.
+        Values outside the curve at which the conclusion may still change.
     has_odds : bool
-        Whether the number is an odds ratio, of which an instrument supports some.
+        Whether the parameter is an odds ratio, so that an instrument supports some values.
     """
 
     name: str
@@ -206,7 +210,7 @@ class Family:
     has_odds: bool = False
 
     def read(self, values: Any) -> np.ndarray:
-        """The values of a curve, ascending; six digits of each count, as in names of assumptions."""
+        """Return the sorted values of a curve; six digits count, as in the names of assumptions."""
         if values is None:
             if not len(self.values):
                 raise InputError.about("values", "are missing: say where to evaluate the assumption.")
@@ -218,7 +222,7 @@ class Family:
         return grid
 
     def at(self, value: float) -> Assumption:
-        """What is assumed at a value, as a whole."""
+        """Return the complete assumption at a value."""
         found = self.make(float(f"{value:.6g}"))
         if not isinstance(found, Assumption):
             raise InputError(
@@ -236,19 +240,19 @@ def _ratios(low: float, high: float) -> np.ndarray:
 
 
 def read_family(parameter: Any, assumption: Any, event: Any, classes: np.ndarray, limit: str) -> Family:
-    """The family of a name, or of a function of the user's.
+    """Return the family for a parameter name, or for a function given by the user.
 
     Parameters
     ----------
     parameter : str
         One of `PARAMETERS`; the name of the axis if `assumption` is given.
     assumption : callable or None
-        From a value to an assumption.
+        Maps a value to an assumption.
     event : class label
-        That the assumption is about.
+        The class to which the assumption applies.
     classes : array
     limit : "none" or "instrument"
-        What is assumed besides.
+        The assumption that is maintained in addition.
     """
     base: Assumption = Instrument() if limit == "instrument" else NoAssumption()
     if assumption is not None:
@@ -307,7 +311,7 @@ def _refused(scale: str) -> Callable[[Assumption, Any, np.ndarray], Family]:
     values = {"odds": _ratios(0.125, 8.0), "ratio": _ratios(0.25, 4.0), "share": _even(0.0, 1.0)}[scale]
 
     def family(_: Assumption, event: Any, __: np.ndarray) -> Family:
-        # The instrument is not assumed besides: that it supports some values and not others is shown.
+        # The instrument is not assumed in addition: the curve reports which values it supports.
         words = {
             "odds": f"among like cases of one decision-maker, the refused have x times the odds of {event} "
             "that the accepted have; 1 is no unobserved confounding",
@@ -346,22 +350,22 @@ def _require_instrument(base: Assumption, parameter: str) -> None:
         )
 
 
-# Between the last value at which a conclusion stands and the first at which it does not: so many values, so
-# often.
+# Number of values per round, and number of rounds, in the search for the break-even value between the last
+# value at which a conclusion holds and the first at which it does not.
 N_BETWEEN, N_ROUNDS = 16, 2
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is found at one value; NaN where the data contradict what is assumed there.
+    """Estimates at one value; NaN where the data contradict the assumption.
 
     Attributes
     ----------
     lower, upper, ci_lower, ci_upper : float
     crossed : bool
-        Whether the ends were in the wrong order.
+        Whether the estimated bounds crossed.
     contradicted : float
-        Share of cases in which the models find nothing possible.
+        Share of cases for which no class probabilities in the models satisfy the assumption.
     """
 
     lower: float
@@ -383,23 +387,23 @@ def conclude(
     threshold: float | None,
     name: str,
 ) -> dict[str, Any]:
-    """Say what the reference tells about the threshold, and how far to either side that lasts.
+    """Draw the conclusion at the reference value, and find how far it holds on either side.
 
     Parameters
     ----------
     solve : callable
-        From values to points.
+        Maps values to points.
     values, points : sequences
-        Ascending, and what is found there.
+        Ascending values, and the estimates there.
     reference : float or None
-        The conclusion is that of the point nearest to it; None: of the first that has a number.
+        The conclusion is drawn at the point nearest to it; None: at the first point with an estimate.
     threshold : float or None
     name : str
     """
     if threshold is None:
         return {}
     defined = [place for place, point in enumerate(points) if not np.isnan(point.lower)]
-    if not defined:  # no value is left to conclude from
+    if not defined:  # there is no estimate to conclude from
         return {"threshold": threshold}
     start = defined[0]
     if reference is not None:
@@ -436,19 +440,20 @@ def conclude(
 def first_failure(
     tried: Sequence[tuple[float, float]], margins: Callable[[Sequence[float]], list[float]]
 ) -> float | None:
-    """The value at which a margin turns negative.
+    """Return the value at which a margin becomes negative.
 
     Parameters
     ----------
     tried : sequence of pairs of value and margin
-        From where the conclusion is drawn outwards; a margin is not negative while the conclusion stands.
+        Ordered outwards from the value at which the conclusion is drawn; the conclusion holds as long as the
+        margin is not negative.
     margins : callable
-        Of further values.
+        Returns the margins at further values.
 
     Returns
     -------
     float or None
-        Infinite if the margin never turns, None if it is negative from the start.
+        Infinite if the margin never becomes negative, None if it is negative from the start.
 
     Examples
     --------
@@ -475,13 +480,13 @@ def first_failure(
 
 
 def _between(good: float, bad: float) -> list[float]:
-    """Even in the logarithm between positive values, else even."""
+    """Return values between the two, evenly spaced in the logarithm if both are positive."""
     spaced = np.geomspace if min(good, bad) > 0.0 else np.linspace
     return [float(f"{each:.6g}") for each in spaced(good, bad, N_BETWEEN + 2)[1:-1]]
 
 
 LIMITS = (NoAssumption().name, Instrument().name)
-# Numbers of scores that are kept at a time; beyond, values are scored in several passes over the models.
+# Largest number of scores in memory; beyond it, the models score the values in several passes.
 MOST_NUMBERS = 5e7
 
 
@@ -495,7 +500,7 @@ def sensitivity_request(
     threshold: float | None = None,
     confidence_level: float = 0.95,
 ) -> SensitivityCurve:
-    """Answer a question about one classifier, or two, as one number of an assumption varies."""
+    """Compute the sensitivity curve of a request for one classifier, or for the difference of two."""
     data, metric, pos_label, cluster = fitted.table, request.metric, request.pos_label, request.cluster
     classifier, compare_to = (*request.given, None)[:2]
     limit = ("instrument" if fitted.has_instrument else "none") if limit is None else limit
@@ -553,7 +558,7 @@ def sensitivity_request(
 
 @dataclass(eq=False)
 class _Machine:
-    """From values of the knob to ends with intervals; models are fitted once."""
+    """Computes bounds and intervals at given values of the parameter; models are fitted once."""
 
     fitted: FittedRows
     data: SelectiveLabels
@@ -567,7 +572,7 @@ class _Machine:
     in_halves: bool = field(default=False, init=False)
 
     def solve(self, values: Sequence[float]) -> list[Point]:
-        """What is found at each value."""
+        """Return the estimates at each value."""
         assumed = {value: self.family.at(value) for value in values}
         by_name: dict[str, Assumption] = {}
         for each in assumed.values():
@@ -587,7 +592,7 @@ class _Machine:
         return [found[assumed[value].name] for value in values]
 
     def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
-        """What is found with nothing but the limit, and which odds of an event the instrument supports."""
+        """Return the estimates under the limit alone, and the odds ratios that the instrument supports."""
         if event is None or self.data.decision.all():
             return self._point(self._score([named(name)]), name), None
         sample = self._score([named(name), EventTilt()])
@@ -597,10 +602,10 @@ class _Machine:
 
     def _score(self, assumptions: list[Assumption]) -> ScoredSample:
         with warnings.catch_warnings():
-            if self.warned:  # the first values were scored by the same models
+            if self.warned:  # the models are those of the first values, which raised the same warnings
                 warnings.simplefilter("ignore", UserWarning)
             self.warned = True
-            # All values, and the limit beside them, are scored by the same models.
+            # Once an assumption needs halves, all later values and the limit use the same models.
             self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
             how = self.cluster, self.label_range, self.in_halves
             return self.fitted.score(self.data, assumptions, *how)
@@ -625,7 +630,7 @@ class _Machine:
 
 
 def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Predictions:
-    """What is judged; the share of a class needs nobody."""
+    """Return the predictions; the share of a class needs no classifier."""
     if choice is None and metric == "share":
         return ArrayPredictions(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
     return read_predictions(choice, data)

@@ -1,4 +1,4 @@
-"""What a cut-off on a score does to everybody: accuracy, rates and acceptance, threshold by threshold."""
+"""Threshold curves: accuracy, error rates and acceptance rate of a score at many thresholds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,31 +15,30 @@ from selective_labels.evaluation.display import assumption_text, frame_along, sa
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
-from selective_labels.evaluation.predictions import ArrayPredictions
-from selective_labels.evaluation.requests import EvaluationRequest
+from selective_labels.evaluation.predictions import ArrayPredictions, EvaluationRequest
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
 
 ACCEPTANCE = "acceptance"
-# Those that are defined at every threshold.
+# Metrics that are defined at every threshold.
 METRICS = ("accuracy", "error", "tpr", "fpr")
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ThresholdCurve(Described):
-    """Metrics of the rule "flag a case if its score of the event is at or above the threshold".
+    """Metrics of the rule that flags a case if its score of the event is at or above the threshold.
 
     Attributes
     ----------
     pos_label : class label
-        The event that is flagged, against all other classes.
+        The flagged event, against all other classes.
     thresholds : (n_points,) array
         Ascending.
     evaluations : dict of list of Evaluation
         By metric, one for each threshold. "acceptance", the share of cases below the threshold, is always
-        among them; its interval is sampling error only.
+        included; its interval reflects sampling error only.
     """
 
     pos_label: Any
@@ -48,18 +47,18 @@ class ThresholdCurve(Described):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """Say what is flagged."""
+        """Title with the flagged event."""
         return f"Flagging {self.pos_label!r} by a threshold on its score"
 
     def __len__(self) -> int:
         return len(self.thresholds)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per threshold: the ends and the interval of every metric."""
+        """Return a frame with one row per threshold: bounds and interval of every metric."""
         return frame_along("threshold", self.thresholds, self.evaluations)
 
     def sentences(self) -> list[str]:
-        """Say what the rule is, what the numbers assume, and of which sample."""
+        """Describe the rule, the assumption and the sample."""
         first = self.evaluations[ACCEPTANCE][0]
         return [
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
@@ -77,7 +76,7 @@ def threshold_request(
     interval: str,
     confidence_level: float,
 ) -> ThresholdCurve:
-    """Answer a question about a score that is cut at thresholds."""
+    """Compute the threshold curve of a request."""
     metrics = [request.metric] if isinstance(request.metric, str) else list(request.metric)
     given = None if thresholds is None else _read_thresholds(thresholds)
     sample, scores, event, cuts = fitted.cut(request, given)
@@ -97,7 +96,7 @@ def threshold_curve_of_sample(
     confidence_level: float = 0.95,
     interval: str = "parameter",
 ) -> ThresholdCurve:
-    """Cut a score of the class with code `event` on rows that are scored already: nothing is fitted."""
+    """Compute the curve for a score of the class with code `event` on scored rows, without fitting."""
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
         raise InputError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.", "metric")
@@ -120,7 +119,7 @@ def threshold_curve_of_sample(
 
 
 def acceptance_metric(event: Any) -> Metric:
-    """P(t ≠ event): the share of cases that are not flagged, known whatever the labels are."""
+    """P(t ≠ event): the share of cases that are not flagged, which does not depend on the labels."""
     return Metric(ACCEPTANCE, lambda truth, predicted: predicted != event)
 
 

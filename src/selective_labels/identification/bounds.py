@@ -4,7 +4,7 @@
 `shrink_across_decision_makers` removes noise from the probabilities they are computed from.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from selective_labels._errors import InputError
+
+Event = tuple[int, ...]
+
 
 Array = NDArray[np.float64]
 
@@ -379,3 +382,26 @@ def jackknife_noise(by_fold: np.ndarray) -> np.ndarray:
     deviation = by_fold - by_fold.mean(axis=1, keepdims=True)
     disagreement = np.sum((deviation - deviation.mean(axis=0)) ** 2, axis=(0, 1, 3))
     return (n_folds - 1) / n_folds * disagreement / max(n_decision_makers - 1, 1)
+
+
+def allocate_slack(
+    lower: Array, free: Array, gain: Array, events: Sequence[Event], event_slack: Array
+) -> Array:
+    """Add the slack of each event to the class of the event with the largest gain.
+
+    The free slack goes to the class with the largest gain overall. All arguments but `gain` can have one more
+    axis, for linear forms.
+
+    Examples
+    --------
+    >>> gain = np.array([[0.0, 2.0, 1.0]])
+    >>> allocate_slack(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
+    array([[0. , 0.5, 0.5]])
+    """
+    found, rows = np.array(lower), np.arange(len(lower))
+    gain = np.broadcast_to(gain, found.shape[:2])
+    for place, event in enumerate(events):
+        members = np.asarray(event)
+        found[rows, members[gain[:, members].argmax(axis=1)]] += event_slack[:, place]
+    found[rows, gain.argmax(axis=1)] += free
+    return found

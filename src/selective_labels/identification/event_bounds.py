@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
-from selective_labels.identification.bounds import ROUNDING, Array, Bounds, Mask, clipped_sum_root
+from selective_labels.identification.bounds import (
+    ROUNDING,
+    Array,
+    Bounds,
+    Event,
+    Mask,
+    allocate_slack,
+    clipped_sum_root,
+)
 
 Function = Callable[[Array], Array]
 # A decision-maker with a leniency below this carries no information about unlabeled cases.
@@ -213,9 +221,6 @@ def best_floor(
     return best
 
 
-Event = tuple[int, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class LaminarBounds(Bounds):
     """Set of class probabilities under lower bounds on nested or disjoint events, row by row.
@@ -351,29 +356,6 @@ class LaminarBounds(Bounds):
                 spread_evenly(level, event, amount)
         level[:, candidate] = self.upper[:, candidate]
         return level
-
-
-def allocate_slack(
-    lower: Array, free: Array, gain: Array, events: Sequence[Event], event_slack: Array
-) -> Array:
-    """Add the slack of each event to the class of the event with the largest gain.
-
-    The free slack goes to the class with the largest gain overall. All arguments but `gain` can have one more
-    axis, for linear forms.
-
-    Examples
-    --------
-    >>> gain = np.array([[0.0, 2.0, 1.0]])
-    >>> allocate_slack(np.zeros((1, 3)), np.array([0.5]), gain, [(0, 2)], np.array([[0.5]]))
-    array([[0. , 0.5, 0.5]])
-    """
-    found, rows = np.array(lower), np.arange(len(lower))
-    gain = np.broadcast_to(gain, found.shape[:2])
-    for place, event in enumerate(events):
-        members = np.asarray(event)
-        found[rows, members[gain[:, members].argmax(axis=1)]] += event_slack[:, place]
-    found[rows, gain.argmax(axis=1)] += free
-    return found
 
 
 def spread_evenly(level: Array, event: Event, amount: Array) -> None:

@@ -27,13 +27,13 @@ from selective_labels.inference.evidence import (
     Estimate,
     Evidence,
     by_row,
+    count_scores,
     mean_estimate,
     of_rows,
     ratio_estimate,
     smooth_estimate,
     subtract,
 )
-from selective_labels.inference.intervals import count_scores
 from selective_labels.inference.known_prevalence import SharedSeparation, notice_ties, shared_ratio_end
 
 # From evidence and weights to a lower and an upper bound.

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import ndtr, ndtri, owens_t
 from scipy.stats import t as student
 
-from selective_labels._errors import require_choice
-from selective_labels._validation import require_share
-from selective_labels.inference.intervals import LARGEST_CORRELATION, Interval, parameter_constants
+from selective_labels._validation import require_choice, require_share
+from selective_labels.inference.exact_intervals import Interval
 from selective_labels.inference.standard_errors import FEWEST, ROUNDING, BoundStandardErrors
 
 INTERVALS = ("parameter", "set")
@@ -111,8 +111,8 @@ def report(
 
     - Fewer than five rows, or fewer than two clusters: no interval.
     - Scores that are labels (0 and 1, with equal weights): an exact interval, see
-      :mod:`selective_labels.inference.intervals`. Each tail has the error probability that corresponds to the
-      constant of the parameter (or set) interval.
+      :mod:`selective_labels.inference.exact_intervals`. Each tail has the error probability that corresponds
+      to the constant of the parameter (or set) interval.
     - Otherwise bounds ± constant · standard error, with Student's factor for the effective number of units
       (:func:`selective_labels.inference.standard_errors.effective_number`). A standard error of zero only
       means that all n scores in the sample are equal. A share of 1 - (α/2)^(1/n) of the population can have
@@ -237,3 +237,144 @@ def _floored(spread: BoundStandardErrors, ends: Pair, confidence_level: float, l
         unmet = -np.expm1(np.log(tail) / max(spread.n_units * support, 1.0)) * reach / -ndtri(tail)
         floored.append(float(error if error > ROUNDING * max(reach, abs(end)) else unmet))
     return floored[0], floored[1]
+
+
+# Correlations are capped here, because the bivariate normal distribution has no density at one.
+LARGEST_CORRELATION = 1.0 - 1e-9
+
+
+# Larger than the constant at any confidence level that differs from one in double precision.
+LARGEST_CONSTANT = 40.0
+
+
+# Smallest share of the error probability for one bound; the optimal division is rarely so unequal.
+SMALLEST_TAIL = 1e-4
+
+
+def parameter_constants(
+    width: float,
+    errors: tuple[float, float],
+    correlation: float,
+    n_samples: float,
+    confidence_level: float = 0.95,
+) -> tuple[float, float]:
+    """Constants c_L and c_U of :func:`parameter_interval`; at least one error must be positive.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in parameter_constants(0.5, (0.01, 0.01), 0.0, n_samples=2000)]
+    [1.645, 1.645]
+    """
+    largest = max(errors)
+    if width > largest * np.sqrt(np.log(n_samples)):
+        constant = imbens_manski_constant(width / largest, confidence_level)
+        return constant, constant
+    # A bound without error adds no length; a tiny error keeps the optimisation well defined.
+    error_lower, error_upper = np.maximum(errors, 1e-9 * largest)
+    return stoye_constants(0.0, error_lower, error_upper, correlation, confidence_level)
+
+
+def imbens_manski_constant(relative_width: float, confidence_level: float = 0.95) -> float:
+    """Constant C of the interval that covers the parameter (Imbens and Manski 2004).
+
+    Φ(C + Δ / max(s_L, s_U)) - Φ(-C) = 1 - α
+
+    C is z_{1-α/2} when the identified interval is a point. It falls to z_{1-α} as the interval becomes wide,
+    because the parameter is then close to at most one bound.
+
+    Parameters
+    ----------
+    relative_width : float
+        Δ / max(s_L, s_U), non-negative.
+    confidence_level : float
+
+    Examples
+    --------
+    >>> round(imbens_manski_constant(0.0), 3), round(imbens_manski_constant(10.0), 3)
+    (1.96, 1.645)
+    """
+    narrow, wide = ndtri((1.0 + confidence_level) / 2.0), ndtri(confidence_level)
+    if relative_width >= LARGEST_CONSTANT:
+        return float(wide)
+
+    def excess(constant: float) -> float:
+        return float(ndtr(constant + relative_width) - ndtr(-constant)) - confidence_level
+
+    return float(brentq(excess, wide - 1e-9, narrow + 1e-9, xtol=1e-12))
+
+
+def stoye_constants(
+    width: float, error_lower: float, error_upper: float, correlation: float, confidence_level: float = 0.95
+) -> tuple[float, float]:
+    """Constants of the shortest interval that covers the parameter, given the correlation of the bounds.
+
+    minimise c_L s_L + c_U s_U subject to
+    P(W_L <= c_L,  W_U >= -c_U - Δ/s_U) >= 1 - α   (the parameter at the lower bound),
+    P(W_U >= -c_U, W_L <= c_L + Δ/s_L) >= 1 - α    (the parameter at the upper bound),
+
+    with W_L and W_U standard normal with correlation ρ. This is the third interval of Stoye (2009). Unlike
+    the constant of Imbens and Manski, it does not require that the bounds are ordered in every sample.
+
+    Parameters
+    ----------
+    width : float
+        Δ, non-negative.
+    error_lower, error_upper : float
+        Standard errors s_L, s_U, positive.
+    correlation : float
+        Correlation ρ of the estimated bounds.
+    confidence_level : float
+        Above one half.
+
+    Returns
+    -------
+    c_L, c_U
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in stoye_constants(0.0, 1.0, 1.0, correlation=0.0)]
+    [1.955, 1.955]
+    >>> [round(each, 3) for each in stoye_constants(9.0, 1.0, 1.0, correlation=0.0)]
+    [1.645, 1.645]
+    """
+    opposite = -float(np.clip(correlation, -LARGEST_CORRELATION, LARGEST_CORRELATION))
+    room_lower, room_upper = (min(width / error, LARGEST_CONSTANT) for error in (error_lower, error_upper))
+
+    def shortfall(upper: float, lower: float) -> float:
+        at_lower = bivariate_normal(lower, upper + room_upper, opposite)
+        at_upper = bivariate_normal(lower + room_lower, upper, opposite)
+        return confidence_level - min(at_lower, at_upper)
+
+    # Neither constant can be below the one-sided constant, at which the other one is infinite.
+    smallest, largest = ndtri(confidence_level), ndtri(1.0 - (1.0 - confidence_level) * SMALLEST_TAIL)
+
+    def upper_for(lower: float) -> float:
+        """Smallest feasible c_U for a given c_L."""
+        if shortfall(smallest, lower) <= 0.0:
+            return float(smallest)
+        return float(brentq(shortfall, smallest, LARGEST_CONSTANT, args=(lower,), xtol=1e-10))
+
+    def length(lower: float) -> float:
+        return lower * error_lower + upper_for(lower) * error_upper
+
+    best = minimize_scalar(length, bounds=(smallest, largest), method="bounded", options={"xatol": 1e-7})
+    return float(best.x), upper_for(float(best.x))
+
+
+def bivariate_normal(first: float, second: float, correlation: float) -> float:
+    """P(W_1 <= first, W_2 <= second) of standard normal variables, for positive limits.
+
+    ½ Φ(h) + ½ Φ(k) - T(h, (k - ρh) / (h √(1-ρ²))) - T(k, (h - ρk) / (k √(1-ρ²)))
+
+    with Owen's function T (Owen 1956). The result is exact up to rounding, whereas general routines integrate
+    numerically.
+
+    Examples
+    --------
+    >>> bool(abs(bivariate_normal(1.0, 2.0, 0.0) - ndtr(1.0) * ndtr(2.0)) < 1e-15)
+    True
+    """
+    scale = np.sqrt(1.0 - correlation**2)
+    tilt_first = owens_t(first, (second - correlation * first) / (first * scale))
+    tilt_second = owens_t(second, (first - correlation * second) / (second * scale))
+    return float((ndtr(first) + ndtr(second)) / 2.0 - tilt_first - tilt_second)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selective_labels._errors import UndefinedError
-from selective_labels.identification.bounds import Array, Bounds, repair
-from selective_labels.identification.event_bounds import Event, LaminarBounds, LaminarScores, allocate_slack
+from selective_labels.identification.bounds import Array, Bounds, Event, allocate_slack, repair
+from selective_labels.identification.event_bounds import LaminarBounds, LaminarScores
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.identification.prevalence import Share
-from selective_labels.inference.intervals import Counts
+from selective_labels.inference.exact_intervals import Counts
 from selective_labels.nuisance.score_formulas import Scores
 
 N_DRAWS = 500
@@ -446,3 +446,66 @@ class Evidence:
         if weights is None:
             return np.ones((len(self.slack), 1))
         return (np.asarray(by_row(weights)) > 0.0).astype(float)[:, None]
+
+
+def count_scores(
+    above: np.ndarray,
+    below: np.ndarray,
+    weights: ArrayLike | None,
+    signed: bool = False,
+    unit: np.ndarray | None = None,
+) -> Counts | None:
+    """Count rows if the scores are counts: values of -1, 0 and 1 among rows with equal weights.
+
+    Parameters
+    ----------
+    above, below : (n_samples,) arrays
+        Scores of the numerator and denominator of a ratio.
+    weights : (n_samples,) array, optional
+        Rows with weight zero are outside the population.
+    signed : bool
+    unit : (n_cells,) array, optional
+        For cells, whose scores are linear forms: the common row weight where scores are labels, otherwise -1.
+
+    Returns
+    -------
+    Counts, or None if a score has another value or the weights differ
+
+    Examples
+    --------
+    >>> count_scores(np.array([1.0, 0.0, 1.0]), np.ones(3), None)
+    Counts(plus=2, minus=0, trials=3, signed=False)
+    >>> count_scores(np.array([1.0, 0.0, 0.5]), np.ones(3), None) is None
+    True
+    """
+    if above.ndim > 1:
+        return _count_cells(above, below, np.asarray(weights, dtype=float), signed, unit)
+    if weights is not None:
+        given = np.asarray(weights, dtype=float)
+        inside = given > 0.0
+        if not (given[inside] == given.max()).all():
+            return None
+        above, below = above[inside], below[inside]
+    possible = (0.0, 1.0, -1.0) if signed else (0.0, 1.0)
+    if not (np.isin(below, (0.0, 1.0)).all() and np.isin(above, possible).all()):
+        return None
+    if (np.abs(above) > below).any():
+        return None
+    return Counts(int((above > 0).sum()), int((above < 0).sum()), int(below.sum()), signed)
+
+
+def _count_cells(
+    above: np.ndarray, below: np.ndarray, weights: np.ndarray, signed: bool, unit: np.ndarray | None
+) -> Counts | None:
+    """Count the rows of cells: each row belongs to one part, and each part has a score of 0, 1 or -1."""
+    inside = weights.any(axis=1)
+    if unit is None or not inside.any() or not (unit[inside] == max(unit[inside][0], 0.0)).all():
+        return None
+    possible = (0.0, 1.0, -1.0) if signed else (0.0, 1.0)
+    above, below, rows = above[inside], below[inside], weights[inside] / unit[inside][0]
+    if not (np.isin(below, (0.0, 1.0)).all() and np.isin(above, possible).all()):
+        return None
+    if (np.abs(above) > below).any():
+        return None
+    found = [round(float(rows[which].sum())) for which in (above > 0.0, above < 0.0, below > 0.0)]
+    return Counts(found[0], found[1], found[2], signed)

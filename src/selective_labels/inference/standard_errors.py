@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import t as student
 
-from selective_labels._errors import InputError, require_choice
-from selective_labels._validation import effective_sample_size
+from selective_labels._errors import InputError
+from selective_labels._validation import effective_sample_size, require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import Ends, covariance, median_of_repeats
-from selective_labels.inference.intervals import Counts, few_clusters_factor
+from selective_labels.inference.exact_intervals import Counts
 
 GROUPS, DECISION_MAKER, ROWS = "groups", "decision_maker", "none"
 
@@ -221,3 +223,20 @@ def _correlation(matrix: Array, values: Array) -> float:
     if (np.diag(matrix) <= (ROUNDING * np.maximum(np.abs(values), 1.0)) ** 2).any():
         return 1.0
     return float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))
+
+
+def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> float:
+    """Factor on standard errors when few rows or clusters carry the variance.
+
+    t_{G-1, 1-α/2} / z_{1-α/2}
+
+    The factor matters below about forty units. Below ten, treat the interval as a rough guide. G need not be
+    an integer: see :func:`selective_labels.inference.standard_errors.effective_number`.
+
+    Examples
+    --------
+    >>> round(few_clusters_factor(8), 3), round(few_clusters_factor(10_000), 3)
+    (1.206, 1.0)
+    """
+    tail = (1.0 + confidence_level) / 2.0
+    return float(student.ppf(tail, n_clusters - 1) / ndtri(tail))

@@ -19,7 +19,7 @@ from selective_labels.identification.odds_ratio import event_odds, event_scores,
 from selective_labels.inference.bound_estimators import Functional, Ratio
 from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported
 from selective_labels.inference.evidence import Evidence
-from selective_labels.inference.intervals import Interval
+from selective_labels.inference.exact_intervals import Interval
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
 

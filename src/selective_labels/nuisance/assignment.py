@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from selective_labels._errors import require_choice
 from selective_labels._parallel import Workers
+from selective_labels._validation import require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold
 from selective_labels.nuisance.model_selection import (
     MOST_ROWS,
     QUADRATIC_FEATURES,
+    Candidate,
     Choice,
     Fitter,
     JointModel,
@@ -29,7 +30,6 @@ from selective_labels.nuisance.model_selection import (
 )
 from selective_labels.nuisance.models.boosting import MAX_ITERATIONS, BoostedJoint
 from selective_labels.nuisance.models.encoders import n_standardised
-from selective_labels.nuisance.models.families import Candidate
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
 from selective_labels.nuisance.score_formulas import OVERLAP
 

@@ -39,11 +39,6 @@ class Arms:
     n_arms: int
 
 
-def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:
-    """Make every decision-maker an arm."""
-    return Arms(decision_maker, np.arange(n_decision_makers), n_decision_makers)
-
-
 def leniency_bands(
     X: np.ndarray,
     decision: np.ndarray,

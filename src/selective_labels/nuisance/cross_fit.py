@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from selective_labels._parallel import Workers
+from selective_labels._validation import as_seed, require_choice, require_count
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.assignment import (
+    AUTO,
     BY_LOT,
     FEWEST_ROWS,
+    PROPENSITIES,
     SHARES,
     Assignment,
     AssignmentReport,
@@ -18,17 +21,11 @@ from selective_labels.nuisance.assignment import (
     fit_assignment,
     known_report,
 )
-from selective_labels.nuisance.bands import (
-    MANY_DECISION_MAKERS,
-    N_BANDS,
-    Arms,
-    leniency_bands,
-    one_arm_each,
-    panel_bands,
-)
+from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS, Arms, leniency_bands, panel_bands
 from selective_labels.nuisance.folds import Fold, make_folds, outcome_codes
 from selective_labels.nuisance.model_selection import (
     MOST_ROWS,
+    Candidate,
     Fitter,
     JointModel,
     NuisanceReport,
@@ -36,7 +33,6 @@ from selective_labels.nuisance.model_selection import (
     choose,
 )
 from selective_labels.nuisance.models.encoders import n_standardised
-from selective_labels.nuisance.models.families import Candidate
 from selective_labels.nuisance.models.logistic import InjectedJoint
 from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
@@ -393,3 +389,94 @@ def _held_out(fit: CrossFit, data: SelectiveLabels, shares: np.ndarray, rows: np
         model = fit.assignment.models[number]
         chances[here] = model.at(data.features[rows[here]], data.cells[rows[here]], shares)
     return chances
+
+
+@dataclass(frozen=True)
+class FittingSettings:
+    """Settings for fitting nuisance models: model, propensity, folds, repetitions, jobs and seed.
+
+    Attributes
+    ----------
+    nuisance
+        See :func:`selective_labels.nuisance.model_selection.candidates`.
+    propensity : "auto", "shares" or "model"
+        See :func:`selective_labels.nuisance.assignment.fit_assignment`.
+    cv : int, splitter or iterable of folds
+    n_repeats : int
+        Number of repetitions of cross-fitting.
+    n_jobs : int or None
+    seed : int or None
+
+    Examples
+    --------
+    >>> FittingSettings.read("logistic", random_state=np.random.RandomState(0)).seed
+    209652396
+    """
+
+    nuisance: Any = None
+    propensity: str = AUTO
+    cv: Any = 5
+    n_repeats: int = 1
+    n_jobs: int | None = None
+    seed: int | None = None
+
+    @classmethod
+    def read(
+        cls,
+        nuisance: Any = None,
+        propensity: str = AUTO,
+        cv: Any = 5,
+        n_repeats: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """Validate the arguments of a public function; all public functions have them in this order.
+
+        `random_state` may be anything that scikit-learn accepts.
+        """
+        seed = as_seed(random_state)
+        require_choice("propensity", propensity, PROPENSITIES)
+        require_count("n_repeats", n_repeats)
+        return cls(nuisance, propensity, cv, n_repeats, n_jobs, seed)
+
+    @property
+    def repeated_seeds(self) -> list[int]:
+        """A seed for each repetition."""
+        return np.random.SeedSequence(self.seed).generate_state(self.n_repeats).tolist()
+
+    def cross_fit(
+        self,
+        data: SelectiveLabels,
+        *,
+        seed: int | None,
+        in_halves: bool = False,
+        n_bands: int | None = None,
+        new_rows: bool = False,
+        arms: list[Arms] | None = None,
+    ) -> CrossFit:
+        """Fit the models; see :func:`selective_labels.nuisance.cross_fit.cross_fit`."""
+        return cross_fit(
+            data.bare(),
+            self.nuisance,
+            cv=self.cv,
+            in_halves=in_halves,
+            n_bands=n_bands,
+            propensity=self.propensity,
+            new_rows=new_rows,
+            arms=arms,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            # Only the first repetition warns, on behalf of all.
+            times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
+        )
+
+    def warn_of_runtime(self, data: SelectiveLabels, times: int = 1) -> None:
+        """Warn if the models will take long; for callers that suppress warnings during the fit."""
+        n_columns = n_standardised(data.features, data.categorical)
+        options, _ = candidates(self.nuisance, n_columns, 0)
+        warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats)
+
+
+def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:
+    """Make every decision-maker an arm."""
+    return Arms(decision_maker, np.arange(n_decision_makers), n_decision_makers)

@@ -16,9 +16,8 @@ import pandas as pd
 from selective_labels.data.partition_sources import hash_folds
 from selective_labels.data.partitioned import Draw, PartitionedLabels, balancing_weights, reweighted
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.nuisance.cross_fit import held_out_losses
+from selective_labels.nuisance.cross_fit import FittingSettings, held_out_losses
 from selective_labels.nuisance.scores import selector_bands
-from selective_labels.nuisance.settings import FittingSettings
 
 # First and largest number of rows of the curve. For wide tables MOST_NUMBERS limits rows times features.
 FEWEST, MOST = 25_000, 400_000

@@ -6,7 +6,7 @@ remaining families. These are then fitted to whole folds, one after another, unt
 20,000 held-out rows have been compared.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -15,23 +15,98 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from sklearn.base import is_classifier
 
-from selective_labels._errors import InputError, require_choice
+from selective_labels._errors import InputError
 from selective_labels._parallel import Workers
+from selective_labels._validation import require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold, halves
-from selective_labels.nuisance.models.boosting import ClassifierJoint
-from selective_labels.nuisance.models.families import Candidate, SmoothJoint, listed_families
+from selective_labels.nuisance.models.boosting import FEW_LEAVES, BoostedJoint, ClassifierJoint, SmoothJoint
 from selective_labels.nuisance.models.logistic import (
     ROUGH,
     TOLERANCE,
     ConstantJoint,
     IndexLogistic,
+    IndexSettings,
     InjectedJoint,
+    LogisticSettings,
     PooledLogistic,
     fit_index_path,
     fit_path,
 )
+
+# Prior variances of features' coefficients and of decision-makers' slopes; the ridge penalty decreases.
+PRIOR_VARIANCES = ((0.01, 0.0), (0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.0), (1.0, 1.0))
+
+# Cubic in two indices: three indices or higher powers increased held-out loss in the paper's designs.
+N_INDICES, INDEX_DEGREE = 2, 3
+
+INDEX_VARIANCES = ((0.01, 0.01), (0.1, 0.01), (0.1, 0.1), (1.0, 0.1), (1.0, 1.0))
+
+# Leaves of larger trees, for outcomes with interactions of several features.
+MANY_LEAVES = 24
+
+# A factory takes (n_arms, n_outcomes) and returns an unfitted model.
+Factory = Callable[[int, int], Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting of one family of models.
+
+    Attributes
+    ----------
+    family, settings : str
+    factory : Factory
+    later : bool
+        Costly, so tried only if the other settings of its family are not clearly worse.
+    """
+
+    family: str
+    settings: str
+    factory: Factory
+    later: bool = False
+
+
+def listed_families(categorical: tuple[int, ...], seed: int) -> dict[str, list[Candidate]]:
+    """Candidates of every family, by name; logistic models in order of decreasing ridge penalty.
+
+    Examples
+    --------
+    >>> {name: len(settings) for name, settings in listed_families((), 0).items()}
+    {'logistic': 6, 'quadratic': 6, 'index': 5, 'boosting': 2}
+    """
+    return {
+        "logistic": _logistic("logistic", False, categorical),
+        "quadratic": _logistic("quadratic", True, categorical),
+        "index": _index(categorical),
+        "boosting": _boosting(categorical, seed),
+    }
+
+
+def _logistic(family: str, products: bool, categorical: tuple[int, ...]) -> list[Candidate]:
+    settings = [LogisticSettings(products, variance, slopes) for variance, slopes in PRIOR_VARIANCES]
+    return [
+        Candidate(family, each.describe(), partial(PooledLogistic, settings=each, categorical=categorical))
+        for each in settings
+    ]
+
+
+def _index(categorical: tuple[int, ...]) -> list[Candidate]:
+    settings = [IndexSettings(N_INDICES, INDEX_DEGREE, *variances) for variances in INDEX_VARIANCES]
+    return [
+        Candidate("index", each.describe(), partial(IndexLogistic, settings=each, categorical=categorical))
+        for each in settings
+    ]
+
+
+def _boosting(categorical: tuple[int, ...], seed: int) -> list[Candidate]:
+    make = partial(BoostedJoint, categorical=categorical, random_state=seed)
+    return [
+        Candidate("boosting", f"{leaves} leaves", partial(make, n_leaves=leaves), later=leaves > FEW_LEAVES)
+        for leaves in (FEW_LEAVES, MANY_LEAVES)
+    ]
+
 
 # With more features than this, the quadratic model has too many columns to be tried by default.
 QUADRATIC_FEATURES = 20

@@ -12,7 +12,7 @@ from typing import Any
 from selective_labels._errors import LargeWorkWarning
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS
-from selective_labels.nuisance.models.families import Candidate
+from selective_labels.nuisance.model_selection import Candidate
 
 # Largest measured sizes of tables in memory. Decision-makers and levels have no limit: they are grouped.
 BUILT_FOR = {"rows": 1_000_000, "columns": 1_000, "classes": 100}

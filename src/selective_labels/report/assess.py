@@ -1,4 +1,4 @@
-"""Everything that a report says, in one document."""
+"""Assess a table: compute every section of a report and collect the sections in one document."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,20 +10,19 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from selective_labels._errors import InputError
-from selective_labels._keywords import Models, Roles, split_keywords
 from selective_labels._parallel import with_progress
-from selective_labels._validation import as_seed
+from selective_labels._validation import Models, Roles, as_seed, split_keywords
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.parse import known
 from selective_labels.data.reading import read_data
-from selective_labels.data.roles import GivenRoles, as_series, class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.roles import GivenRoles, as_series
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.evaluator import Evaluator
 from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.periods import read_periods
 from selective_labels.evaluation.scored_rows import ScoredSample
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.report.cases import (
     Cases,
     Column,
@@ -66,14 +65,14 @@ SEEDS = ("rows", "halves", "yours", "ours", "diagnosis", "scores", "others")
 
 @dataclass(frozen=True)
 class Settings:
-    """How models are fitted.
+    """Settings of all models that a report fits.
 
     Attributes
     ----------
     nuisance, cv, n_jobs
         As for :class:`selective_labels.UCLClassifier`.
     seeds : dict of int
-        One for each use, so that a section has the same numbers whatever was computed before it.
+        One seed for each use, so that the numbers of a section do not depend on what was computed before.
     """
 
     nuisance: Any
@@ -83,12 +82,12 @@ class Settings:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Keywords of everything that fits nuisance models."""
+        """Keyword arguments for functions that fit nuisance models."""
         return {"nuisance": self.nuisance, "cv": self.cv, "n_jobs": self.n_jobs}
 
 
 def spawn_seeds(random_state: int | None) -> dict[str, int]:
-    """One seed for each use; the checks have the seed itself, so that they say what `diagnose` says with it.
+    """Derive one seed for each use; the checks use `random_state` itself, so they reproduce `diagnose`.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def spawn_seeds(random_state: int | None) -> dict[str, int]:
 
 @dataclass(eq=False)
 class Workbench:
-    """Cases with what is known of them, each made when first asked for.
+    """Cases, rules and models that the sections share; each is computed on first use.
 
     Attributes
     ----------
@@ -111,9 +110,9 @@ class Workbench:
     everybody : Cases
         All rows, with the classes that the user's model knows, for counts and leniency.
     cases : Cases
-        The rows on which rules are learned and judged.
+        The rows on which rules are learned and evaluated.
     columns : list of Column
-        The features of these rows, for people.
+        The features of these rows, as they are shown to readers.
     event : int
         Code of the class that is the failure.
     metrics : list of metric objects
@@ -123,14 +122,14 @@ class Workbench:
     given : ReportedRule or None
         The user's rule, if there is one.
     classifiers : list
-        Fitted classifiers of the user: the classes that they know count as classes.
+        The user's fitted classifiers. Classes that they know count as classes, even if no case here has them.
     store : SectionStore or None
-    rungs : sequence of Assumption
-        What the ladder climbs; empty if nothing was assumed.
+    assumption_steps : sequence of Assumption
+        Assumptions of the ladder, from weak to strong; empty if the user gave none.
     periods : (n_samples,) array or None
         When each case was decided.
     notes : list of str
-        What should be said about how the rules were learned and the sample scored.
+        Notes on how the rules were learned and the sample was scored.
     """
 
     table: SelectiveLabels
@@ -150,7 +149,7 @@ class Workbench:
 
     @cached_property
     def diagnosis(self) -> Part:
-        """All checks, on all rows."""
+        """Results of all checks, on all rows."""
         settings = self.settings
         seed = settings.seeds["diagnosis"]
         return compute_part(
@@ -159,47 +158,47 @@ class Workbench:
 
     @cached_property
     def basis(self) -> Basis:
-        """The weakest assumption that the checks allow; none is needed if every label is seen."""
+        """The weakest assumption that the checks allow; none is needed if every label is observed."""
         if self.everybody.data.decision.all():
             return Basis("none", "all seen", "Every outcome was seen.")
         return basis_of(self.diagnosis.content)
 
     @property
     def yours(self) -> ReportedRule:
-        """The user's rule, or the usual practice; raises with the reason if there is none."""
+        """The user's rule, or a classifier trained on labeled cases; raises `InputError` if there is none."""
         return _or_raise(self._yours)
 
     @property
     def ours(self) -> ReportedRule:
-        """Our rule; raises with the reason if there is none."""
+        """The robust rule; raises `InputError` if it could not be learned."""
         return _or_raise(self._ours)
 
     @property
     def contenders(self) -> list[ReportedRule]:
-        """The rules that there are; raises if there is none."""
+        """The available rules; raises `InputError` if there is none."""
         found = [each for each in (self._yours, self._ours) if isinstance(each, ReportedRule)]
         return found or [self.yours]
 
     @property
     def teammate(self) -> ReportedRule:
-        """The rule that shares the work with people: the user's if it has a score, else ours."""
+        """The rule to combine with the decision-makers: the user's if it has scores, else ours."""
         given = self.given
         return given if given is not None and given.scores is not None else self.ours
 
     @cached_property
     def main_metric(self) -> AnyMetric:
-        """What the two rules are compared by: costs if they are known, else accuracy."""
+        """The metric that compares the two rules: cost if a cost matrix is given, else accuracy."""
         classes = self.cases.data.classes
         return named_metrics("accuracy" if self.cost is None else "cost", classes, cost=self.cost)[0]
 
     def seeds(self, key: str) -> np.ndarray:
-        """Seeds of something that is learned on the two halves; all share these."""
+        """Seeds for cross-fitting on two halves: one for the split, which is shared, and one for each fit."""
         own = np.random.SeedSequence(self.settings.seeds[key]).generate_state(2)
         return np.array([self.settings.seeds["halves"], *own])
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        """Models of all rows, fitted once for every number of the report."""
+        """Nuisance models of all rows, fitted once for all numbers in the report."""
         several = self.cases.data.n_decision_makers > 1
         named = [each for each in known() if several or not each.needs_decision_makers]
         try:
@@ -223,7 +222,7 @@ class Workbench:
 
     @property
     def assumption(self) -> str:
-        """The weakest assumption that is allowed, if the sample could be scored under it."""
+        """The weakest assumption that is allowed, or "none" if the sample could not be scored under it."""
         return self.basis.assumption if self.basis.assumption in self.sample.assumptions else "none"
 
     @cached_property
@@ -240,7 +239,7 @@ class Workbench:
         )
 
     def _learned(self, key: str, learn: Callable[[np.ndarray], ReportedRule]) -> ReportedRule | str:
-        """Learn a rule, or take it from the store; the reason if it cannot be learned."""
+        """Learn a rule or take it from the store; return the reason if it cannot be learned."""
         seeds = self.seeds(key)
         part = compute_part(f"predictions of {key}", lambda: Part(learn(seeds).to_dict()), self.store)
         self.notes += part.notes
@@ -249,7 +248,7 @@ class Workbench:
     def _evaluator(self, assumption: Any) -> Evaluator:
         seed = self.settings.seeds["scores"]
         found = Evaluator(self.cases.data, assumption=assumption, random_state=seed, **self.settings.keywords)
-        found.scores()  # an assumption that cannot be scored is refused here
+        found.scores()  # raise here if an assumption cannot be scored
         return found
 
 
@@ -260,19 +259,19 @@ def _or_raise(contender: ReportedRule | str) -> ReportedRule:
 
 
 SCHEMA_VERSION = 2
-# A report takes about as long as this many cross-fits of all rows: one, two of half of the rows, and one
-# for the checks.
+# A report takes about as long as three cross-fits of all rows: the evaluation is one, the two rules on
+# halves are one together, and the checks are one.
 WHOLE_FITS = 3
 
 
 class Publishing(TypedDict, total=False):
-    """How a report is shown and kept.
+    """Keywords that say how a report is presented and stored.
 
     description : TableDescription
-        Names for people; read from the table if not given.
+        Names for readers; taken from the table if not given.
     sections : object with ``get(name)`` and ``put(name, section)``
-        Keeps finished sections: the same call with the same `random_state` then resumes. It must be emptied
-        when anything else changes.
+        Stores finished sections, so that the same call with the same `random_state` can resume. Empty it when
+        anything else changes.
     """
 
     description: TableDescription | None
@@ -280,7 +279,7 @@ class Publishing(TypedDict, total=False):
 
 
 class ReportSettings(Roles, Models, Publishing, total=False):
-    """Keywords of a report: roles, models, and how it is shown and kept."""
+    """Keywords of a report: roles, models, and how it is presented and stored."""
 
 
 def assess(
@@ -299,53 +298,55 @@ def assess(
     every: str | None = None,
     **settings: Unpack[ReportSettings],
 ) -> dict[str, Any]:
-    """Say what a table can tell, and how good two rules are on everybody: all that a report shows.
+    """Assess a table and two classification rules: compute everything that a report shows.
 
     The document has the sections "data", "summary", "diagnosis", "leniency", "answers", "models",
     "comparison", "ladder", "outlook", "comparators", "acceptance", "team", "decided", "sensitivity" and
-    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that the data do not allow is
-    ``{"missing": reason}``.
+    "subgroups"; ``docs/schemas/report.schema.json`` describes it. A section that cannot be computed from the
+    data is ``{"missing": reason}``.
 
-    Two rules are judged: "yours" (`predictions` or `model`; without them the usual practice, a classifier
-    trained on the labeled cases) and "ours" (:class:`selective_labels.UCLClassifier`, partial mode). What is
-    learned here is learned on one half of the cases and judged on the other, and the reverse. The weakest
-    allowed assumption serves for the first figures, acceptance, subgroups and the summary: the instrument if
-    the diagnosis allows it (a model of who decides is used where it beats shares), else none. With `groups`,
-    standard errors take each group as one.
+    Two rules are evaluated: "yours" (`predictions` or `model`; without them a classifier trained on the
+    labeled cases only, which is common practice) and "ours" (:class:`selective_labels.UCLClassifier`, partial
+    mode). Rules that are learned here are cross-fitted: each half of the cases is predicted by a rule learned
+    on the other half. The first figures, the acceptance rates, the subgroups and the summary use the weakest
+    assumption that the checks allow: the instrument if the diagnosis allows it, else none. Assignment
+    probabilities come from a model where it predicts the decision-maker better than shares do. With `groups`,
+    standard errors are clustered by group.
 
-    Costs one `diagnose`, two fits of each rule on half of the rows, and one cross-fit of all rows; everything
-    else is arithmetic. Beyond 50,000 rows, and without `strata`, rules are learned
-    and judged on a random 50,000 of them; counts, leniency and the checks use all.
+    The computation takes one `diagnose`, two fits of each rule on half of the rows, and one cross-fit of all
+    rows; everything else is arithmetic. Above 50,000 rows, and without `strata`, rules are learned and
+    evaluated on a random sample of 50,000 rows; counts, leniency and the checks use all rows.
 
     Parameters
     ----------
     X, y
         As in :func:`selective_labels.evaluate`: features and labels, or a SelectiveLabels alone.
     predictions : (n_samples,) classes, or (n_samples, n_classes) probabilities, optional
-        Of two classes also (n_samples,) probabilities of the event, or any score that is higher for it. The
-        most probable class is predicted; with `cost`, or where a score is no probability, as many cases are
-        accepted as were, those with the lowest scores.
+        With two classes also (n_samples,) probabilities of the event, or any score that increases with its
+        risk. The most probable class is predicted. With `cost`, or if a score is not a probability, the rule
+        accepts the cases with the lowest scores, as many as were accepted in the data.
     model : fitted classifier, optional
-        Instead of `predictions`.
+        Give it instead of `predictions`.
     trained_elsewhere : bool
-        Whether `model` was trained on other cases than these; if not, the document says what that means.
+        Whether `model` was trained on other cases. If not, the document warns that its numbers may be
+        optimistic.
     by : column or frame of columns, optional
-        Subgroups: values of categories (the commonest six, and the others), quartiles of numbers.
+        Subgroups: the six most frequent values of a category and the rest, or the quartiles of a number.
     metric : name, metric object, or list of these, optional
-        As in `evaluate`. Default: accuracy, true and false positive rate, share and predictive value of the
-        event; with more than two classes accuracy, and share and recognition rate of each class.
+        As in `evaluate`. Default: accuracy, true and false positive rate, prevalence and predictive value of
+        the event; with more than two classes accuracy, and prevalence and recall of each class.
     pos_label : class label, optional
-        The event, or failure. Default: the last class.
+        The event (failure). Default: the last class.
     cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes. Our rule is learned for it, the two rules are compared by
-        it, and it is among the metrics.
+        C[true, predicted] over the sorted classes. The robust rule minimizes this cost, the two rules are
+        compared by it, and it is added to the metrics.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
-        What is known besides the instrument, from weak to strong: the section "ladder" says what each of them
-        buys, as :func:`selective_labels.ladder` does.
+        Assumptions in addition to the instrument, from weak to strong. The section "ladder" shows how much
+        each of them narrows the bounds, as :func:`selective_labels.ladder` does.
     period : (n_samples,) dates or periods, optional
         Adds the section "drift": acceptance, labels and bounds over time.
     every : "month", "quarter" or "year", optional
-        What dates are cut into.
+        Length of the periods that dates are grouped into.
     **settings
         Roles as in :class:`selective_labels.Evaluator`; `nuisance`, `cv` (a number of folds), `n_jobs` and
         `random_state` as for :class:`selective_labels.UCLClassifier` (the checks use "logistic" by default);
@@ -354,7 +355,7 @@ def assess(
     Returns
     -------
     dict
-        Of plain values; ``json.dumps`` takes it.
+        JSON-serializable.
 
     Examples
     --------
@@ -400,7 +401,7 @@ def assess(
 
 @dataclass(frozen=True)
 class _UserRule:
-    """What the user wants to know about; a mistake in it stops everything."""
+    """The user's predictions or model; an error in them stops the assessment."""
 
     predictions: Any
     model: Any
@@ -413,13 +414,13 @@ class _UserRule:
 
     @property
     def classifiers(self) -> list[Any]:
-        """Fitted classifiers, whose classes count as classes."""
+        """The user's fitted classifiers, whose classes count as classes."""
         return [] if self.model is None else [self.model]
 
     def contender(
         self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
     ) -> ReportedRule | None:
-        """The rule on some rows of `n_samples`."""
+        """The user's rule on some of the `n_samples` rows."""
         if self.model is not None:
             return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
         if self.predictions is None:
@@ -435,7 +436,7 @@ class _UserRule:
 
 @dataclass(frozen=True)
 class _Stakes:
-    """What is asked about the rules: metrics, the event, and what mistakes cost."""
+    """Metrics, the event and the cost matrix."""
 
     metric: Any
     pos_label: Any
@@ -452,7 +453,7 @@ def _open_workbench(
     assumptions: Any,
     periods: np.ndarray | None,
 ) -> Workbench:
-    """Choose rows, event and metrics, and read the user's rule; nothing is fitted yet."""
+    """Choose rows, event and metrics, and read the user's rule. Nothing is fitted yet."""
     rows = rows_to_judge(everybody, settings.seeds["rows"])
     cases = everybody.take(rows).with_classes_of(rule.classifiers)
     classes = cases.data.classes
@@ -491,16 +492,16 @@ def _notes_about_rows(everybody: Cases, cases: Cases) -> list[str]:
 
 
 def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
-    """One function for each section, in the order of their cost; what they share is made by the first."""
+    """Map each section to the function that computes it, in order of cost; shared results are cached."""
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
         part = models_part(bench.sample, bench.contenders, bench.metrics)
-        # How rules were learned and the sample scored is kept with the first section that shows it.
+        # Notes on how rules were learned and the sample was scored go with the first section that uses them.
         return Part(part.content, (*part.notes, *bench.notes))
 
     def sensitivity() -> Part:
-        # Its scores take decision-makers to be dealt out within strata.
+        # The scores of the curve assume random assignment within strata.
         dealt_out = bench.basis.given == "strata" and bench.assumption == bench.basis.assumption
         limit = bench.assumption if dealt_out else "none"
         return sensitivity_part(bench.evaluator, bench.cases, bench.yours, limit, bench.event, bench.cost)

@@ -1,4 +1,4 @@
-"""The cases under assessment, with the subgroups to look at, and parts of them."""
+"""The cases of a report: columns and their bins, subgroups, counts, and the section about the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -37,13 +37,13 @@ class Column:
     values: pd.Series
 
     def take(self, rows: np.ndarray) -> "Column":
-        """Keep some rows."""
+        """Select rows."""
         return Column(self.name, self.kind, self.values.iloc[rows].reset_index(drop=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Rows in a few bins, none of them empty.
+    """Rows grouped into a few non-empty bins.
 
     Attributes
     ----------
@@ -58,15 +58,15 @@ class Bins:
 def read_columns(
     table: Any, kinds: Mapping[str, str] | None = None, default: str | None = None
 ) -> list[Column]:
-    """Columns of a frame or an array; those of an array are called x0, x1, ...
+    """Read the columns of a frame or an array; the columns of an array are named x0, x1, ...
 
     Parameters
     ----------
     table : frame (pandas, polars, pyarrow) or (n_samples, n_columns) array
     kinds : dict, optional
-        Kinds by name, where they are known better than by the type of the values.
+        Kinds by name. They take precedence over the type of the values.
     default : str, optional
-        Kind of the others; if not given, the type of their values decides.
+        Kind of the other columns; by default it follows from the type of their values.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def read_columns(
 
 
 def feature_columns(data: SelectiveLabels) -> list[Column]:
-    """Features of a table as they were given, of the kinds that were read there."""
+    """The features of a table as given, with the kinds that were read there."""
     columns = read_columns(data.X, {}, default=NUMBER)
     return [replace(column, kind=kind) for column, kind in zip(columns, data.kinds, strict=True)]
 
 
 def binned(column: Column) -> Bins:
-    """Quartiles of numbers and dates, the commonest six of categories; what is missing has its own bin.
+    """Bin a column: quartiles of numbers and dates, the six most frequent categories, and missing values.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def binned(column: Column) -> Bins:
 
 
 def _quartiles(values: np.ndarray) -> np.ndarray:
-    """Quartiles that occur among the values: of whole numbers they are whole numbers."""
+    """Quartiles that occur among the values, so that those of integers are integers."""
     return np.unique(np.quantile(values, QUARTILES, method="higher")) if len(values) else values
 
 
@@ -132,7 +132,7 @@ def _by_value(values: pd.Series) -> Bins:
 
 
 def _compact(codes: np.ndarray, labels: list[str], missing: np.ndarray) -> Bins:
-    """Give what is missing the last bin, and drop empty bins."""
+    """Put missing values into the last bin, and drop empty bins."""
     codes = np.where(missing, len(labels), codes)
     used, codes = np.unique(codes, return_inverse=True)
     names = [*labels, MISSING if MISSING not in labels else "no value"]
@@ -140,7 +140,7 @@ def _compact(codes: np.ndarray, labels: list[str], missing: np.ndarray) -> Bins:
 
 
 def _readable(edges: np.ndarray, kind: str) -> list[str]:
-    """Short words for numbers or days, as long as needed to tell them apart."""
+    """Format numbers or days with as few digits as distinguish them."""
     if kind == DATE:
         return [str(np.datetime64(int(edge), "D")) for edge in edges]
     for digits in range(3, 18):
@@ -151,7 +151,7 @@ def _readable(edges: np.ndarray, kind: str) -> list[str]:
 
 
 def _as_numbers(column: Column) -> np.ndarray:
-    """Numbers, or days since 1970; NaN where missing."""
+    """The column as numbers, or as days since 1970 for dates; NaN where missing."""
     if column.kind == DATE:
         dates = pd.to_datetime(column.values, errors="coerce", utc=True).dt.tz_localize(None)
         days = dates.to_numpy().astype("datetime64[D]")
@@ -169,19 +169,20 @@ def _kind(values: pd.Series) -> str:
     return kind_by_type(nw.from_native(values, series_only=True))
 
 
-# Rules are learned and judged on this many cases at most: more would cost minutes and move the third digit.
+# Rules are learned and evaluated on at most this many cases. More would take minutes and change only the
+# third digit.
 MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Rows with their roles, and subgroups of them.
+    """Rows with their roles and subgroups.
 
     Attributes
     ----------
     data : SelectiveLabels
     by : list of Column
-        Subgroups to look at.
+        Columns that define subgroups.
     """
 
     data: SelectiveLabels
@@ -192,20 +193,20 @@ class Cases:
 
     @property
     def weights(self) -> np.ndarray:
-        """Sample weights, ones if none were given."""
+        """Sample weights, or ones if none were given."""
         return self.data.weights
 
     def take(self, rows: np.ndarray) -> "Cases":
-        """Keep some rows."""
+        """Select rows."""
         return Cases(self.data.take(rows).compact(), [each.take(rows) for each in self.by])
 
     def with_classes_of(self, classifiers: list[Any]) -> "Cases":
-        """Count the classes that fitted classifiers know as classes, seen here or not."""
+        """Add the classes that fitted classifiers know, even if no label here has them."""
         return replace(self, data=with_classes_of(self.data, classifiers))
 
 
 def read_subgroups(by: Any, data: SelectiveLabels, kinds: Mapping[str, str] | None = None) -> list[Column]:
-    """Read the columns of subgroups; `kinds` are those of columns that are known already.
+    """Read the columns that define subgroups; `kinds` gives the kinds of columns that are already known.
 
     Examples
     --------
@@ -227,9 +228,9 @@ def read_subgroups(by: Any, data: SelectiveLabels, kinds: Mapping[str, str] | No
 
 
 def rows_to_judge(cases: Cases, seed: int) -> np.ndarray:
-    """All rows, or a random part of very many, in which every class occurs.
+    """Choose the rows to evaluate: all of them, or a random sample that contains every class.
 
-    Of strata all rows are kept: in a part of them some might be left with a single decision-maker.
+    All rows are kept if there are strata: in a sample, some strata might have a single decision-maker.
     """
     n_samples = len(cases)
     if n_samples <= MOST_ROWS or cases.data.strata is not None:
@@ -240,7 +241,7 @@ def rows_to_judge(cases: Cases, seed: int) -> np.ndarray:
     return np.sort(np.concatenate([one_of_each, drawn]))
 
 
-# The library's keyword where it is not the name of the role, and what a column without a name is called.
+# Keyword arguments that differ from the name of the role, and default names of unnamed columns.
 KEYWORDS = {"weight": "sample_weight"}
 ARGUMENTS = KEYWORDS | {"label": "y"}
 
@@ -248,7 +249,7 @@ ARGUMENTS = KEYWORDS | {"label": "y"}
 def table_section(
     cases: Cases, columns: list[Column], description: TableDescription, notes: list[str], event: int
 ) -> dict[str, Any]:
-    """Counts, roles, words, features and notes."""
+    """The section "data": counts, roles, vocabulary, features and notes."""
     data = cases.data
     labels = data.y[data.decision == 1]
     roles = {role: _role(role, data, description) for role in ROLES}
@@ -303,20 +304,21 @@ MOST_FEATURES = 8
 
 
 def share_by_feature(columns: list[Column], happens: np.ndarray, weights: np.ndarray) -> list[dict[str, Any]]:
-    """Share of rows where something happens, bin by bin, for the features that tell most about it.
+    """Share of rows with an indicator, by bin, for the features that explain most of its variation.
 
     share_b = Σ_{i in b} w_i h_i / Σ_{i in b} w_i,   features sorted by Σ_b w_b (share_b - share)²
 
     Parameters
     ----------
     columns : list of Column
-    happens : (n_samples,) numbers or truth values
+    happens : (n_samples,) numbers or booleans
+        The indicator h.
     weights : (n_samples,) array
 
     Returns
     -------
     list of dict
-        At most 8 features, each with its bins; a feature with a single bin tells nothing and is left out.
+        At most 8 features, each with its bins. Features with a single bin are left out.
 
     Examples
     --------
@@ -352,7 +354,7 @@ def _feature(column: Column, happens: np.ndarray, weights: np.ndarray) -> tuple[
 
 
 def _takeaway(name: str, rows: list[dict[str, Any]]) -> str:
-    """Where it happens most and least, in one line."""
+    """One sentence that names the bins with the highest and the lowest share."""
     most, least = (pick(rows, key=lambda each: each["share"]) for pick in (max, min))
     return f"{name}: {_where(most)}, {_where(least)}"
 

@@ -1,4 +1,4 @@
-"""Intervals one below the other: thick what is identified, thin the confidence interval."""
+"""SVG charts: scales, axes, bands, bars and intervals (thick: identified set, thin: confidence interval)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Scale:
-    """Values as percentages of a length.
+    """Map values to percentages of a length.
 
     Attributes
     ----------
     low, high : float
         Values at 0 % and 100 %.
     flipped : bool
-        Whether 0 % is at `high`: pixels run down, values up.
+        Whether 0 % is at `high`, as needed on a vertical axis: pixels count downwards.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Scale:
     flipped: bool = False
 
     def share(self, value: float) -> float:
-        """Position between 0 and 1; values beyond the ends stay at the ends."""
+        """Position between 0 and 1; values outside the range are clipped."""
         share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
         return 1.0 - share if self.flipped else share
 
@@ -57,7 +57,7 @@ class Scale:
 
 
 def round_scale(values: Iterable[float | None], flipped: bool = False) -> Scale:
-    """Scale from and to round numbers that holds all values.
+    """Scale between round numbers that contains all values.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def round_scale(values: Iterable[float | None], flipped: bool = False) -> Scale:
 
 
 def new_chart(title: str, description: str, height: float, kind: str) -> Element:
-    """Empty chart with its name and description for those who do not see it."""
+    """Empty chart with a title and a description for screen readers."""
     chart = Element(
         "svg", {"role": "img", "class": f"chart {kind}", "width": "100%", "height": f"{height:g}"}
     )
@@ -98,7 +98,7 @@ def add(parent: Element, tag: str, text: str | None = None, **attributes: Any) -
 
 
 def anchor(share: float) -> str:
-    """How a label at a share of the width is aligned, so that it does not leave the chart.
+    """Alignment of a label at a share of the width that keeps it inside the chart.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def anchor(share: float) -> str:
 
 
 def markup(chart: Element) -> str:
-    """Return the chart as text for an HTML page."""
+    """The chart as text for an HTML page."""
     return tostring(chart, encoding="unicode", short_empty_elements=False)
 
 
@@ -135,11 +135,11 @@ def plot_area(
     ----------
     chart : Element
     height : int
-        Of the area, in pixels; the chart needs `TOP` and `BOTTOM` besides.
+        Height of the area in pixels; the chart needs `TOP` and `BOTTOM` in addition.
     x, y : Scale
-        The vertical one flipped.
+        The vertical scale must be flipped.
     x_text, y_text : callable
-        From the value of a tick to its label; None for an axis without ticks.
+        Returns the label of a tick from its value; None for an axis without ticks.
     """
     area = add(chart, "svg", kind="area", x=0, y=TOP, width="100%", height=height)
     for value in y.ticks():
@@ -159,22 +159,22 @@ def x_label(chart: Element, height: int, place: str, text: str, align: str) -> N
 
 
 def axis_name(chart: Element, height: int, text: str) -> None:
-    """Name what the ticks below the area are; the chart needs `NAME` more pixels."""
+    """Name the horizontal axis; the chart needs `NAME` more pixels."""
     add(chart, "text", text, kind="tick name", x="50%", y=TOP + height + 36, text_anchor="middle")
 
 
 def bands(area: Element, points: Iterable[Mapping[str, Any]], x: Scale, y: Scale) -> None:
-    """Draw what is identified as a band within the band of the confidence intervals.
+    """Draw the identified interval as a band inside the band of the confidence intervals.
 
     Parameters
     ----------
     area : Element
     points : iterable of mapping
-        With x, lower, upper, ci_lower and ci_upper; a band has a gap where one of its ends is None.
+        With x, lower, upper, ci_lower and ci_upper. A band has a gap where one of its ends is None.
     x, y : Scale
     """
     known = list(points)
-    # Percentages are not allowed in paths: these are drawn on a square that is stretched over the area.
+    # SVG paths do not allow percentages, so the paths are drawn on a square that is stretched over the area.
     square = add(area, "svg", viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
     for kind, low, high in (("outer", "ci_lower", "ci_upper"), ("inner", "lower", "upper")):
         for run in _runs(known, low, high):
@@ -198,7 +198,7 @@ BAR_ROW = 36
 
 
 def bar_chart(bins: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Draw one bar for each bin, its length a share of the whole width.
+    """Draw one bar for each bin; its length is a share of the whole width.
 
     Parameters
     ----------
@@ -226,31 +226,31 @@ def bar_chart(bins: Sequence[Mapping[str, Any]], title: str) -> str:
     return markup(chart)
 
 
-# Pixels. Labels stand above their interval, so that a narrow screen has room for both.
+# Pixels. Labels are placed above their interval, so that both fit on a narrow screen.
 ROW, HEADING, AXIS, GAP = 40, 30, 26, 6
-# Characters of label and text that fit side by side on a telephone; a label keeps this many in any case.
+# Number of characters of label and text that fit side by side on a phone, and the minimum for a label.
 LINE, SHORTEST = 50, 12
 
 
 @dataclass(frozen=True)
 class Row:
-    """One interval.
+    """One interval of an interval chart.
 
     Attributes
     ----------
     label : str
-        Whose interval it is.
+        The model or subgroup that the interval belongs to.
     text : str
-        The interval in words.
+        The interval as text.
     ends : mapping
         With lower, upper, ci_lower and ci_upper; None where unknown.
     kind : "yours", "ours" or "plain"
     heading : str
-        Stands above the row where it differs from that of the row before.
+        Shown above the row if it differs from the heading of the previous row.
     faint : bool
-        Whether the assumption behind it may not be used here.
+        Whether the checks forbid the assumption behind the interval.
     seen : float or None
-        What the labeled cases alone say: a ring beside the interval.
+        The value among labeled cases, drawn as a ring.
     """
 
     label: str
@@ -265,7 +265,7 @@ class Row:
 def interval_chart(
     rows: Sequence[Row], title: str, scale: Scale, tick_text: Callable[[float], str], zero: bool = False
 ) -> str:
-    """Draw rows over one axis.
+    """Draw intervals one below the other over a common axis.
 
     Parameters
     ----------
@@ -273,9 +273,9 @@ def interval_chart(
     title : str
     scale : Scale
     tick_text : callable
-        From the value of a tick to its label.
+        Returns the label of a tick from its value.
     zero : bool
-        Whether to mark zero, for differences.
+        Whether to mark zero, as for differences.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def interval_chart(
 
 
 def _placed(rows: Sequence[Row]) -> tuple[list[tuple[Row, int, bool]], int]:
-    """Rows with their top and whether their heading is new; and the bottom of the last one."""
+    """Rows with their top position and whether they start a heading, and the bottom of the last row."""
     placed: list[tuple[Row, int, bool]] = []
     top, heading = 0, ""
     for row in rows:

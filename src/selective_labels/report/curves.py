@@ -1,4 +1,7 @@
-"""What others do about refused cases, in one table beside ours: what each assumes, claims and is worth."""
+"""Sections of a report that vary one thing: acceptance rate, team, period, assumption, sensitivity, subgroup.
+
+It also has the outlook on more data and the comparison with common methods for refused cases.
+"""
 
 import contextlib
 from collections.abc import Sequence
@@ -56,7 +59,7 @@ from selective_labels.report.document import Part, percent_range
 from selective_labels.report.rules import ReportedRule, predicted_halves, subject_of, undefined
 
 MEASURES = (FAILURE_RATE, FAILURES, GOOD_LOST)
-# Shares of cases from a twentieth to all; the present one comes besides.
+# Acceptance rates from 5 % to 100 %; the present rate is added.
 N_RATES = 20
 NEAR = 0.01
 STEP = 0.1
@@ -69,9 +72,9 @@ def acceptance_part(
     assumption: str,
     cost: Any = None,
 ) -> Part:
-    """Accept the cases with the lowest scores, from few to all, and mark what people do now.
+    """Evaluate rules that accept the lowest scores at all acceptance rates, and mark the present decisions.
 
-    With two classes and a cost matrix, the mean cost of a case is among the measures.
+    With two classes and a cost matrix, the mean cost per case is among the measures.
     """
     data = sample.data
     scored = {each.key: each.scores for each in contenders if each.scores is not None}
@@ -102,7 +105,7 @@ def acceptance_part(
 
 
 def stops(present: float) -> np.ndarray:
-    """Shares of cases to stop at, the present one among them.
+    """Acceptance rates to evaluate, including the present one.
 
     Examples
     --------
@@ -114,7 +117,7 @@ def stops(present: float) -> np.ndarray:
 
 
 def as_risk(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Scores in the same order that cannot be taken for predicted classes.
+    """Shift scores that could be mistaken for predicted classes; their order is unchanged.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def as_risk(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def ends(result: Estimated) -> dict[str, Any]:
-    """Ends and interval as plain values."""
+    """Bounds and confidence interval as JSON-serializable values."""
     return {end: plain(getattr(result, end)) for end in ENDS}
 
 
@@ -138,7 +141,7 @@ def _of_model(key: str, curve: PolicyCurve, present: float, measures: Sequence[s
         "key": key,
         "start": int(np.argmin(np.abs(curve.rates - present))),
         "points": points,
-        # Among as many accepted cases as now: more or fewer failures than the people had?
+        # The difference in failures from the present decisions, at the present acceptance rate.
         "against_human": ends(curve.against_human()) if 0.0 < present < 1.0 else None,
         "step": _step(curve, present),
         "cut_off": _cut_off(curve),
@@ -152,7 +155,7 @@ def _step(curve: PolicyCurve, present: float) -> dict[str, Any] | None:
 
 
 def _cut_off(curve: PolicyCurve) -> dict[str, Any] | None:
-    """With costs: the share of cases to accept that is safest, and those that could still be best."""
+    """With costs, the acceptance rate with the smallest worst-case regret and those that could be optimal."""
     found = curve.cut_offs
     if found is None:
         return None
@@ -175,9 +178,9 @@ def team_part(
     assumption: str,
     cost: Any,
 ) -> Part:
-    """Judge ways to share the work between people and a rule's score, each against the people alone.
+    """Evaluate combinations of decision-makers and a score, each against the decision-makers alone.
 
-    The score has its cut-off where it accepts as many cases as the people did.
+    The score's cut-off is set so that it accepts as many cases as the decision-makers did.
 
     Parameters
     ----------
@@ -185,7 +188,8 @@ def team_part(
     rule : ReportedRule
         With scores.
     decided : (n_samples,) bool array or None
-        Cases for which one prediction is best whatever the missing labels are; the others may go to people.
+        Cases for which one prediction is optimal whatever the missing labels are. The others may be left to
+        the decision-makers.
     event : int
     assumption : str
     cost : matrix or None
@@ -233,9 +237,9 @@ def team_part(
 
 
 def reversed_part(sample: ScoredSample, rules: Sequence[ReportedRule], event: int) -> Part | None:
-    """In place of a table that would be the wrong way round: people accept what a rule calls risky.
+    """Explain why there is no table about teams if decision-makers accept what a rule calls risky.
 
-    A yes to a test or a search does not say that all is well, as accepting does here.
+    In tests and searches, a positive decision means that the event is suspected, not that it is unlikely.
     """
     data = sample.data
     for rule in rules:
@@ -273,7 +277,7 @@ def _against(
     policy_measure: PolicyMeasure,
     assumption: str,
 ) -> dict[str, Any]:
-    """What the way has more of than the people alone; who is better if the interval says so."""
+    """Difference from the decision-makers alone, and which is better if the interval excludes zero."""
     found = compare_sample(
         sample, policy_difference(PolicySample(sample, 0), actions, human, policy_measure), assumption
     )
@@ -290,7 +294,7 @@ def drift_part(
     assumption: str,
     periods: np.ndarray,
 ) -> Part:
-    """Follow one rule over the periods of the cases."""
+    """Evaluate one rule in every period."""
     classes = sample.data.classes
     subject = subject_of(contender, metrics[0], classes)
     found = drift_of_sample(
@@ -322,7 +326,7 @@ NOTHING_ASSUMED = (
 
 
 def check_assumptions(assumptions: Sequence[Assumption], data: SelectiveLabels) -> None:
-    """Refuse what these classes or columns cannot have, before anything is fitted."""
+    """Raise if an assumption does not fit the classes or columns, before anything is fitted."""
     for each in assumptions:
         if isinstance(each, Combination):
             each.check(data.classes)
@@ -336,19 +340,19 @@ def ladder_part(
     event: int,
     assumption_steps: Sequence[Assumption],
 ) -> Part:
-    """Climb with the first metric of one rule, and with the share of the event.
+    """Bounds on the first metric of one rule and on the share of the event, under each step of the ladder.
 
     Parameters
     ----------
     sample : ScoredSample
-        Under all rungs.
+        Scored under all steps of the ladder.
     contender : ReportedRule
     metrics : sequence of metric objects
-        Of the report.
+        The metrics of the report.
     event : int
         Code of the class.
-    rungs : sequence of Assumption
-        From weak to strong.
+    assumption_steps : sequence of Assumption
+        Assumptions from weak to strong.
     """
     if [each for each in assumption_steps if each.name not in sample.assumptions]:
         raise InputError("Assumptions about decision-makers cannot be used with this table.", "assumptions")
@@ -360,7 +364,7 @@ def ladder_part(
         list(evaluate_sample(sample, subject_of(contender, each, classes), [each], assumptions=names))
         for each in shown.values()
     ]
-    # What the data contradict by one number has no other number either.
+    # If the data contradict an assumption for one metric, no metric has a value under it.
     refuted = {each.assumption for found in climbed for each in found if each.empty}
     ladders = []
     for found in climbed:
@@ -387,7 +391,7 @@ def _content(found: Ladder) -> dict[str, Any]:
 
 
 def _takeaway(found: Ladder) -> str:
-    """The two ends of the ladder, the largest step, and what is contradicted."""
+    """Summarize the weakest and the strongest step, the largest gain, and the contradicted assumptions."""
     valued = [each for each in found if each.evaluation.defined]
     sentences = []
     if valued:
@@ -421,11 +425,11 @@ def sensitivity_part(
     event: int,
     cost: Any = None,
 ) -> Part:
-    """Curve of accuracy over odds: how many times the odds of the event the refused have, of like cases.
+    """Sensitivity curve over the odds ratio of the event, refused against accepted cases with equal features.
 
-    The curve is that of accuracy(rule) - accuracy(always the commonest class seen), with the threshold 0: is
-    the rule of any use? A rule that always predicts that class is compared with nothing. Where costs are
-    known, they take the place of accuracy.
+    The curve shows accuracy(rule) - accuracy(always predicting the most frequent observed class), with
+    threshold 0: is the rule better than a constant? If the rule itself always predicts that class, the curve
+    shows its accuracy. If costs are given, cost replaces accuracy.
     """
     data = cases.data
     if data.decision.all():
@@ -469,7 +473,7 @@ def _points(curve: SensitivityCurve) -> list[list[float | None]]:
 
 
 def plain_pairs(pairs: list[tuple[float, float]]) -> list[list[float | None]]:
-    """Pairs as lists; an end that is not bounded is None."""
+    """Pairs as lists; an unbounded end is None."""
     return [plain(list(pair)) for pair in pairs]
 
 
@@ -483,7 +487,7 @@ def _meaning(title: str, event: str) -> str:
 def outlook_part(
     sample: ScoredSample, first: ReportedRule, second: ReportedRule, metric: AnyMetric, assumption: str
 ) -> Part:
-    """Predict how narrow the difference of the two gets with more cases, other people, or a lottery."""
+    """Predict the interval width of the difference with more cases, other decision-makers, or a lottery."""
     classes = sample.data.classes
     if sample.data.decision.all():
         raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
@@ -507,7 +511,7 @@ def outlook_part(
     )
 
 
-# An interval of ten points or less tells that a gap is small.
+# An interval of at most ten percentage points shows that a gap is small.
 NARROW = 0.1
 
 
@@ -519,9 +523,9 @@ def subgroups_part(
     assumptions: Sequence[str],
     event: int,
 ) -> Part:
-    """Evaluate every contender in the subgroups of every column; gaps are against the largest.
+    """Evaluate every rule in the subgroups of every column; gaps are relative to the largest subgroup.
 
-    The event among the accepted cases of each subgroup is seen, and needs no assumption.
+    The share of the event among the accepted cases of a subgroup is observed and needs no assumption.
     """
     sections, notes = [], []
     for column in by:
@@ -549,7 +553,7 @@ def subgroups_part(
 
 @dataclass
 class _Found:
-    """What was found about the subgroups of one column; one without a value leaves the others alone."""
+    """Results for the subgroups of one column; a metric without a value does not affect the others."""
 
     evaluations: list[Evaluation] = field(default_factory=list)
     gaps: list[Evaluation] = field(default_factory=list)
@@ -563,7 +567,7 @@ class _Found:
         assumption: str,
         cells: dict[str, np.ndarray],
     ) -> None:
-        """Evaluate a metric in each subgroup, beside the largest (the last)."""
+        """Evaluate a metric in each subgroup, together with the largest subgroup (the last of `cells`)."""
         subject = subject_of(contender, metric, sample.data.classes)
         *others, largest = cells
         for label in (largest, *others):
@@ -578,7 +582,7 @@ class _Found:
 
 
 def _usable(gaps: Sequence[Evaluation], assumption: str) -> list[int]:
-    """Places of the gaps that say something, the narrowest first: without zero, or small for certain."""
+    """Positions of informative gaps, the narrowest interval first: it excludes zero, or is narrow."""
     places = [
         place
         for place, gap in enumerate(gaps)
@@ -606,28 +610,28 @@ def _seen(sample: ScoredSample, event: int, cells: dict[str, np.ndarray]) -> lis
 
 
 def _largest_last(column: Column) -> dict[str, np.ndarray]:
-    """Rows of every subgroup, the largest last: gaps then subtract it."""
+    """Rows of every subgroup, the largest last, because gaps subtract the last one."""
     bins = binned(column)
     order = np.argsort(np.bincount(bins.codes) == np.bincount(bins.codes).max(), kind="stable")
     return {bins.labels[code]: bins.codes == code for code in order}
 
 
-# A lender parcels with a guess of how much worse the refused are; this is a common one.
+# Parcelling assumes a factor by which refused cases fail more often; this value is common.
 FACTOR = 1.5
-# Linear models: what lenders use, and a second for all of them at 10,000 cases.
+# Lenders use linear models, and all of them together take one second with 10,000 cases.
 LINEAR = "linear"
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way of others to deal with refused cases.
+    """A common method for refused cases.
 
     Attributes
     ----------
     name, assumes : str
-        For readers: what it is called, and its assumption in one sentence.
+        Name and assumption (one sentence), for readers.
     make : callable
-        From a seed to an unfitted classifier.
+        Returns an unfitted classifier from a `random_state`.
     """
 
     name: str
@@ -682,10 +686,11 @@ def comparators_part(
     seeds: np.ndarray,
     cost: Any = None,
 ) -> Part:
-    """Learn each on halves, and judge all on everybody under one assumption, the best of ours beside them.
+    """Cross-fit common methods and evaluate them next to the reported rules under one assumption.
 
-    Where costs are known, each predicts what costs least by its own probabilities. `claims` is the share of
-    the event among everybody that a method's own probabilities add up to.
+    Each is compared with the last of `contenders`. If costs are given, each method predicts the class with
+    the lowest expected cost by its own probabilities. `claims` is the share of the event among all cases that
+    these probabilities imply.
     """
     ours = contenders[-1]
     rows, notes = [], []

@@ -1,4 +1,4 @@
-"""Can this data answer the question: the checks, and what they allow."""
+"""The sections about the checks, the assumption that they allow, and the leniency of decision-makers."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ from selective_labels.report.document import Part
 
 
 def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int | None, seed: int) -> Part:
-    """Run all checks; the fast model serves if none was chosen."""
+    """Run all checks; nuisance models are logistic unless chosen otherwise."""
     diagnosis = diagnose(
         data,
         nuisance="logistic" if nuisance is None else nuisance,
@@ -29,11 +29,11 @@ def diagnosis_part(data: SelectiveLabels, *, nuisance: Any, cv: Any, n_jobs: int
 
 
 def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Checks and verdict as plain values."""
+    """Checks and verdicts as JSON-serializable values."""
     verdict = []
     for assumption, given, _ in questions():
         allowed = diagnosis.allows(assumption, given=given)
-        # What assignment is random within is told where there is a choice.
+        # The conditioning is reported only where an assumption has more than one form.
         about = given if len(assumption.questions) > 1 else None
         verdict.append(
             {
@@ -55,21 +55,21 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _could_see(diagnosis: Diagnosis, families: tuple[str, ...]) -> list[str]:
-    """What the checks of some families would have found four times in five."""
+    """Violations that the checks of some families detect with 80 % power."""
     return [each.detects for each in diagnosis if each.family in families and each.detects]
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The weakest assumption that is allowed and better than none.
+    """The weakest assumption that is allowed and narrows the bounds.
 
     Attributes
     ----------
     assumption : "instrument" or "none"
     given : "strata", "features", "all seen" or None
-        What assignment is as good as random within; "all seen" if no label is missing.
+        Conditioning under which assignment is as good as random; "all seen" if no label is missing.
     reason : str
-        Why, in the plain words of the diagnosis.
+        The reason, as the diagnosis states it.
     """
 
     assumption: str
@@ -78,7 +78,7 @@ class Basis:
 
 
 def basis_of(diagnosis: dict[str, Any]) -> Basis:
-    """Read the verdict: the instrument within strata, else given the features, else nothing.
+    """Choose the basis from the verdicts: the instrument within strata, else given the features, else none.
 
     Examples
     --------
@@ -99,9 +99,10 @@ MOST_SHOWN = 200
 
 
 def leniency_part(data: SelectiveLabels, event: int) -> Part:
-    """Acceptance rates, adjusted for strata, and shares of the event among labeled cases, of all rows.
+    """Acceptance rate (adjusted for strata) and share of the event among labels, by decision-maker.
 
-    Decision-makers with fewer than two cases to compare have no standard error and are not shown.
+    All rows are used. Decision-makers with fewer than two comparable cases have no standard error and are not
+    shown.
     """
     try:
         rates = adjusted_leniency(Context(replace(data, X=np.zeros((len(data), 0)))))

@@ -1,4 +1,4 @@
-"""Numbers and assumptions in words that need no training in statistics."""
+"""Building blocks of the document: sections and their storage, the table's vocabulary, numbers as text."""
 
 import re
 import warnings
@@ -10,22 +10,22 @@ from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWar
 
 
 class SectionStore(Protocol):
-    """Keeps finished sections, so that an interrupted assessment can resume."""
+    """Storage of finished sections, so that an interrupted assessment can resume."""
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """Return a finished section, if there is one."""
+        """Return a finished section, or None."""
 
     def put(self, name: str, section: dict[str, Any]) -> None:
-        """Keep a finished section."""
+        """Store a finished section."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the document, and what should be said beside the data about how it was made.
+    """A section of the document, with notes on how it was computed.
 
     Attributes
     ----------
-    content : dict or list of plain values
+    content : dict or list of JSON-serializable values
     notes : list of str
     """
 
@@ -34,10 +34,10 @@ class Part:
 
 
 def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | None) -> Part:
-    """Take a section from the store, or compute it and put it there.
+    """Take a section from the store, or compute it and store it.
 
-    A section that the data do not allow (an `InputError`) says why it is missing; any other error is a
-    mistake in a program and is raised. What the library warns of becomes notes.
+    A section that cannot be computed from the data (`InputError`) states the reason; any other error is a bug
+    and is raised. User warnings become notes.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
             part, allowed = compute(), True
         except InputError as error:
             part, allowed = Part({"missing": str(error)}), False
-    # Not before warnings go their way again: what is passed on would be caught, and passed on, without end.
+    # After `catch_warnings` ends: `_notes` re-emits some warnings, which would otherwise be caught again.
     part = Part(part.content, (*part.notes, *_notes(caught)))
     if not allowed:
         return part
@@ -65,9 +65,9 @@ def compute_part(name: str, compute: Callable[[], Part], store: SectionStore | N
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
-    """Texts of what users are warned of; other warnings are for programmers and go on their way.
+    """Texts of user warnings; warnings for programmers are re-emitted.
 
-    What a check found is in the diagnosis already, and how long models take was said before.
+    Findings of checks are in the diagnosis already, and warnings about runtime were shown before.
     """
     texts: dict[str, None] = {}
     for each in caught:
@@ -83,27 +83,27 @@ ROLES = ("label", "decision", "decision_maker", "strata", "groups", "weight")
 
 @dataclass(frozen=True)
 class TableDescription:
-    """Where a table comes from, and what its columns are.
+    """Source of a table, and names and roles of its columns.
 
     Attributes
     ----------
     source : str
-        A file name, for people.
+        File name, for readers.
     title : str
-        Of the report.
+        Title of the report.
     command : str or None
-        What was typed to get the report.
+        Command line that makes the report.
     roles : dict
-        Column names by role: "label", "decision", "decision_maker", "strata", "groups", "weight". A role that
-        was given and has no name here goes by the name of its column, or else of the role.
+        Column names by role: "label", "decision", "decision_maker", "strata", "groups", "weight". A role
+        without a name here takes the name of its column, or else the name of the role.
     features : list of (name, kind)
-        Kind is "number", "category" or "date"; read from the table for those not listed.
+        Kind is "number", "category" or "date". Kinds of other columns are read from the table.
     left_out : list of (name, reason)
         Columns that are not features, and why.
     rule : str or None
-        What the given predictions or model are called; else the name of their column, if it has one.
+        Name of the given predictions or model. Default: the name of their column, if it has one.
     notes : list of str
-        Sentences that belong beside the data.
+        Sentences to show with the data.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class TableDescription:
 
 YES = {"1", "1.0", "yes", "y", "true", "t"}
 NO = {"0", "0.0", "no", "n", "false", "f"}
-# Names that say nothing to a reader.
+# Names that carry no information.
 BARE_LABELS = {"y", "label", "target", "outcome", "class", "result", "event", "status"}
 BARE_PEOPLE = {
     "",
@@ -143,7 +143,7 @@ LONGEST = 40
 
 
 def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = False) -> dict[str, str]:
-    """Words for the page, from the names of columns and the event's class.
+    """Vocabulary of a report, from the names of columns and the class of the event.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
         Column names by role.
     event : class label
     panels : bool
-        Whether several people decide together.
+        Whether decision-makers decide in panels.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
 
 
 def plural(noun: str) -> str:
-    """More than one of them.
+    """Plural of a noun.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def plural(noun: str) -> str:
 
 
 def _event(label: str | None, event: Any) -> str:
-    """The class itself if it is a word; of yes and no, the name of the column."""
+    """Name of the event: its class if that is a word, or the column name if the class is "yes" or similar."""
     name, value = _plain(label), _short(event)
     if value.lower() in YES and name and name not in BARE_LABELS:
         return name
@@ -209,7 +209,7 @@ def _maker(column: str | None) -> str:
 
 
 def _accepted(column: str | None) -> str:
-    """Approved, released, granted: a participle is the word; a noun such as decision is none."""
+    """The name of the decision column if it is a participle such as "approved", else "accepted"."""
     name = _plain(column)
     return name if re.fullmatch(r"[^\W\d]{2,}(ed|en)", name) else "accepted"
 
@@ -224,7 +224,7 @@ def _short(text: Any) -> str:
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
-# How sentences begin, by what assignment is as good as random within.
+# Beginning of sentences, by the conditioning under which assignment is as good as random.
 UNDER = {
     None: "assuming nothing about the outcomes that were not seen",
     "strata": "under the as-if-by-lot assumption",
@@ -238,7 +238,7 @@ MEANINGS = {
     "is among the features, and who decides does not change the outcome. The data can neither confirm nor "
     "refute the first part.",
 }
-# The same for a line that stands alone.
+# The same, for a line on its own.
 IF = {
     None: "assuming nothing about the outcomes that were not seen",
     "strata": "if who decided was as good as a lottery",
@@ -248,7 +248,7 @@ IF = {
 
 
 def percent(value: float) -> str:
-    """A share as a percentage, whole unless very near to nobody or everybody.
+    """A share as a percentage, without decimals unless it is close to 0 or 1.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def percent(value: float) -> str:
 
 
 def percent_range(low: float, high: float) -> str:
-    """Two shares as a range, or one if they look the same.
+    """Two shares as a range, or as one number if they round to the same.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def percent_range(low: float, high: float) -> str:
 
 
 def points_range(low: float, high: float) -> str:
-    """Two differences of shares as a range of percentage points, with signs.
+    """Two differences of shares as a signed range of percentage points.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def points_range(low: float, high: float) -> str:
 
 
 def cost_range(low: float, high: float) -> str:
-    """Two differences of mean costs as a range, with signs.
+    """Two differences of mean costs as a signed range.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def cost_range(low: float, high: float) -> str:
 
 
 def amount(value: float, sign: str = "") -> str:
-    """A cost with three digits, or all before the point.
+    """A cost with three significant digits, or with all digits before the decimal point.
 
     Examples
     --------
@@ -305,17 +305,17 @@ def amount(value: float, sign: str = "") -> str:
 
 
 def is_empty(result: dict[str, Any]) -> bool:
-    """Whether no value is left because the ends cross: the assumption does not fit the data."""
+    """Whether the bounds cross, so that no value is possible: the assumption does not fit the data."""
     return bool(result["crossed"]) and result["lower"] is None
 
 
 def missing(result: dict[str, Any]) -> str | None:
-    """Why there is no interval to speak of, if there is none."""
+    """The reason why there is no confidence interval, or None if there is one."""
     return None if result["ci_lower"] is not None else str(result["reason"])
 
 
 def capital(text: str) -> str:
-    """Begin a sentence.
+    """Capitalize the first letter.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def capital(text: str) -> str:
 
 
 def full_sentence(text: str) -> str:
-    """Begin with a capital and end with a stop.
+    """Capitalize the first letter and end with a full stop.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Charts with their numbers in a table beside them."""
+"""Figures of a report: charts together with the table of their numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart and all its numbers.
+    """A chart and the table of its numbers.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Entry:
-    """One result in a figure of intervals: whose it is, and how it is drawn."""
+    """One result in a figure of intervals: its label and how it is drawn."""
 
     label: str
     result: Result
@@ -78,7 +78,7 @@ class Entry:
 
 
 def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Figure:
-    """Intervals of one metric, under headings that name the assumption.
+    """Figure of the intervals of one metric, under headings that name the assumption.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def interval_figure(title: str, entries: Sequence[Entry], note: str = "") -> Fig
 
 
 def _seen_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """What the labeled cases alone say, once for each of those it is said about."""
+    """Values among labeled cases, one row for each label."""
     seen = {cut(entry.label): (entry.seen, entry.result) for entry in entries if entry.seen is not None}
     return [
         ("Labeled cases only", label, percent(value) if is_share(result) else number(value), NOTHING)
@@ -110,13 +110,13 @@ def _seen_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
 
 
 def _reasons(entries: Sequence[Entry]) -> list[str]:
-    """Why numbers are missing, said once for each result."""
+    """Reasons why numbers are missing, without repetition."""
     missing = ((cut(entry.label), entry.result.get("reason")) for entry in entries)
     return list(dict.fromkeys(f"{label}: {reason}" for label, reason in missing if reason))
 
 
 def bar_figure(feature: Result, what: str) -> Figure:
-    """Shares over the bins of one feature.
+    """Figure of shares over the bins of one feature.
 
     Examples
     --------
@@ -145,14 +145,14 @@ def _table_row(entry: Entry) -> tuple[str, ...]:
 
 
 def scale_of(results: Sequence[Result]) -> Scale:
-    """Shares run from 0 to 1, so that charts can be compared; others over what there is, and zero."""
+    """Scale of results: 0 to 1 for shares, so that charts are comparable; otherwise their range and zero."""
     if is_share(results[0]) and not is_difference(results[0]):
         return Scale(0.0, 1.0)
     return round_scale([0.0, *(result[end] for result in results for end in ENDS)])
 
 
 def tick_text(result: Result) -> Callable[[float], str]:
-    """How ticks of a metric are written: percentages of shares, points of their differences."""
+    """Format of tick labels: percentages for shares, percentage points for differences of shares."""
     if not is_share(result):
         return number
     return _points_tick if is_difference(result) else percent_tick
@@ -174,22 +174,22 @@ def acceptance_chart(
     present: float | None = None,
     makers: Sequence[tuple[float, float]] = (),
 ) -> str:
-    """Draw a measure at every stop of the slider.
+    """Draw a measure at every acceptance rate of the slider.
 
     Parameters
     ----------
     points : sequence of mapping
-        With rate, and an interval under `measure`.
+        With `rate`, and an interval under the name of the measure.
     measure : str
     start : int
-        The stop that is marked at first.
+        Index of the point that is marked initially.
     title : str
     human : mapping, optional
-        Ends of the measure for the decisions taken.
+        Bounds on the measure for the decisions taken.
     present : float, optional
-        The share that people accept now.
+        Present acceptance rate.
     makers : sequence of (acceptance, value)
-        Every decision-maker's own point.
+        One point for each decision-maker.
 
     Examples
     --------
@@ -225,12 +225,12 @@ def acceptance_chart(
 
 
 def _few_ticks(value: float) -> str:
-    """Four charts stand side by side: every second label would meet its neighbour."""
+    """Label every second tick only: with four charts side by side, more labels would overlap."""
     return percent_tick(value) if round(value, 9) in (0.0, 0.4, 0.8) else ""
 
 
 def _human(area: Element, place: str, low: float, high: float, y: Scale) -> None:
-    """A diamond-sized dot, drawn out to a bar where even the people's own figure is not seen."""
+    """Mark the decisions taken: a dot, or a bar if their value is only bounded."""
     if low == high:
         add(area, "circle", kind="human", cx=place, cy=y(low), r=5)
     else:
@@ -238,19 +238,19 @@ def _human(area: Element, place: str, low: float, high: float, y: Scale) -> None
 
 
 def _mark(area: Element, kind: str, place: str, low: float | None, high: float | None, y: Scale) -> None:
-    """Add the mark even where there is nothing to show: the slider moves on to where there is."""
+    """Add a mark, hidden if there is no value here, because the slider may move to a point that has one."""
     ends = {"y1": y(low or 0.0), "y2": y(high or 0.0)}
     hidden = {"visibility": "hidden"} if None in (low, high) else {}
     add(area, "line", kind=f"mark {kind}", x1=place, x2=place, **ends, **hidden)
 
 
 DRIFT_HEIGHT = 170
-# Labels of periods that fit side by side on a telephone.
+# Number of period labels that fit side by side on a phone.
 MOST_LABELS = 4
 
 
 def drift_figures(part: Mapping[str, Any]) -> list[Figure]:
-    """What is seen (acceptance, the event among the labeled), then the bounds on everybody.
+    """Figures over time: observed shares (acceptance, event among labeled cases), then bounds on all cases.
 
     Examples
     --------
@@ -310,13 +310,13 @@ def _chart(title: str, periods: list[dict[str, Any]], text: Any, whole: bool) ->
 
 
 LENIENCY_HEIGHT = 240
-# Bars of the charts reach two standard errors to each side.
+# Error bars extend two standard errors to each side.
 ERRORS = 2.0
 SMALLEST, LARGEST = 2.0, 7.0
 
 
 def caterpillar(makers: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Leniency of each decision-maker with its error, from the strictest to the most lenient.
+    """Leniency of each decision-maker with error bars, from the strictest to the most lenient.
 
     Parameters
     ----------
@@ -351,12 +351,12 @@ def caterpillar(makers: Sequence[Mapping[str, Any]], title: str) -> str:
 
 
 def scatter(makers: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Share of a class among the labels of each decision-maker, against leniency; area shows cases.
+    """Share of a class among each decision-maker's labels against leniency; area shows the number of cases.
 
     Parameters
     ----------
     makers : sequence of mapping
-        With id, n, leniency and label_rate (None where no label was seen).
+        With id, n, leniency and label_rate (None where no label was observed).
     title : str
 
     Examples
@@ -392,7 +392,7 @@ def _described(maker: Mapping[str, Any]) -> str:
 
 
 def _dot(n: int) -> float:
-    """Radius that keeps neighbours apart on a narrow screen."""
+    """Radius that keeps neighbouring dots apart on a narrow screen."""
     return 4.0 if n <= 40 else 3.0 if n <= 100 else 2.0
 
 
@@ -400,14 +400,14 @@ SENSITIVITY_HEIGHT = 240
 
 
 def sensitivity_chart(section: Mapping[str, Any]) -> str:
-    """Draw the curve over odds, each doubling alike, with its limit, threshold and break-even values.
+    """Draw the curve over odds on a log scale, with its limit, threshold and break-even values.
 
-    What the instrument supports is a band from top to bottom.
+    The range that the instrument supports is a band over the whole height.
 
     Parameters
     ----------
     section : mapping
-        The document's section, with curve, limit, threshold, break-even values and what is supported.
+        The section of the document, with curve, limit, threshold, break-even values and supported range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The report as Markdown: the same words and tables as on the page, without its charts."""
+"""The report as Markdown: the texts and tables of the page, without its charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def render_markdown(document: Document) -> str:
     Parameters
     ----------
     document : mapping
-        What :func:`selective_labels.assess` returns.
+        The document that :func:`selective_labels.assess` returns.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def render_markdown(document: Document) -> str:
 
 
 def escaped(text: Any) -> str:
-    r"""Text that means nothing to Markdown but itself.
+    r"""Escape the characters that have a meaning in Markdown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A model card: what a fitted model is, what it assumes, what it promises, and what it is not for."""
+"""Model cards: what a fitted model is, what it assumes and guarantees, and its limits."""
 
 from importlib.metadata import version
 from typing import Any
@@ -24,7 +24,7 @@ def model_card(model: Any, data: Any = None, *, title: str = "Model card") -> st
     ----------
     model : fitted UCLClassifier
     data : SelectiveLabels, optional
-        What it was learned from; adds counts.
+        Training data; adds counts to the card.
     title : str
 
     Returns

@@ -25,7 +25,7 @@
     moveMark(chart.querySelector(".mark.thick"), place, ends.lower, ends.upper, height);
   };
 
-  // Numbers are read as they are written in the table of all stops, so that there is one way to write them.
+  // Read formatted numbers from the table of all stops, so that they are formatted in one place only.
   const written = (panel, stop) => {
     const cells = panel.querySelector(".stops tbody").rows[stop].cells;
     return [...cells].map((cell) => cell.textContent.trim());
@@ -52,7 +52,7 @@
   for (const panel of panels) {
     const model = models[Number(panel.dataset.model)];
     const slider = panel.querySelector(".slider");
-    // A browser that restores a form after reloading moves the slider without telling anyone.
+    // A browser that restores the form after a reload moves the slider without firing an event.
     show(panel, model, Number(slider.value));
     slider.addEventListener("input", () => show(panel, model, Number(slider.value)));
   }

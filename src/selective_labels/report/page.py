@@ -1,4 +1,4 @@
-"""What each section of the page shows, arranged for its template; all numbers come from the document."""
+"""Prepare the sections of the page for their templates; all numbers come from the document."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ NOT_COMPUTED = "This part was not computed."
 
 
 def section(document: Document, name: str) -> Any:
-    """Section of a document; one that is absent says so.
+    """Section of a document, or a note that it was not computed.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def section(document: Document, name: str) -> Any:
 
 
 def is_missing(part: Any) -> bool:
-    """Whether a section holds only the reason why it is absent.
+    """Whether a section contains only the reason why it is missing.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def model_names(document: Document) -> dict[str, str]:
 
 
 def refuted(document: Document) -> set[str]:
-    """Assumptions that the diagnosis forbids in every form.
+    """Assumptions that the diagnosis rules out in every form.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def refuted(document: Document) -> set[str]:
 
 
 def metric_figures(document: Document) -> list[Figure]:
-    """One figure for each metric: every assumption, and below it every model."""
+    """One figure for each metric, with all models under each assumption."""
     models = section(document, "models")
     if is_missing(models):
         return []
@@ -100,12 +100,12 @@ def metric_figures(document: Document) -> list[Figure]:
     entries: dict[str, list[Entry]] = {}
     for model in models:
         for result in model["evaluations"]:
-            # The share of a class has nothing to do with a model: it is shown once.
+            # The share of a class does not depend on a model, so it is shown once.
             if wording.is_about_cases(result["metric"]) and model is not models[0]:
                 continue
             entry = _model_entry(names[model["key"]], model, result, forbidden)
             entries.setdefault(result["metric"], []).append(entry)
-    # What the rules are compared by comes first, what no model enters last.
+    # The metric of the comparison comes first, metrics that do not depend on a model last.
     comparison = section(document, "comparison")
     main = None if is_missing(comparison) else comparison["results"][0]["metric"]
     order = sorted(entries, key=lambda name: (wording.is_about_cases(name), name != main))
@@ -113,7 +113,7 @@ def metric_figures(document: Document) -> list[Figure]:
 
 
 def comparison_figure(document: Document) -> Figure:
-    """Difference of the two models under each assumption, with the verdict in words."""
+    """Difference between the two models under each assumption, with the verdict in words."""
     forbidden = refuted(document)
     entries = [
         Entry(_verdict(result), result, faint=result["assumption"] in forbidden)
@@ -127,12 +127,12 @@ def comparison_figure(document: Document) -> Figure:
 
 
 def feature_figures(part: Mapping[str, Any], what: str) -> list[Figure]:
-    """One figure of bars for each feature."""
+    """One bar figure for each feature."""
     return [bar_figure(feature, what) for feature in part["by_feature"]]
 
 
 def leniency_figures(document: Document) -> list[Figure]:
-    """Leniency alone, then against the label rate; nothing if nobody has cases enough."""
+    """Leniency, then leniency against the label rate; empty if no decision-maker has enough cases."""
     part, words = document["leniency"], words_of(document)
     makers = part["decision_makers"]
     if not makers:
@@ -149,7 +149,7 @@ def leniency_figures(document: Document) -> list[Figure]:
 
 
 def sensitivity_figure(part: Mapping[str, Any]) -> Figure:
-    """The curve with its numbers."""
+    """The sensitivity curve and its numbers."""
     headings = (part["x_name"], "Identified", "Interval")
     rows = [
         (
@@ -163,7 +163,7 @@ def sensitivity_figure(part: Mapping[str, Any]) -> Figure:
 
 
 def usable_gaps(part: Document) -> list[str]:
-    """Gaps narrow enough to use, in words, the narrowest first."""
+    """Gaps that are narrow enough to use, as sentences, the narrowest first."""
     said = []
     for place in part["usable"]:
         gap = part["gaps"][place]
@@ -173,7 +173,7 @@ def usable_gaps(part: Document) -> list[str]:
 
 
 def subgroup_figures(part: Mapping[str, Any], document: Document) -> list[list[Figure]]:
-    """For each metric: the subgroups, and the gaps between them."""
+    """For each metric, a figure of the subgroups and one of the gaps between them."""
     subgroups = _entries_by_metric(part["evaluations"], document)
     gaps = _entries_by_metric(part["gaps"], document)
     return [
@@ -228,7 +228,7 @@ def _maker_row(maker: Mapping[str, Any]) -> tuple[str, ...]:
     return cut(maker["id"]), count(maker["n"]), *(percent(share) for share in shares)
 
 
-# What checks could have seen, for readers who know no statistics; anything else stays as it is.
+# Detectable violations rephrased for readers without statistics; other texts stay unchanged.
 PLAINLY = (
     (
         r"cases whose predicted decision differs between decision-makers by ([\d.]+) standard deviations",
@@ -245,7 +245,7 @@ PLAINLY = (
     ),
 )
 REFUTED, NOT_REFUTED, UNCHECKED = "refuted", "not refuted", "cannot be checked"
-# No check can prove an assumption, so nothing here is green.
+# No check can prove an assumption, so no status is shown as passed.
 LOOKS = {REFUTED: "violated", NOT_REFUTED: "not applicable", UNCHECKED: "not applicable"}
 AMONG_LIKE = "As if by lot among like cases"
 SHARED_REASONS = (
@@ -256,15 +256,15 @@ SHARED_REASONS = (
 
 @dataclass(frozen=True)
 class Card:
-    """One assumption.
+    """One assumption, its status and its meaning.
 
     Attributes
     ----------
     title, status, meaning, note : str
     look : str
-        A status whose shape stands before the words.
+        The status whose symbol precedes the text.
     used : bool
-        Whether the figures at the top rest on it.
+        Whether the figures at the top use the assumption.
     """
 
     title: str
@@ -348,7 +348,7 @@ COMPARATOR_VERDICTS = {"this": "better", "ours": "worse", "undecided": "undecide
 
 
 def comparator_rows(document: Document) -> list[dict[str, str]]:
-    """Name, assumption, what it claims of the event among everybody, how good it is, and against ours."""
+    """Rows of the comparison with common practice: name, assumption, claim, value, difference from ours."""
     part = document["comparators"]
     money = part["metric"] == "cost"
     show, gap = (number, number) if money else (percent, points)
@@ -371,7 +371,7 @@ def comparator_rows(document: Document) -> list[dict[str, str]]:
 
 
 def _outside(claims: float | None, document: Document) -> str:
-    """Whether a claimed share lies outside the interval of everybody's."""
+    """Whether a claimed share is below or above the confidence interval for all cases."""
     answers = section(document, "answers")
     if claims is None or is_missing(answers):
         return ""
@@ -386,7 +386,7 @@ TEAM_VERDICTS = {"team": "lower", "human": "higher", "undecided": "undecided"}
 
 
 def explorer_panels(document: Document) -> list[dict[str, Any]]:
-    """What the explorer shows of each model that has scores, our own last."""
+    """Content of the explorer for each model with scores, ours last."""
     names, part, words = model_names(document), document["acceptance"], words_of(document)
     return [
         {
@@ -402,7 +402,7 @@ def explorer_panels(document: Document) -> list[dict[str, Any]]:
 
 
 def human_reading(document: Document) -> list[tuple[str, str]]:
-    """The people's own figures: measure in words, value."""
+    """Measures of the decisions taken: name and value."""
     part, words = document["acceptance"], words_of(document)
     return [
         (measure_title(name, words), span(ends["lower"], ends["upper"], _show(name)))
@@ -411,7 +411,7 @@ def human_reading(document: Document) -> list[tuple[str, str]]:
 
 
 def team_rows(document: Document) -> list[dict[str, str]]:
-    """Ways to share the work between people and score, each against the people alone."""
+    """Combinations of decision-makers and score, each against the decision-makers alone."""
     part, words = document["team"], words_of(document)
     show = _show(part["measure"])
     rows = []
@@ -433,7 +433,7 @@ def team_rows(document: Document) -> list[dict[str, str]]:
 
 
 def measure_title(name: str, words: Mapping[str, str]) -> str:
-    """A measure of policies in the table's words."""
+    """Title of a policy measure in the table's vocabulary."""
     return capital(say(wording.MEASURES[name].title, words))
 
 
@@ -477,7 +477,7 @@ def _show(measure: str) -> Show:
 
 
 def answer_figures(document: Document) -> list[Figure]:
-    """One figure of shares, and one of costs if the rules are judged by them."""
+    """One figure of shares, and one of costs if the rules are evaluated by cost."""
     answers, words = document["answers"], words_of(document)
     event = f"“{words['event']}”"
     others: list[tuple[str, Mapping[str, Any], str, str]] = []
@@ -527,7 +527,7 @@ def _opening_figure(
 
 
 def _said(result: Mapping[str, Any]) -> str:
-    """The interval, as the headline says it; what is identified if there is none."""
+    """The confidence interval, as in the headline, or the identified interval if there is none."""
     return identified(result) if result["ci_lower"] is None else confidence(result)
 
 
@@ -535,7 +535,7 @@ CONTRADICTED = "contradicted by the data"
 
 
 def ladder_figures(part: Mapping[str, Any]) -> list[Figure]:
-    """One figure for each metric, the weakest assumption on top.
+    """One figure for each metric, the weakest assumption first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One page that explains an assessment, in one file."""
+"""Render an assessment as one self-contained HTML page, and print the page as PDF."""
 
 import json
 import shutil
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# Written as \uXXXX, these end no script and open no comment; JSON reads them back unchanged.
+# As \uXXXX, these characters cannot end a script or open a comment; JSON decodes them unchanged.
 UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 def embeddable_json(value: Any) -> str:
-    r"""JSON that is safe between script tags; everything beyond ASCII is escaped too.
+    r"""JSON that is safe inside a script element; all non-ASCII characters are escaped.
 
     Examples
     --------
@@ -68,17 +68,17 @@ FUNCTIONS = (
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """Render an assessment as one HTML page without any link to the outside.
+    """Render an assessment as one HTML page without external resources.
 
     Parameters
     ----------
     document : mapping
-        What :func:`selective_labels.assess` returns.
+        The document that :func:`selective_labels.assess` returns.
 
     Returns
     -------
     str
-        HTML with its style, script and numbers inside; a content security policy forbids everything else.
+        HTML with embedded style, script and numbers; a content security policy blocks everything else.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _environment() -> "Environment":
 
 
 def _policy(style: str, script: str) -> str:
-    """Content security policy: this style, this script, and nothing else from anywhere."""
+    """Content security policy that allows this style and this script only."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -153,7 +153,7 @@ BROWSERS = (
     "chrome",
     "microsoft-edge",
 )
-# A page that loads nothing needs no network, no profile and no graphics card.
+# The page loads nothing, so the browser needs no network, no profile and no GPU.
 OPTIONS = (
     "--headless=new",
     "--disable-gpu",
@@ -168,7 +168,7 @@ SECONDS = 120.0
 
 
 def require_browser() -> str:
-    """The path of a browser that can print; refused with what to do if there is none."""
+    """Path of a browser that can print; raises an error that says what to install if there is none."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise InputError(
@@ -180,13 +180,13 @@ def require_browser() -> str:
 
 
 def render_pdf(html: str, browser: str | None = None) -> bytes:
-    """Print a page, as :func:`selective_labels.report.render` makes it.
+    """Print a page made by :func:`selective_labels.report.render` as PDF.
 
     Parameters
     ----------
     html : str
     browser : str, optional
-        Path of a browser of the Chromium family; found if not given.
+        Path of a Chromium-based browser. Default: the first one found.
     """
     browser = require_browser() if browser is None else browser
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The two rules that a report is about: the user's, and ours."""
+"""The two rules of a report, the user's and the robust one: their predictions, metrics and comparison."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,9 +30,9 @@ from selective_labels.nuisance.folds import make_folds, outcome_codes
 from selective_labels.report.cases import Cases, Column, share_by_feature
 from selective_labels.report.document import Part
 
-# What predictions without a name are called.
+# Name of predictions that have none.
 GIVEN = "The given predictions"
-# More different whole numbers than this are no classes.
+# Integers with more distinct values than this are scores, not classes.
 MOST_CLASSES = 20
 HALVES = (
     "It was learned on one half of the cases and predicts the other half, and the reverse: no case is judged "
@@ -42,7 +42,7 @@ HALVES = (
 
 @dataclass(frozen=True, eq=False)
 class ReportedRule:
-    """What a rule predicts for every case.
+    """Predictions of a rule for every case.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class ReportedRule:
     codes : (n_samples,) int array
         Codes of the predicted classes.
     scores : (n_samples,) array or None
-        Score of the event; None if only labels are known.
+        Score of the event; None if only classes are predicted.
     decided : (n_samples,) bool array or None
-        Cases for which the data decide the best class.
+        Cases whose optimal class does not depend on the missing labels.
     """
 
     key: str
@@ -64,11 +64,11 @@ class ReportedRule:
     decided: np.ndarray | None = None
 
     def subject(self, classes: np.ndarray) -> ArrayPredictions:
-        """The predictions, as evaluation takes them."""
+        """The predicted classes, in the form that evaluation functions take."""
         return ArrayPredictions(classes[self.codes], classes, self.name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Convert to JSON-serializable values."""
         return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in asdict(self).items()
@@ -76,7 +76,7 @@ class ReportedRule:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ReportedRule":
-        """Arrays again."""
+        """Restore a rule from the values of `to_dict`."""
         arrays = {
             name: None if values[name] is None else np.asarray(values[name])
             for name in ("codes", "scores", "decided")
@@ -87,7 +87,7 @@ class ReportedRule:
 def given_model(
     model: Any, cases: Cases, event: int, trained_elsewhere: bool, name: str | None = None
 ) -> ReportedRule:
-    """The user's fitted classifier, called on the features."""
+    """Predictions of the user's fitted classifier."""
     subject = read_predictions(model, cases.data, "model")
     codes = subject.chosen.argmax(axis=1)
     scores = None
@@ -105,10 +105,10 @@ def given_model(
 def given_predictions(
     values: np.ndarray, cases: Cases, event: int, name: str | None = None, cost: Any = None
 ) -> ReportedRule:
-    """A column of the user's predictions: classes, probabilities of all classes, or a score of the event.
+    """The user's predictions: classes, probabilities of all classes, or a score of the event.
 
-    Where costs are given, and where a score is no probability, nothing says where a score is cut: it accepts
-    as many cases as people do, those with the lowest scores, as `evaluate --cost` has it.
+    If costs are given, or if a score is not a probability, the score has no natural cut-off. It then accepts
+    the cases with the lowest scores, as many as the decision-makers accepted, as `evaluate --cost` does.
     """
     data = cases.data
     if pd.isna(values).any():
@@ -126,14 +126,14 @@ def given_predictions(
         description = "The predicted classes that were given."
         return ReportedRule("yours", name or GIVEN, description, subject.chosen.argmax(axis=1))
     chances = subject.probabilities
-    # The event is predicted from one half up, as it is flagged from the threshold up.
+    # A probability of exactly one half predicts the event, as a score at the threshold does.
     codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
     description = "The predicted probabilities that were given: the most probable class is predicted."
     return ReportedRule("yours", name or GIVEN, description, codes, chances[:, event])
 
 
 def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> ReportedRule:
-    """A score that accepts as many cases as people do; of cases exactly at the cut-off, most decide."""
+    """Accept as many cases as the decision-makers did; ties at the cut-off all get the majority decision."""
     data = cases.data
     share = float(np.average(data.row_decision, weights=data.weights))
     accepted, _ = accept_lowest(risk, share, data.weights)
@@ -147,7 +147,7 @@ def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Re
 
 
 def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> ReportedRule:
-    """Train on the labeled cases as if they were everybody, and predict the other half."""
+    """Cross-fit a classifier on labeled cases as if they represented all cases."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     for half in predicted_halves(cases, seeds, SelectedSampleClassifier):
         codes[half.rows], scores[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
@@ -157,7 +157,7 @@ def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None
 
 
 def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: Any) -> ReportedRule:
-    """Learn with bounds on the missing labels, and predict the other half."""
+    """Cross-fit a classifier that uses bounds on the missing labels."""
     codes, scores = np.empty(len(cases), dtype=int), np.empty(len(cases))
     decided = np.empty(len(cases), dtype=bool)
     for half in predicted_halves(cases, seeds, partial(UCLClassifier, mode="partial", **settings)):
@@ -172,7 +172,7 @@ def robust_classifier(cases: Cases, event: int, seeds: np.ndarray, **settings: A
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """Rows, and a classifier that was fitted to the other half, on them."""
+    """Half of the rows, with predictions of a classifier fitted to the other half."""
 
     rows: np.ndarray
     subject: ClassifierPredictions
@@ -183,14 +183,14 @@ class Half:
         return self.subject.chosen.argmax(axis=1)
 
     def cheapest(self, cost: Any) -> np.ndarray:
-        """Codes of the classes that cost least by the classifier's probabilities, if costs are known."""
+        """Codes of the classes with the lowest expected cost, or the predicted classes if `cost` is None."""
         if cost is None:
             return self.codes
         return np.asarray((self.subject.probabilities @ np.asarray(cost, dtype=float)).argmin(axis=1))
 
 
 def predicted_halves(cases: Cases, seeds: np.ndarray, make: Callable[..., Any]) -> Iterator[Half]:
-    """Each half of the cases, predicted by a classifier that was fitted to the other."""
+    """Yield each half of the cases with predictions of a classifier fitted to the other half."""
     for number, (train, test) in enumerate(_halves(cases, int(seeds[0]))):
         classifier = make(random_state=int(seeds[number + 1])).fit(cases.data.take(train))
         rest = cases.data.take(test)
@@ -204,26 +204,26 @@ def _halves(cases: Cases, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _are_scores(values: np.ndarray, classes: np.ndarray) -> bool:
-    """Whether numbers that are not all classes are a score of the event, of two classes."""
+    """Whether the values are scores of the event rather than classes; only with two classes."""
     if len(classes) != 2 or np.isin(values, classes).all():
         return False
-    # Few whole numbers are classes, and one that does not exist is a mistake.
+    # A few distinct integers are classes; one that is not a known class is an error, raised later.
     return values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > MOST_CLASSES)
 
 
 OF_TWO_CLASSES = ("accuracy", "tpr", "fpr", "share", "ppv")
-# With more classes than these, each of them would bury the page.
+# With more classes than this, metrics are shown for the event only.
 MOST_CLASSES_SHOWN = 6
 
 
 def chosen_metrics(
     names: Any, classes: np.ndarray, event: int, cost: Any = None
 ) -> tuple[list[AnyMetric], list[str]]:
-    """Metric objects, and notes about what is not among them.
+    """Metric objects, and notes about metrics that are left out.
 
-    Default for two classes: accuracy, true and false positive rate, share and predictive value of the event;
-    for more: accuracy, and for each class its share and how often it is recognised. With a cost matrix also
-    the mean cost of a case.
+    The default for two classes is accuracy, true and false positive rate, prevalence and predictive value of
+    the event. For more classes it is accuracy, and the prevalence and recall of each class. A cost matrix
+    adds the mean cost per case.
 
     Examples
     --------
@@ -257,9 +257,9 @@ def _share(label: Any) -> Metric:
 def answers_part(
     sample: ScoredSample, contenders: Sequence[ReportedRule], metric: AnyMetric, event: int, assumption: str
 ) -> Part:
-    """Evaluate the share of the event and one metric of each rule, each beside the labeled cases' figure.
+    """Evaluate the share of the event and one metric of each rule, on all cases and among labeled cases.
 
-    What the labeled cases say needs no assumption, and is not about everybody.
+    Values among labeled cases need no assumption, but do not describe all cases.
     """
     classes = sample.data.classes
     share = named_metrics("share", classes, classes[event])[0]
@@ -277,7 +277,7 @@ def answers_part(
 
 
 def labeled_value(sample: ScoredSample, subject: ArrayPredictions, metric: AnyMetric) -> float | None:
-    """The metric among labeled cases; nothing is missing there, so no assumption enters."""
+    """The metric among labeled cases, where no label is missing and no assumption is needed."""
     seen = sample.data.decision == 1
     try:
         found = evaluate_sample(sample, subject, [metric], {"labeled": seen}, assumptions=["none"])[0]
@@ -297,9 +297,9 @@ def _answer(
 def models_part(
     sample: ScoredSample, contenders: Sequence[ReportedRule], metrics: Sequence[AnyMetric]
 ) -> Part:
-    """Evaluate every contender on the same scores, and beside it on the labeled cases alone.
+    """Evaluate every rule with the same scores, and among labeled cases.
 
-    One metric under one assumption at a time: one without a value leaves the others alone.
+    Metrics and assumptions are evaluated one by one, so that one without a value does not affect the others.
     """
     models, notes = [], []
     for contender in contenders:
@@ -328,14 +328,14 @@ def models_part(
 
 
 def subject_of(contender: ReportedRule, metric: AnyMetric, classes: np.ndarray) -> ArrayPredictions:
-    """What a metric is computed from: predicted classes, or scores if it is about an order."""
+    """Predictions that a metric needs: scores for AUC, if there are any, else predicted classes."""
     if isinstance(metric, Auc) and contender.scores is not None:
         return ArrayPredictions(contender.scores, classes, contender.name)
     return contender.subject(classes)
 
 
 def undefined(metric: AnyMetric, error: InputError) -> str:
-    """Say which metric has no value, and why."""
+    """Note that a metric has no value, and why."""
     text = str(error)
     return f"Left out: {text if metric.name in text else f'{metric.name}: {text}'}"
 
@@ -343,7 +343,7 @@ def undefined(metric: AnyMetric, error: InputError) -> str:
 def comparison_part(
     sample: ScoredSample, yours: ReportedRule, ours: ReportedRule, columns: list[Column], metric: AnyMetric
 ) -> Part:
-    """Bound metric(yours) - metric(ours) under every assumption."""
+    """Bounds on metric(yours) - metric(ours) under every assumption."""
     classes = sample.data.classes
     contest = paired_difference(yours.subject(classes), ours.subject(classes), metric)
     names = yours.name, ours.name
@@ -368,7 +368,7 @@ DESCRIPTION = (
 
 def decided_part(ours: ReportedRule, columns: list[Column], weights: np.ndarray) -> Part:
     """Share of decided cases, overall and by feature."""
-    assert ours.decided is not None  # our own classifier always says
+    assert ours.decided is not None  # the robust rule always has this array
     return Part(
         {
             "share": float(np.average(ours.decided, weights=weights)),

@@ -1,4 +1,4 @@
-"""The plain-language summary: rules from numbers to sentences, each with the assumption that it needs."""
+"""The plain-language summary: sentences made from the numbers, each with the assumption that it needs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from selective_labels.report.document import (
     points_range,
 )
 
-# Half of ten points: a range wider than this to each side is worth narrowing.
+# The summary suggests how to narrow intervals of at least this width (ten percentage points).
 WIDE = 0.1
 LOTTERY = "accepted at random"
 BY_LOT = {
@@ -29,14 +29,14 @@ BY_LOT = {
 
 
 def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> str | None:
-    """The event among the accepted and among everybody; None if there is no such figure."""
+    """The share of the event among accepted and among all cases; None if it is not available."""
     if "missing" in answers:
         return None
     event, accepted = words["event"], words["accepted"]
     result, labeled = answers["event"]["result"], answers["event"]["labeled"]
     if is_empty(result) or result["lower"] is None:
         return None
-    # The range that is said first counts the chance of the sample too.
+    # The headline uses the confidence interval, which accounts for sampling error, if there is one.
     ends = ("lower", "upper") if result["ci_lower"] is None else ("ci_lower", "ci_upper")
     everybody = percent_range(*(result[end] for end in ends))
     if ends[0] == "ci_lower":
@@ -49,7 +49,7 @@ def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str])
 
 
 def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
-    """Say by how much the accepted cases mislead, where they do beyond chance."""
+    """Say by how much the value among accepted cases is too low or too high, if it is significantly so."""
     if "missing" in answers or answers["event"]["labeled"] is None:
         return []
     result, labeled = answers["event"]["result"], answers["event"]["labeled"]
@@ -64,7 +64,7 @@ def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 
 
 def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
-    """What the figures rest on, and what nobody can prove."""
+    """The assumption behind the figures, and the part of it that cannot be tested."""
     makers = words["makers"]
     if basis.given == "all seen":
         return ["Nothing: every outcome was seen."]
@@ -88,7 +88,7 @@ def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
 
 
 def next_steps(sections: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> list[str]:
-    """What to do: about the rule, about the share of cases to accept, and to learn more."""
+    """Recommendations about the rule, about the acceptance rate, and about narrowing the bounds."""
     if basis.given == "all seen":
         return []
     steps = [
@@ -123,7 +123,7 @@ def _which_rule(comparison: Mapping[str, Any], outlook: Mapping[str, Any], basis
 
 
 def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
-    """The lottery that would tell most, if one can be planned."""
+    """The random acceptance that would narrow the interval most, if one can be planned."""
     if "missing" in outlook:
         return ""
     drawn = [each for each in outlook["ways"] if LOTTERY in each["way"]]
@@ -138,12 +138,12 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
 
 
 def _searched(team: Mapping[str, Any]) -> list[str]:
-    """Say first of all that a yes may mean to look closer, where the decisions look so."""
+    """Explanation if decisions look like tests or searches; it replaces advice on the acceptance rate."""
     return [str(team["missing"])] if team.get("reversed") else []
 
 
 def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str, str]) -> list[str]:
-    """About the first score that there is: the user's, if it is one."""
+    """Advice on the acceptance rate, by the first available score: the user's if there is one."""
     if "missing" in acceptance:
         return []
     steps = []
@@ -207,7 +207,7 @@ WITHOUT_INSTRUMENT = (
 
 
 def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis) -> dict[str, Any]:
-    """Sum a document up for somebody who has to decide.
+    """Summarize a document for decision-makers.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
         else f"Can this data answer it? No: {models['missing']}"
     )
     opening = [_question(data, rule, money), verdict]
-    sentences = opening if basis.given is not None else opening[::-1]  # what fails is said first
+    sentences = opening if basis.given is not None else opening[::-1]  # if the checks fail, that comes first
     if rule is not None and found is not None:
         sentences += off_by(answers, words)
         sentences += [_how_good(rule, found, basis), *_among_labeled(rule, found, basis)]
@@ -252,12 +252,12 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
 
 
 def _counts_costs(comparison: Mapping[str, Any]) -> bool:
-    """Whether the two rules are compared by what they cost."""
+    """Whether the two rules are compared by cost."""
     return "missing" not in comparison and comparison["results"][0]["metric"] == COST
 
 
 def _main(results: list[dict[str, Any]], basis: Basis, money: bool) -> dict[str, Any] | None:
-    """Accuracy (or cost) under the basis; without assumption if the sample could not be scored under it."""
+    """Accuracy (or cost) under the basis, or without assumptions if it was not computed under the basis."""
     name = COST if money and any(each["metric"] == COST for each in results) else "accuracy"
     by_assumption = {each["assumption"]: each for each in results if each["metric"] == name}
     return by_assumption.get(basis.assumption, by_assumption.get("none"))
@@ -359,7 +359,7 @@ def _among_labeled(rule: dict[str, Any], found: dict[str, Any], basis: Basis) ->
 
 
 def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
-    """Say which of the two rules is better, if the data do."""
+    """Say which of the two rules is better, if the data show it."""
     if "missing" in comparison:
         return []
     result = {each["assumption"]: each for each in comparison["results"]}[basis.assumption]

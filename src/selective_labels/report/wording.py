@@ -1,4 +1,4 @@
-"""The page's fixed words: what metrics, assumptions and statuses are called outside the field."""
+"""Fixed texts of the page: names of metrics, assumptions and statuses, and formats of numbers."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,32 +7,32 @@ from typing import Any
 
 from selective_labels.assumptions.parse import known
 
-# A name on the page, and the longer version that appears when the pointer rests on it.
+# Maximum length of a name, and of its longer version in a tooltip.
 SHORT, LONG = 48, 300
 SENTENCE = 1500
 NOTHING = "–"
 Show = Callable[[float | None], str]
-# What every result in the document has: two ends, and the interval around them.
+# The bounds and the confidence interval that every result in the document has.
 ENDS = ("lower", "upper", "ci_lower", "ci_upper")
-# Metrics between 0 and 1 that are no shares of anything, and are shown as plain numbers.
+# Metrics that are shown as plain numbers although they may lie between 0 and 1, because they are not shares.
 NUMBERS = {"auc", "f1", "brier", "regret", "cost", "log_loss"}
 
 
 def cut(text: Any, width: int = SHORT) -> str:
-    r"""Text in one line of at most `width` characters.
+    r"""Shorten text to one line of at most `width` characters.
 
     Examples
     --------
     >>> cut("two\nlines"), cut("abcdefgh", 5)
     ('two lines', 'abcd…')
     """
-    # Only the beginning is looked at: a cell may hold megabytes.
+    # Only the beginning is read, because a cell may hold megabytes.
     words = " ".join(str(text)[: 4 * width].split())
     return words if len(words) <= width else words[: width - 1].rstrip() + "…"
 
 
 def sentence(text: Any) -> str:
-    """Free text, cut only where no sentence is that long."""
+    """Free text, shortened only beyond the length of any sentence."""
     return cut(text, SENTENCE)
 
 
@@ -48,7 +48,7 @@ def percent(value: float | None) -> str:
 
 
 def percent_tick(value: float) -> str:
-    """Label of a tick at a share.
+    """Tick label for a share.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def percent_tick(value: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """Number with four significant digits, or all before the point.
+    """Number with four significant digits, or with all digits before the decimal point.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def number(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """P-value with three decimals; small ones are not shown as zero.
+    """P-value with three decimals; smaller values are not shown as zero.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def p_value(value: float | None) -> str:
 
 
 def count(value: int) -> str:
-    """Count with separators of thousands.
+    """Count with thousands separators.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def count(value: int) -> str:
 
 
 def points(value: float | None) -> str:
-    """Difference of two shares, in percentage points with its sign.
+    """Difference between two shares in percentage points, with its sign.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def points(value: float | None) -> str:
 
 
 def span(low: float | None, high: float | None, show: Show = percent) -> str:
-    """Two ends in words; one number if they are equal.
+    """Interval as text; one number if both ends are equal.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def span(low: float | None, high: float | None, show: Show = percent) -> str:
 
 
 def is_share(result: Mapping[str, Any]) -> bool:
-    """Whether a result is a share or a difference of shares; its possible values tell.
+    """Whether a result is a share or a difference between shares, judged by its possible values.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def is_difference(result: Mapping[str, Any]) -> bool:
 
 
 def identified(result: Mapping[str, Any]) -> str:
-    """Identified interval in words, honest about ends that cross.
+    """Identified interval as text; says so if the bounds cross.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def identified(result: Mapping[str, Any]) -> str:
 
 
 def confidence(result: Mapping[str, Any]) -> str:
-    """Confidence interval in words; an empty one says that no value is left.
+    """Confidence interval as text; says so if it is empty.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def confidence(result: Mapping[str, Any]) -> str:
 
 
 def is_empty(low: float | None, high: float | None) -> bool:
-    """Whether an interval has its ends in the wrong order.
+    """Whether the lower end of an interval exceeds the upper end.
 
     Examples
     --------
@@ -200,7 +200,7 @@ SPOKEN = re.compile(r"(?<![\w“])(\d[\d,]* )?([Dd])ecision-maker(s?)")
 
 
 def words_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """What the table calls its event, its people and its decisions.
+    """The table's words for its event, decision-makers and decisions.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def words_of(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def say(text: Any, words: Mapping[str, str]) -> str:
-    """Put the table's word in the place of "decision-maker", and fill the holes of a phrase.
+    """Replace "decision-maker" by the table's word, and fill in the placeholders of a text.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def say(text: Any, words: Mapping[str, str]) -> str:
 
 
 def capital(text: str) -> str:
-    """Begin a line."""
+    """Capitalize the first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -245,7 +245,7 @@ class Term:
     ----------
     title : str
     meaning : str
-        One sentence, or nothing.
+        One sentence, or empty.
     """
 
     title: str
@@ -276,7 +276,6 @@ METRICS = {
     "regret": Term("Regret", "Excess over the best possible classifier; lower is better."),
 }
 GIVEN = {"strata": "random within strata", "features": "random given the features"}
-# The shape tells a status apart without colour; the word tells it without the shape.
 MEASURES = {
     "failure_rate": Term("{event} among the accepted", "Of the accepted cases."),
     "failures": Term("Accepted and {event}", "Of all cases."),
@@ -290,8 +289,9 @@ WAYS = {
     "either": "accepted if {maker} or score accepts",
     "undecided": "the {maker} where the data leave the answer open, the score elsewhere",
 }
+# The shape distinguishes statuses without colour, and the word does so without the shape.
 SHAPES = {"ok": "tick", "warning": "triangle", "violated": "cross", "not applicable": "dash"}
-# A verdict looks like the status that it comes from.
+# The status whose symbol a verdict uses.
 VERDICTS = {"refuted": "violated", "not refuted": "ok", "cannot be checked": "not applicable"}
 STATUS_WORDS = {
     "ok": "nothing against it",
@@ -302,7 +302,7 @@ STATUS_WORDS = {
 
 
 def metric(name: str) -> Term:
-    """Words for a metric; a metric of the user's own keeps its name.
+    """Title and meaning of a metric; a user-defined metric keeps its name.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def metric(name: str) -> Term:
 
 
 def is_about_cases(name: str) -> bool:
-    """Whether a metric is the share of a class, which no model enters.
+    """Whether a metric is the share of a class, which does not depend on a model.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def is_about_cases(name: str) -> bool:
 
 
 def assumption(name: str) -> Term:
-    """Words for an assumption.
+    """Title and meaning of an assumption.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def assumption(name: str) -> Term:
 
 
 def assumptions() -> dict[str, Term]:
-    """Words for all assumptions by name, in the order in which they are shown.
+    """Titles and meanings of all assumptions by name, in display order.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import pandas as pd
 from selective_labels import SelectiveLabels
 from selective_labels.data.partition_sources import hash_folds, row_keys
 from selective_labels.datasets import make_decision_makers
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
 ROLES = {"sample_weight": "weight", "groups": "person", "strata": "court"}
 FEATURES = ["x_1", "x_2", "x_3", "x_4", "job"]

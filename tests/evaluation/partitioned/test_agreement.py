@@ -223,7 +223,7 @@ def test_kept_scores_serve_other_questions_without_a_model(tmp_path, monkeypatch
     def refuse(*args, **kwargs):
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr("selective_labels.nuisance.settings.cross_fit", refuse)
+    monkeypatch.setattr("selective_labels.nuisance.cross_fit.cross_fit", refuse)
     found = evaluate("guess", kept, metric=["tpr", "fpr"], by="region", **QUICK)
     for one, other in zip([*wanted, *wanted.gaps], [*found, *found.gaps], strict=True):
         assert_allclose(numbers(other), numbers(one), **CLOSE)

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import UCLClassifier, evaluate
 from selective_labels.nuisance import learning_curve
+from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import draw_rows
-from selective_labels.nuisance.settings import FittingSettings
 from tests.evaluation.partitioned.tables import FEATURES, from_folder, make_table, write
 
 QUICK = {"nuisance": "logistic", "random_state": 0}

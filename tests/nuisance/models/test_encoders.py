@@ -7,8 +7,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import SelectiveLabels
+from selective_labels.nuisance import model_selection
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.models import families
 from selective_labels.nuisance.models.encoders import TreeColumns, standardised, standardised_numbers
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
 from tests.raw_tables import make_raw_sample
@@ -30,7 +30,7 @@ def folds(n_samples):
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_a_fold_knows_nothing_of_the_categories_held_out(family, n_bands, monkeypatch):
     # One setting only: which is chosen may well depend on rows held out.
-    monkeypatch.setattr(families, "PRIOR_VARIANCES", ((0.1, 0.1),))
+    monkeypatch.setattr(model_selection, "PRIOR_VARIANCES", ((0.1, 0.1),))
     sample = make_raw_sample()
     held_out = np.arange(400) % 2 == 0
     strange = np.where(held_out & (np.arange(400) % 3 == 0), "only here", sample.table["job"])

@@ -6,8 +6,12 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from selective_labels.nuisance.models.boosting import BoostedJoint, ClassifierJoint
-from selective_labels.nuisance.models.families import SmoothJoint, spline_columns
+from selective_labels.nuisance.models.boosting import (
+    BoostedJoint,
+    ClassifierJoint,
+    SmoothJoint,
+    spline_columns,
+)
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
 
 VALUES = np.linspace(-2.0, 2.0, 20)

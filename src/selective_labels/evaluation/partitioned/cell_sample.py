@@ -1,4 +1,4 @@
-"""A sample of which only sums over cells are known: what a pass over the partitions of a table leaves."""
+"""A scored sample of which only sums over cells are known, as returned by a pass over a partitioned table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from selective_labels.inference.standard_errors import (
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """What results say of a table that is not at hand."""
+    """Description of a partitioned table for results."""
 
     classes: np.ndarray
     n_decision_makers: int
@@ -43,15 +43,15 @@ class SampleSummary:
 
 @runtime_checkable
 class Coarse(Protocol):
-    """A functional that bins in place of scores may move."""
+    """A functional that can be in error if scores are binned."""
 
     def reach(self, weights: Array) -> float:
-        """By so much at most."""
+        """Return the largest possible error."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellPopulation:
-    """Cells as a table: one row each."""
+    """Cells as a table with one row per cell."""
 
     classes: np.ndarray
     X: pd.DataFrame
@@ -62,22 +62,22 @@ class CellPopulation:
 
 @dataclass(frozen=True, eq=False)
 class CellSample:
-    """Cells with sums of scores under every assumption asked for: the same questions as of `ScoredSample`.
+    """Cells with sums of scores under every requested assumption; the counterpart of `ScoredSample`.
 
     Attributes
     ----------
     repeats : list of dict of CellMoments
         By assumption, one dict for each repetition of cross-fitting; all have the same keys.
-    told : SampleSummary
+    sample_summary : SampleSummary
     objects : dict of Assumption
         By name.
     ties : (n_keys,) tuple of int
-        Keys that are bins of a score: even ones lie between two values, odd ones hold one value.
+        Keys that are bins of a score: even bins lie between two values, odd bins hold one value.
     cluster : str or None
     clusters : list of dict of ClusterSums
         As `repeats`, if there are clusters.
     stated : dict of pairs
-        Of each column whose groups a known share is about: which key it is, and the group of each code.
+        By column with a known share: the position of its key, and the group of each code.
     """
 
     repeats: list[dict[str, CellMoments]]
@@ -90,18 +90,18 @@ class CellSample:
 
     @property
     def population(self) -> "CellPopulation":
-        """The cells, as far as known shares ask for them."""
+        """The cells with the columns that known shares need."""
         columns = {name: values[self.cells.key[:, place]] for name, (place, values) in self.stated.items()}
         return CellPopulation(self.sample_summary.classes, pd.DataFrame(columns, index=range(self.size)))
 
     @cached_property
     def cells(self) -> CellMoments:
-        """Those of the first repetition under the first assumption: keys and counts are the same in all."""
+        """Cells of the first repetition and assumption; keys and counts are the same in all."""
         return next(iter(self.repeats[0].values()))
 
     @property
     def size(self) -> int:
-        """Number of cells: masks of "rows" are masks of these."""
+        """Number of cells, which is the length of masks."""
         return len(self.cells)
 
     @property
@@ -111,7 +111,7 @@ class CellSample:
 
     @property
     def assumptions(self) -> list[str]:
-        """The assumptions scored."""
+        """Names of the scored assumptions."""
         return list(self.repeats[0])
 
     @property
@@ -124,32 +124,32 @@ class CellSample:
         return assumption in self.repeats[0]
 
     def observed(self, assumption: str) -> Observed:
-        """Outcomes and evidence from which plans are made, of cells whose last key is the outcome."""
+        """Return the outcomes and evidence that `plan` needs; the last key must be the outcome."""
         about = self.sample_summary
         evidence, weights = self.evidence[0][assumption], self.repeats[0][assumption].first
         return Observed(self.cells.key[:, -1], evidence, weights, about.leniency, about.n_decision_makers)
 
     def worth_of_labels(self, assumption: str, coefficients: Array) -> None:
-        """None: the cases are not at hand."""
+        """Return None: the cases are not available."""
         return
 
     def assumed(self, assumption: str) -> Assumption:
-        """The assumption with this name."""
+        """Return the assumption with this name."""
         return self.objects.get(assumption) or named(assumption)
 
     def require_possible(self, assumption: str) -> None:
-        """Refuse to estimate anything under what is contradicted."""
+        """Raise an error if the data contradict the assumption."""
         if assumption in self.impossible:
             raise ContradictedError(self.impossible[assumption], "assumption")
 
     @cached_property
     def impossible(self) -> dict[str, str]:
-        """By assumption, what contradicts it in every repeat, as the first says it."""
+        """By assumption, the contradiction in every repetition, with the message of the first."""
         return impossible_in(self.evidence)
 
     @cached_property
     def evidence(self) -> list[dict[str, Evidence]]:
-        """What cells say about class probabilities, as `repeats`."""
+        """Evidence of the cells, in the layout of `repeats`."""
         everywhere = np.ones(self.size, dtype=bool)
         found = []
         for number, repeat in enumerate(self.repeats):
@@ -168,7 +168,7 @@ class CellSample:
         return found
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
-        """What results say of the sample, whichever rows they are about."""
+        """Return the description of the sample, which does not depend on the cells of a result."""
         found = [each[assumption] for each in self.repeats]
         clipped, bounded, lost = np.mean(
             [each.sample_summary.sum(axis=0) / each.weights.sum() for each in found], axis=0
@@ -186,20 +186,20 @@ class CellSample:
         }
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:
-        """Evidence, weights, and covariances from influences, once for each repeat."""
+        """Return evidence, weights, and a covariance function of influences for each repetition."""
         return [
             (evidence[assumption], repeat[assumption].first, evidence[assumption].covariance)
             for evidence, repeat in zip(self.evidence, self.repeats, strict=True)
         ]
 
     def ends(self, functional: Functional, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Estimate the ends of a functional among some cells, once for each repeat."""
+        """Estimate bounds on a functional among some cells, one pair for each repetition."""
         found = self.ends_by(functional.ends, assumption, rows)
         reach = self.coarse(functional, assumption, rows)
         return [_moved(pair, reach) for pair in found] if reach else found
 
     def ends_by(self, find: FindEnds, assumption: str, rows: np.ndarray) -> list[Ends]:
-        """Estimate ends by any function of evidence and weights."""
+        """Estimate bounds by any function of evidence and weights."""
         self.require_possible(assumption)
         if not self.cells.weights[rows].any():
             raise UndefinedError("no case has a positive weight.", "sample_weight")
@@ -211,25 +211,24 @@ class CellSample:
     def basis(
         self, functional: Functional, assumption: str, rows: np.ndarray, limits: tuple[float, float]
     ) -> Basis:
-        """What an interval of a functional among some cells is made from."""
+        """Return the basis of an interval for a functional among some cells."""
         spread = self.spread(self.ends(functional, assumption, rows), rows, assumption)
         reach = self.coarse(functional, assumption, rows)
         return Basis(replace(spread, coarse=reach) if reach else spread, limits)
 
     def coarse(self, functional: Functional, assumption: str, rows: np.ndarray) -> float:
-        """How far bins in place of scores may move a functional."""
+        """Return the largest error of a functional due to binned scores."""
         if isinstance(functional, RankSeparation):
             return self.rank_error(assumption, rows, functional)
         return functional.reach(self.cells.weights * rows) if isinstance(functional, Coarse) else 0.0
 
     def rank_error(self, assumption: str, rows: np.ndarray, functional: RankSeparation) -> float:
-        """How far binned ranks may move an AUC, whatever the class probabilities are.
+        """Largest error of an AUC due to binned ranks, whatever the class probabilities are.
 
         ½ P(same bin | event, no event) <= ½ Σ_b m_b² η_b (1 - η_b) / (η (1 - η))
 
-        summed over the scores compared; bins that hold one value are ties anyway, and add nothing. The share
-        within each bin is taken where η (1 - η) is largest between the bounds, that of all where it is
-        smallest.
+        summed over the compared scores. Bins with a single value are ties anyway, and add nothing. η_b is the
+        value between the bounds with the largest η_b (1 - η_b), and η the one with the smallest η (1 - η).
         """
         cells = self.repeats[0][assumption].take(rows)
         total = cells.weights.sum()
@@ -248,7 +247,7 @@ class CellSample:
         return found
 
     def spread(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
-        """Add standard errors to ends under the assumption of this name, and take the median over repeats."""
+        """Add standard errors to bounds under an assumption, and return the median over repetitions."""
         if self.cluster is not None:
             return self._clustered(ends, rows, name)
         n_rows = self.n_cases(rows)
@@ -283,29 +282,29 @@ class CellSample:
         return summed_up(ends, matrices, numbers, len(mass), True, n_units)
 
     def count_units(self, rows: np.ndarray) -> int:
-        """How many independent units the rows of some cells are."""
+        """Return the number of independent units in some cells."""
         if self.cluster is None:
             return self.n_cases(rows)
         found = next(iter(self.clusters[0].values())).among(self.cells, rows)
         return len(np.unique(found.key[:, 0]))
 
     def n_cases(self, rows: np.ndarray) -> int:
-        """Rows of some cells."""
+        """Return the number of rows in some cells."""
         return int(self.cells.rows[rows].sum())
 
     def n_labeled(self, rows: np.ndarray) -> int:
-        """Those with a label."""
+        """Return the number of labeled rows in some cells."""
         return int(self.cells.labeled[rows].sum())
 
 
 def _moved(pair: Ends, reach: float) -> Ends:
-    """Ends further apart by what ranks may be wrong."""
+    """Widen the bounds by the error due to binned scores."""
     low, high = pair
     return replace(low, value=low.value - reach), replace(high, value=high.value + reach)
 
 
 def _carriers(second: float, fourth: float, n_units: float) -> float:
-    """Count the units that carry a variance, from sums of squares and of fourth powers."""
+    """Effective number of units, from the sums of squares and of fourth powers of their influence."""
     if not (fourth > 0.0 and np.sqrt(n_units * second) > ROUNDING):  # nothing varies
         return max(n_units, FEWEST)
     return number_of_carriers(second**2 / fourth, n_units)

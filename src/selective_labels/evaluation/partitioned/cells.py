@@ -1,14 +1,14 @@
-"""Rows that are alike, summed: all that intervals need of a part of a table, and of several parts together.
+"""Cells of similar rows and the sums over them that bounds, standard errors and intervals need.
 
-Rows with the same prediction (or in the same bin of a score) and subgroup are treated alike by a functional:
-where its extreme lies, their slack goes to the same class. Scores of a row sum to one,
+A functional treats rows with the same prediction (or bin of a score) and subgroup alike: at a bound, their
+slack goes to the same class. Scores of a row sum to one,
 
-    λ = (score of lower_1, ..., score of lower_K, score of each pot, score of the slack),   Σ_j λ_j = 1,
+    λ = (score of lower_1, ..., score of lower_K, score of each event slack, score of the slack), Σ_j λ_j = 1,
 
-so what a row adds to an end is a linear form f_c · λ whose coefficients belong to its cell c. The sums of w λ
-then give the value of the end, those of w² λ λ' its variance, and those of fourth powers how many rows carry
-it. Pots are slack that is known to be within an event: they go to the same class in a cell too. Sums of two
-parts of a table are added; in any order, up to rounding.
+so a row's contribution to a bound is a linear form f_c · λ whose coefficients belong to its cell c. The sums
+of w λ then give the value of the bound, those of w² λ λ' its variance, and those of fourth powers the
+effective number of rows. Event slack is slack that belongs to an event; within a cell it goes to the same
+class, too. Sums of parts of a table are added, in any order up to rounding.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from selective_labels._errors import InputError
-from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.event_bounds import Event, LaminarBounds, LaminarScores
+from selective_labels.identification.bounds import Array, Bounds, Event
+from selective_labels.identification.event_bounds import LaminarBounds, LaminarScores
 from selective_labels.inference.evidence import Ends, Evidence, mean_estimate
 
-# Up to this many parts (classes, pots, the slack) sums of fourth powers are kept whole; with more they are
-# bounded by the largest scores, which makes intervals a little wider, never narrower.
+# Up to this many parts (classes, event slacks, the slack) all sums of fourth powers are kept. With more they
+# are bounded by the largest scores, which makes intervals slightly wider, never narrower.
 MOST_PARTS = 8
-# What is not added up part by part.
+# Fields that are not summed over the parts of a table.
 OTHERWISE = ("key", "even", "unit", "events")
-# Whole numbers are counted rather than sorted if there may be so many times as many as rows.
+# Integers are counted instead of sorted if their range is at most this multiple of the number of rows.
 NEAR = 8
 MOST_CODES = 2**40
 
@@ -42,9 +42,9 @@ class CellMoments:
     Attributes
     ----------
     key : (n_cells, n_keys) int array
-        What the rows of a cell have in common; sorted.
+        Common keys of the rows of a cell; sorted.
     rows, labeled : (n_cells,) arrays
-        Rows, and those with a label.
+        Number of rows, and of rows with a label.
     first : (n_cells, n_parts) array
         Σ w λ.
     second : (n_cells, n_parts, n_parts) array
@@ -54,15 +54,15 @@ class CellMoments:
     lower, upper : (n_cells, n_classes) arrays
         Σ w times the model's bounds.
     amounts : (n_cells, n_events) array
-        Σ w times what the model earmarks for each event.
-    told : (n_cells, 3) array
+        Σ w times the model's slack of each event.
+    sample_summary : (n_cells, 3) array
         Σ w times: clipped, by bounds, sharpness lost.
     even : (n_cells,) array
-        The weight of every row, where weights are equal; -1 elsewhere.
+        The weight of every row if weights are equal; -1 otherwise.
     unit : (n_cells,) array
-        The same where scores are labels (0 or 1) besides.
+        The same if scores are also labels (0 or 1).
     events : tuple of Event
-        What pots are earmarked for.
+        Events to which the event slacks belong.
     """
 
     key: np.ndarray
@@ -160,13 +160,13 @@ class CellMoments:
         return cls(key=key, even=even, unit=unit, events=several[0].events, **sums)
 
     def take(self, chosen: np.ndarray) -> "CellMoments":
-        """Keep some cells."""
+        """Return some of the cells."""
         kept = [each.name for each in fields(self) if each.name != "events"]
         return replace(self, **{name: getattr(self, name)[chosen] for name in kept})
 
     @property
     def n_parts(self) -> int:
-        """Classes, pots and the slack."""
+        """Number of classes, event slacks and the slack."""
         return self.first.shape[1]
 
     @property
@@ -176,16 +176,16 @@ class CellMoments:
 
     @property
     def square_weights(self) -> Array:
-        """Σ w² of each cell: the scores of a row sum to one."""
+        """Σ w² of each cell, since the scores of a row sum to one."""
         return self.second.sum(axis=(1, 2))
 
     def covariance(self, forms: Sequence[Array]) -> Array:
-        """Σ_i (w_i f·λ_i) (w_i g·λ_i) for all pairs of forms, each (n_cells, n_parts)."""
+        """Σ_i (w_i f·λ_i) (w_i g·λ_i) for all pairs of forms, each form (n_cells, n_parts)."""
         stacked = np.stack(forms)
         return np.einsum("acp,cpq,bcq->ab", stacked, self.second, stacked, optimize=True)
 
     def fourth_powers(self, form: Array) -> float:
-        """Σ_i (w_i f·λ_i)⁴, or with many classes a number that is not smaller."""
+        """Σ_i (w_i f·λ_i)⁴, or an upper bound on it with many classes."""
         if self.n_parts > MOST_PARTS:
             largest = (np.abs(form) * self.fourth).sum(axis=1)
             squares = np.einsum("cp,cpq,cq->c", form, self.second, form)
@@ -211,9 +211,9 @@ def _summed(columns: Array, code: np.ndarray, size: int) -> Array:
 
 
 def distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Different rows of keys in order, and the place of each row among them.
+    """Return the distinct rows of keys in order, and the index of each row among them.
 
-    As ``numpy.unique`` by rows, which sorts; whole numbers that lie close together are counted instead.
+    Equivalent to ``numpy.unique`` by rows, which sorts; integers in a small range are counted instead.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _places(column: np.ndarray) -> tuple[np.ndarray, int]:
-    """Codes in the order of the values, and how many there may be."""
+    """Return codes in the order of the values, and an upper bound on their number."""
     low, span = column.min(), int(column.max()) - int(column.min()) + 1
     if span <= NEAR * len(column) + NEAR:
         return column - low, span
@@ -241,7 +241,7 @@ def _places(column: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _first_rows(code: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
-    """A row of each code that occurs, in order, and the place of each row's code among them."""
+    """Return one row for each occurring code, in order, and the index of each row's code among them."""
     if span > NEAR * len(code) + NEAR:
         _, first, place = np.unique(code, return_index=True, return_inverse=True)
         return first, place
@@ -252,7 +252,7 @@ def _first_rows(code: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _common(values: Array, code: np.ndarray, size: int) -> Array:
-    """The value that all rows of a cell have; -1 if there is none."""
+    """Return the common value of all rows of a cell; -1 if there is none."""
     least, most = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(least, code, values)
     np.maximum.at(most, code, values)
@@ -274,7 +274,7 @@ def _fourth(products: dict[tuple[int, int], Array], scaled: Array, code: np.ndar
 
 @dataclass(frozen=True, eq=False)
 class ClusterSums:
-    """Σ w λ of every cluster in every cell that it has rows in.
+    """Σ w λ of every cluster, by cell.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ class ClusterSums:
         return cls(key, _summed(values, code, len(key)))
 
     def among(self, cells: CellMoments, rows: np.ndarray) -> "ClusterSums":
-        """Those of some cells, the key replaced by the number of the cell."""
+        """Return the sums in some cells, with the index of the cell as key."""
         both = np.concatenate([cells.key, self.key[:, 1:]])
         _, code = distinct(both)
         place = np.empty(code.max() + 1, dtype=int)
@@ -310,7 +310,7 @@ class ClusterSums:
         return ClusterSums(np.column_stack([self.key[:, 0], cell])[inside], self.first[inside])
 
     def sums(self, forms: Sequence[Array]) -> Array:
-        """Influence of every cluster, (n_forms, n_clusters); after `among`."""
+        """Return the influence of every cluster, (n_forms, n_clusters); call `among` first."""
         _, code = np.unique(self.key[:, 0], return_inverse=True)
         cell = self.key[:, 1]
         return np.stack([np.bincount(code, np.einsum("rp,rp->r", self.first, form[cell])) for form in forms])
@@ -318,13 +318,13 @@ class ClusterSums:
 
 @dataclass(frozen=True, eq=False)
 class CellEvidence(Evidence):
-    """What cells say about class probabilities: scores are linear forms of λ, (n_cells, n_parts) arrays.
+    """Evidence from cells: scores are linear forms of λ, as (n_cells, n_parts) arrays.
 
     Attributes
     ----------
     cells : CellMoments
     sums : ClusterSums or None
-        Of the same cells, by cluster; None: every row is a unit of its own.
+        Sums of the same cells by cluster; None: every row is an independent unit.
     """
 
     cells: CellMoments = field(kw_only=True)
@@ -332,7 +332,7 @@ class CellEvidence(Evidence):
 
     @classmethod
     def of(cls, cells: CellMoments, sums: ClusterSums | None = None) -> Self:
-        """Forms of the lower bounds, of pots and of the slack; the model's bounds in the mean of a cell."""
+        """Return the forms of lower bounds and slack, and the mean of the model's bounds in each cell."""
         n_cells, n_parts = cells.first.shape
         n_classes = cells.lower.shape[1]
         forms = np.broadcast_to(np.eye(n_parts), (n_cells, n_parts, n_parts))
@@ -345,7 +345,7 @@ class CellEvidence(Evidence):
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The model's identified set in the mean of each cell."""
+        """The mean of the model's bounds in each cell."""
         cells = self.cells
         mass = _mass(cells)
         if cells.events:
@@ -354,17 +354,17 @@ class CellEvidence(Evidence):
 
     @property
     def unit(self) -> Array | None:
-        """The weight of every row where scores are labels."""
+        """The weight of every row if scores are labels."""
         return self.cells.unit
 
     @property
     def even(self) -> Array | None:
-        """The weight of every row where weights are equal."""
+        """The weight of every row if weights are equal."""
         return self.cells.even
 
     @property
     def times(self) -> Array | None:
-        """How many rows each cell has."""
+        """Number of rows of each cell."""
         return self.cells.rows
 
     def covariance(self, influences: Sequence[Array]) -> Array:
@@ -376,7 +376,7 @@ class CellEvidence(Evidence):
         return totals.shape[1] / (totals.shape[1] - 1.0) * totals @ totals.T
 
     def count_units(self, weights: Array) -> int:
-        """How many independent units have a positive weight."""
+        """Return the number of independent units with a positive weight."""
         inside = np.asarray(weights.any(axis=1))
         if self.sums is None:
             return int(self.cells.rows[inside].sum())
@@ -389,24 +389,24 @@ def _mass(cells: CellMoments) -> Array:
 
 @runtime_checkable
 class RowMean(Protocol):
-    """A functional whose ends are means of one number a row."""
+    """A functional whose bounds are means of one number per row."""
 
     def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
-        """Scores of the lower and of the upper end, (n_samples,) each."""
+        """Return the scores of the lower and of the upper bound, (n_samples,) each."""
 
 
 @dataclass(frozen=True)
 class ShareOfFirst:
-    """The mean that was summed as a share: from the mean of `a` to that of `b`."""
+    """A mean that was summed as the share of the first of two classes (see :func:`as_share`)."""
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
-        """Lower and upper end."""
+        """Return the lower and the upper bound."""
         low = evidence.lower[:, 0]
         return mean_estimate(low, weights), mean_estimate(low + evidence.slack, weights)
 
 
 def as_share(ends: tuple[Array, Array]) -> Evidence:
-    """Scores of two classes, the first of which has these ends.
+    """Return scores of two classes such that the first one has these bounds.
 
     Examples
     --------

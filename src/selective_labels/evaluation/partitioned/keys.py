@@ -1,4 +1,4 @@
-"""Which cell a row of a partition belongs to: its predictions, bins of its scores, its subgroup."""
+"""Keys that assign the rows of a partition to cells: predictions, bins of scores, subgroups and outcomes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,25 +28,25 @@ from selective_labels.evaluation.periods import Periods
 from selective_labels.evaluation.predictions import Predictions, read_predictions
 from selective_labels.identification.bounds import Array
 
-# Tables of cells: by predicted labels, by bins of scores, by bins of a probability; and means row by row.
+# Tables of cells: by predicted label, by bins of scores, by bins of a probability, and means by row.
 LABELS, RANKS, CALIBRATION, MEAN = "labels", "ranks", "calibration", "mean of "
-# By what was decided and seen.
+# Table of cells by decision and observed label.
 OUTCOMES = "outcomes"
-# Values of a score that bins lie between; of two scores that are compared, each has so many fewer.
+# Largest number of edges of the bins of a score: for one score, and for each of two compared scores.
 MOST_EDGES, MOST_EDGES_OF_TWO = 8192, 192
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What is judged on a table in partitions: a fitted classifier, columns of predictions, or one class.
+    """Predictions on a partitioned table: a fitted classifier, columns of predictions, or one class.
 
     Attributes
     ----------
     given : classifier, or class label
     columns : tuple of str
-        One of predicted labels or scores, or one of probabilities for each class.
+        One column of predicted labels or scores, or one column of probabilities for each class.
     name : str
-        For messages.
+        Name in messages.
     """
 
     given: Any
@@ -55,7 +55,7 @@ class Judged:
 
     @classmethod
     def read(cls, given: Any, lazy: PartitionedLabels, name: str) -> "Judged":
-        """Understand what the user gave."""
+        """Read a classifier, column names or a class label."""
         if hasattr(given, "predict"):
             return cls(given, (), name)
         columns = (
@@ -73,7 +73,7 @@ class Judged:
         )
 
     def subject(self, frame: pd.DataFrame, data: SelectiveLabels) -> Predictions:
-        """The same on some rows."""
+        """Return the predictions on some rows."""
         if not self.columns:
             return read_predictions(self.given, data, self.name)
         for column in self.columns:
@@ -90,16 +90,16 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Groups of rows that are told apart whatever is asked: subgroups, and those of known shares.
+    """Groups that separate rows in every table of cells: subgroups, and the groups of known shares.
 
     Attributes
     ----------
     by : str, Periods or None
-        Column of subgroups, or of dates that are cut into periods.
+        Column of subgroups, or of dates with the length of the periods.
     subgroups : array or None
-        Its sorted values; None of periods, which are numbered as they come.
+        Sorted values of the column; None for periods, which have their own numbers.
     stated : dict of arrays
-        Groups that a known share is about, by column.
+        Groups with a known share, by column.
     """
 
     by: str | Periods | None = None
@@ -113,7 +113,7 @@ class Within:
         assumption: str | Assumption | Sequence[str | Assumption],
         lazy: PartitionedLabels,
     ) -> "Within":
-        """Groups by a column that the user names, and those that assumptions are about."""
+        """Read the column of subgroups, and the groups of the assumptions."""
         if by is not None and not isinstance(by, str | Periods):
             raise InputError.about("by", "is an array; on data in partitions it names a column.")
         stated = stated_groups(assumption)
@@ -127,25 +127,25 @@ class Within:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are read."""
+        """Columns to read."""
         column = self.by.column if isinstance(self.by, Periods) else self.by
         return [*([] if column is None else [column]), *self.stated]
 
     @property
     def size(self) -> int:
-        """How many keys they are: the first of all."""
+        """Number of these keys, which come before all others."""
         return 1 + len(self.stated)
 
     @property
     def places(self) -> dict[str, tuple[int, np.ndarray]]:
-        """Of each column of a known share, which key it is, and the group of each code; others are None."""
+        """By column with a known share: the position of its key, and the group of each code (or None)."""
         return {
             name: (place, np.array([None, *values.tolist()], dtype=object))
             for place, (name, values) in enumerate(self.stated.items(), start=1)
         }
 
     def masks(self, codes: np.ndarray) -> Mapping[Any, np.ndarray] | None:
-        """Which cells are of which subgroup, from the first key; None without subgroups."""
+        """Return a mask of cells for each subgroup, from the first key; None without subgroups."""
         if isinstance(self.by, Periods):
             return self.by.masks(codes)
         if self.subgroups is None:
@@ -153,7 +153,7 @@ class Within:
         return {label: codes == code for code, label in enumerate(self.subgroups.tolist())}
 
     def __call__(self, frame: pd.DataFrame) -> list[np.ndarray]:
-        """Codes of every row."""
+        """Return the codes of every row."""
         subgroup = np.zeros(len(frame), dtype=int)
         if isinstance(self.by, Periods):
             subgroup = self.by.codes(frame)
@@ -168,7 +168,7 @@ class Within:
 def stated_groups(
     assumption: str | Assumption | Sequence[str | Assumption],
 ) -> dict[str, np.ndarray]:
-    """Groups that known shares are about, by column."""
+    """Return the groups with a known share, by column."""
     wanted = [assumption] if isinstance(assumption, str | Assumption) else list(assumption)
     parts = [part for each in wanted for part in (each.parts if isinstance(each, Combination) else (each,))]
     found: dict[str, np.ndarray] = {}
@@ -182,24 +182,24 @@ def stated_groups(
 
 @dataclass(frozen=True, eq=False)
 class CellKeys:
-    """From rows to tables of cells; sent to other processes.
+    """Maps rows to tables of cells; sent to other processes.
 
     Attributes
     ----------
     judged : tuple of Judged
     within : Within
     labels : bool
-        Whether predicted labels are asked for.
+        Whether predicted labels are needed.
     event : int
         The class whose scores are ranked, or whose probability is binned.
     edges : tuple of arrays
-        Values between which bins of each score lie; empty: ranks are not asked for.
+        Edges of the bins of each score; empty if ranks are not needed.
     bins : array or None
-        Ends of bins of the probability; None: they are not asked for.
+        Edges of the bins of the probability; None if they are not needed.
     means : tuple of metrics
-        Whose ends are means of one number a row.
+        Metrics whose bounds are means of one number per row.
     outcomes : bool
-        Whether what was decided and seen is asked for too.
+        Whether to count decisions and labels, too.
     """
 
     judged: tuple[Judged, ...]
@@ -213,11 +213,11 @@ class CellKeys:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are read."""
+        """Columns to read."""
         return [*(name for each in self.judged for name in each.columns), *self.within.columns]
 
     def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
-        """Keys of every row: groups, one for each that is judged, and where means may be made the outcome."""
+        """Return the keys of every row: groups, predictions, and the outcome where plans need it."""
         subjects = [each.subject(frame, data) for each in self.judged]
         within = self.within(frame)
         found = {}
@@ -245,7 +245,7 @@ class CellKeys:
 
 @dataclass(frozen=True, eq=False)
 class CutKeys:
-    """From rows to how many thresholds their score reaches; sent to other processes."""
+    """Maps rows to the number of thresholds that their score reaches; sent to other processes."""
 
     judged: Judged
     within: Within
@@ -254,18 +254,18 @@ class CutKeys:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are read."""
+        """Columns to read."""
         return [*self.judged.columns, *self.within.columns]
 
     def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
-        """Keys of every row."""
+        """Return the keys of every row."""
         score = self.judged.subject(frame, data).score(self.event)
         cut = np.searchsorted(self.cuts, score, "right")
         return {RANKS: CellTable(np.column_stack([*self.within(frame), cut]))}
 
 
 def table_of(metric: AnyMetric, paired: bool) -> str:
-    """The table of cells that a metric, or the difference of two, is computed from."""
+    """Return the table of cells from which a metric, or the difference of two, is computed."""
     if isinstance(metric, Auc):
         return RANKS
     if isinstance(metric, CalibrationBin):
@@ -277,17 +277,17 @@ def table_of(metric: AnyMetric, paired: bool) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CellPredictions(Predictions):
-    """A classifier seen through cells: what is predicted in each, or in which bin its score lies.
+    """Predictions on cells: the predicted class of each cell, or the bin of its score.
 
     Attributes
     ----------
     key : (n_cells,) int array
     classes : array
     table : str
-        Which table of cells it is.
+        Name of the table of cells.
     event : int
     bins : array or None
-        Ends of bins of the event's probability.
+        Edges of the bins of the event's probability.
     """
 
     key: np.ndarray
@@ -305,7 +305,7 @@ class CellPredictions(Predictions):
 
     @cached_property
     def probabilities(self) -> Array:
-        """Lower ends of the bins of the event's probability."""
+        """Lower edges of the bins of the event's probability."""
         assert self.bins is not None
         found = np.zeros((len(self.key), len(self.classes)))
         found[:, self.event] = np.append(-np.inf, self.bins)[self.key]
@@ -317,46 +317,46 @@ class CellPredictions(Predictions):
         return self.table == RANKS
 
     def score(self, event: int) -> Array:
-        """The bin."""
+        """Return the bin."""
         return self.key.astype(float)
 
 
 @dataclass(frozen=True)
 class SummedMean(AnyMetric):
-    """A metric whose ends were means of one number a row, as the share that they were summed as."""
+    """A metric whose bounds are means of one number per row, read from the share as which it was summed."""
 
     metric: AnyMetric
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The same."""
+        """Name of the metric."""
         return self.metric.name
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """The same."""
+        """As in the metric."""
         return self.metric.greater_is_better
 
     def functional(self, subject: Predictions) -> ShareOfFirst:
-        """The share."""
+        """Return the share."""
         return ShareOfFirst()
 
     def difference(self, first: Predictions, second: Predictions) -> ShareOfFirst:
-        """What was summed is the difference already."""
+        """Return the share: the sums are those of the difference."""
         return ShareOfFirst()
 
     def range(self, classes: np.ndarray) -> tuple[float, float]:
-        """The same."""
+        """As in the metric."""
         return self.metric.range(classes)
 
 
 def outcomes(data: SelectiveLabels) -> np.ndarray:
-    """0 where a case was refused, k + 1 where it was accepted with label k."""
+    """Return 0 for refused cases, k + 1 for cases accepted with label k."""
     return np.where(data.y == HOLE, 0, data.y + 1)
 
 
 def hard(subject: Predictions) -> np.ndarray:
-    """Codes of predicted labels; a lottery over labels is refused."""
+    """Return the codes of predicted labels; raise an error for random predictions."""
     chosen = subject.chosen
     codes = chosen.argmax(axis=1)
     if not (chosen[np.arange(len(codes)), codes] == 1.0).all():
@@ -367,12 +367,12 @@ def hard(subject: Predictions) -> np.ndarray:
 
 
 def edges_of(subjects: Sequence[Predictions], event: int) -> tuple[np.ndarray, ...]:
-    """Values of scores of one class that bins lie between."""
+    """Return the edges of the bins of the scores of one class."""
     return edges_of_scores([each.score(event) for each in subjects])
 
 
 def edges_of_scores(scores: Sequence[Array]) -> tuple[np.ndarray, ...]:
-    """Values that occur in a sample, all if they are few, else at equal steps of rank."""
+    """Return values that occur in a sample: all of them if they are few, else quantiles."""
     most = MOST_EDGES if len(scores) == 1 else MOST_EDGES_OF_TWO
     found = []
     for score in scores:
@@ -385,7 +385,7 @@ def edges_of_scores(scores: Sequence[Array]) -> tuple[np.ndarray, ...]:
 
 
 def binned(score: Array, edges: np.ndarray) -> np.ndarray:
-    """Odd bins hold one value, an edge; even bins lie between two.
+    """Return bins: odd ones hold one value, an edge; even ones lie between two edges.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""One pass over the partitions of a table: rows scored by models that have not seen their fold, and summed.
+"""One pass over a partitioned table: rows are scored by models that have not seen their fold, and summed.
 
-The pass is a plain function of some rows (:class:`PartitionPass`): a frame in, sums of cells out. Who has
-another engine than Dask maps it over a table and adds what comes back with :meth:`PassSums.added`.
+:class:`PartitionPass` is a plain function that maps a frame of rows to sums of cells. It also works with
+other engines than Dask: map it over a table and add the results with :meth:`PassSums.added`.
 """
 
 import hashlib
@@ -27,10 +27,11 @@ from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.partitioned.cells import CellMoments, ClusterSums, RowMean, as_share
 from selective_labels.evaluation.scored_rows import NO_RANGE, read_label_range
-from selective_labels.identification.event_bounds import Event, LaminarScores
+from selective_labels.identification.bounds import Event
+from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.standard_errors import DECISION_MAKER
-from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, arm_propensity
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings, FoldModel, arm_propensity
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
     HeldOutPredictions,
@@ -41,12 +42,11 @@ from selective_labels.nuisance.score_formulas import (
     required_lead,
 )
 from selective_labels.nuisance.scores import fold_pools, leniency_order, n_independent, probe_of
-from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False)
 class FoldScorer:
-    """What scores rows of one fold: models that have not seen it, and what was found beside the models.
+    """Scores rows of one fold with models that have not seen it.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class FoldScorer:
     n_units, n_fitted : float, int
         See :class:`selective_labels.nuisance.score_formulas.Rows`.
     probe : HeldOutPredictions
-        Rows of the fold, to compare arms on.
+        Rows of the fold on which arms are compared.
     leniency : (n_arms,) array or None
-        Numbers that order the arms by leniency, where the best arm needs a lead.
+        Values that order the arms by leniency, for the lead that the best arm needs.
     """
 
     fold: FoldModel
@@ -68,7 +68,7 @@ class FoldScorer:
     leniency: np.ndarray | None = None
 
     def rows(self, data: SelectiveLabels, here: np.ndarray, shares: np.ndarray) -> Rows:
-        """Some rows with all that scores need; `shares` are their probabilities of arms."""
+        """Return rows with all inputs of their scores; `shares` holds their probabilities of arms."""
         pair = [model.joint(data.features[here]) for model in self.fold.models]
         arm = self.fold.lookup[data.decision_maker_codes[here]]
         return Rows(
@@ -86,7 +86,7 @@ class FoldScorer:
         )
 
     def within(self, rows: Rows, known: LabelRange) -> Rows:
-        """The same rows where class probabilities are known to lie in a range: no arms are pooled there."""
+        """Return the rows with a known range of class probabilities; arms are then not pooled."""
         lead: np.ndarray | float = 0.0
         if self.leniency is not None:
             lead = required_lead(rows.propensity, self.leniency, self.n_fitted, OVERLAP)
@@ -94,7 +94,7 @@ class FoldScorer:
 
 
 def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]:
-    """What scores other rows of each fold, from the rows that the models were fitted to."""
+    """Make a scorer for each fold, from the rows to which the models were fitted."""
     given = fit.report.chosen == "injected"
     n_fitted = round(effective_sample_size(data.weights))
     n_units = np.inf if given else n_independent(data, n_fitted)
@@ -113,7 +113,7 @@ def fold_scorers(fit: CrossFit, data: SelectiveLabels) -> tuple[FoldScorer, ...]
 def held_out_propensity(
     fit: CrossFit, X: np.ndarray, cells: np.ndarray, own: np.ndarray, shares: np.ndarray
 ) -> np.ndarray:
-    """Probabilities of arms by the model that has not seen each row's fold, or shares if there is no model.
+    """Probabilities of arms by the model that has not seen a row's fold; without a model, the shares.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def held_out_propensity(
     own : (n_samples,) int array
         Fold of each row.
     shares : (n_cells, n_arms) array
-        Of all rows of the table.
+        Shares of arms in the whole table.
     """
     models = fit.assignment.models
     if not models:
@@ -142,13 +142,13 @@ TOLD = ("clipped", "bounded", "lost")
 
 @dataclass(frozen=True)
 class KeptScores:
-    """A folder of scores: one file for some rows of each repetition; sent to other processes.
+    """A folder of stored scores, with one file per block of rows and repetition; sent to other processes.
 
     Attributes
     ----------
     folder : str
     made_from : str
-        Fingerprint of the table and of how it is scored.
+        Fingerprint of the table and of the scoring settings.
     """
 
     folder: str
@@ -163,7 +163,7 @@ class KeptScores:
         fitting: FittingSettings,
         label_range: Any,
     ) -> "KeptScores | None":
-        """Where scores of a table are kept; None if they are not."""
+        """Return the folder in which scores of a table are stored; None if they are not."""
         if lazy.keep_scores is None:
             return None
         stated = [each.label_range for each in assumptions if isinstance(each, Combination)]
@@ -199,7 +199,7 @@ class KeptScores:
 
     @staticmethod
     def fitted_before(lazy: PartitionedLabels) -> int | None:
-        """Rows that models were fitted to when scores were kept; None if there are none."""
+        """Return the number of rows used to fit the models of the stored scores; None without scores."""
         if lazy.keep_scores is None:
             return None
         about = KeptScores(str(lazy.keep_scores), "")._about()
@@ -207,18 +207,18 @@ class KeptScores:
 
     @property
     def sample_summary(self) -> dict[str, Any] | None:
-        """What is told of the models, once all rows are scored; None before."""
+        """Description of the models, once all rows are scored; None before."""
         about = self._about()
         return None if about is None else about["told"]
 
     def finish(self, sample_summary: Mapping[str, Any]) -> None:
-        """Say that all rows are scored."""
+        """Record that all rows are scored."""
         self._write(
             Path(self.folder, ABOUT), json.dumps({"made_from": self.made_from, "told": dict(sample_summary)})
         )
 
     def write(self, frame: pd.DataFrame, repeat: int, scores: Mapping[str, Scores]) -> None:
-        """Keep the scores of some rows, whole or not at all."""
+        """Store the scores of some rows atomically."""
         columns: dict[str, np.ndarray] = {}
         for name, each in scores.items():
             columns |= {f"{name}:value:{k}": column for k, column in enumerate(each.values.T)}
@@ -237,7 +237,7 @@ class KeptScores:
     def read(
         self, frame: pd.DataFrame, repeat: int, names: Sequence[str], n_classes: int
     ) -> dict[str, Scores]:
-        """The scores of the same rows."""
+        """Read the stored scores of the same rows."""
         path = self._path(frame, repeat)
         try:
             table = pd.read_parquet(path)
@@ -277,7 +277,7 @@ class KeptScores:
 
 
 def _slack_column(name: str, what: str, event: Event) -> str:
-    """Column of what is earmarked for an event."""
+    """Column name of the slack of an event."""
     return f"{name}:pot {what}:{'+'.join(map(str, event))}"
 
 
@@ -295,16 +295,16 @@ def _laminar_scores(table: pd.DataFrame, name: str) -> LaminarScores | None:
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """How some rows are summed.
+    """How rows are grouped and summed.
 
     Attributes
     ----------
     key : (n_samples, n_keys) int array
-        What the rows of a cell have in common.
+        Rows with equal keys form a cell.
     mean : RowMean or None
-        What each row adds by itself, if it is not scores that are summed.
+        Mean to sum instead of the scores.
     clustered : bool
-        Whether sums of clusters are needed: not where cells are counted only.
+        Whether sums by cluster are needed; not if cells are only counted.
     """
 
     key: np.ndarray
@@ -312,29 +312,29 @@ class CellTable:
     clustered: bool = True
 
     def summed(self, evidence: Evidence) -> Evidence:
-        """The scores that are summed."""
+        """Return the scores to sum."""
         return evidence if self.mean is None else as_share(self.mean.row_ends(evidence))
 
 
-# From rows as a frame, and as data, to tables of cells by their names.
+# Maps rows, as a frame and as data, to tables of cells by name.
 Keys = Callable[[pd.DataFrame, SelectiveLabels], dict[str, CellTable]]
 
 
 @dataclass(frozen=True, eq=False)
 class FittedRepeat:
-    """Models of one repetition of cross-fitting, and what scores rows beside them.
+    """Models of one repetition of cross-fitting, and the scorers of its folds.
 
     Attributes
     ----------
     fit : CrossFit
-    judges : tuple of FoldScorer
+    scorers : tuple of FoldScorer
         One for each fold of the models.
     shares : tuple of (n_strata, n_arms) arrays
-        Of all rows of the table, for the arms of each fold.
+        Shares of arms in the whole table, for the arms of each fold.
     n_folds : int
-        By hash; injected probabilities have one model for all.
+        Number of folds by hash; injected probabilities have one model for all.
     seed : int
-        Of the hash.
+        Seed of the hash.
     """
 
     fit: CrossFit
@@ -350,9 +350,9 @@ class FittedRepeat:
         assumptions: Sequence[Assumption],
         ranges: Mapping[str, LabelRange],
     ) -> dict[str, Scores]:
-        """Scores of some rows, each by the models that have not seen its fold.
+        """Score rows by the models that have not seen their fold.
 
-        `ranges` has, by assumption, what is known of the class probabilities of each row.
+        `ranges` holds, by assumption, the known range of the class probabilities of each row.
         """
         folds = hash_folds(keys, self.n_folds, self.seed)
         own = np.zeros(len(data), dtype=int) if len(self.scorers) == 1 else folds
@@ -383,13 +383,14 @@ class FittedRepeat:
 
 @dataclass(frozen=True, eq=False)
 class PassSums:
-    """What a pass leaves of some rows, and of all.
+    """Sums over the rows of a partition, or of the whole table.
 
     Attributes
     ----------
     cells : dict of list of dict of CellMoments
         By table of cells, one dict for each repetition, by assumption.
-    clusters : the same of ClusterSums; empty without clusters
+    clusters : dict of list of dict of ClusterSums
+        Likewise; empty without clusters.
     """
 
     cells: dict[str, list[dict[str, CellMoments]]]
@@ -397,7 +398,7 @@ class PassSums:
 
     @staticmethod
     def added(several: "Sequence[PassSums]") -> "PassSums":
-        """Add what parts left."""
+        """Add the sums of several parts of a table."""
         return PassSums(
             _added([each.cells for each in several], CellMoments.added),
             _added([each.clusters for each in several], ClusterSums.added),
@@ -406,21 +407,21 @@ class PassSums:
 
 @dataclass(frozen=True, eq=False)
 class PartitionPass:
-    """The plain function of some rows: a frame in, sums out; sent to other processes.
+    """Plain function from a frame of rows to sums; sent to other processes.
 
     Attributes
     ----------
     reader : PartitionReader
     repeats : tuple of FittedRepeat
-        Empty if every label is seen (labels are scores then), or if scores were kept.
+        Empty if every label is observed (labels are then the scores), or if stored scores are read.
     assumptions : tuple of Assumption
     keys : callable
     cluster : "groups", "decision_maker" or None
     kept : KeptScores or None
-        Where scores are kept; if there are no models, where they are read from.
+        Where scores are stored; without models, they are read from there.
     n_repeats : int
     label_range : pair
-        What is known of the class probabilities of everybody; see :func:`selective_labels.evaluate`.
+        Known range of the class probabilities; see :func:`selective_labels.evaluate`.
     """
 
     reader: PartitionReader
@@ -433,7 +434,7 @@ class PartitionPass:
     label_range: Any = NO_RANGE
 
     def __call__(self, frame: pd.DataFrame) -> PassSums | None:
-        """Score and sum."""
+        """Score and sum some rows."""
         frame, hashes = self.reader.roles.rows(frame)
         if not len(frame):
             return None
@@ -498,12 +499,15 @@ class PartitionPass:
 
 
 def summary_of(scores: Scores) -> np.ndarray:
-    """What scores tell of rows: clipped, by bounds, sharpness lost, (n_samples, 3)."""
+    """Clipped, by bounds and sharpness lost of every row, (n_samples, 3)."""
     return np.column_stack([scores.clipped, scores.by_bounds, scores.sharpness_lost]).astype(float)
 
 
 def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> None:
-    """Refuse what cells cannot tell: the tilt, and ceilings that a row's own model says when to fill."""
+    """Raise an error for assumptions that sums cannot handle.
+
+    These are the event tilt, and ceilings on classes, whose use depends on the model of each row.
+    """
     for each in assumptions:
         if isinstance(each, Combination):
             each.check(classes)
@@ -518,7 +522,7 @@ def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> 
 def label_ranges(
     assumptions: Sequence[Assumption], label_range: Any, data: SelectiveLabels
 ) -> dict[str, LabelRange]:
-    """What is known of the class probabilities of each row, by assumption."""
+    """Return the known range of the class probabilities of each row, by assumption."""
     found = {}
     for each in assumptions:
         stated = each.label_range if isinstance(each, Combination) else None
@@ -530,7 +534,7 @@ def label_ranges(
 
 
 def _joined(parts: Sequence[Scores], places: np.ndarray) -> Scores:
-    """Scores of chunks as those of all rows, in the order of the rows."""
+    """Concatenate the scores of chunks, in the order of the rows."""
     laminar_scores = [each.laminar_scores for each in parts if each.laminar_scores is not None]
     whole = Scores(
         np.concatenate([each.values for each in parts])[places],

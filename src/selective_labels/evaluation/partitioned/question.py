@@ -1,4 +1,4 @@
-"""Evaluation of tables in partitions: the same numbers from sums over cells."""
+"""Requests to a partitioned table: evaluation, thresholds and policies from sums over cells, in one pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.refused import Prevalence
 from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.roles import class_code
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.metrics import (
     AnyMetric,
     Auc,
@@ -57,26 +56,26 @@ from selective_labels.evaluation.policy import (
     risk_of,
     warn_if_reversed,
 )
-from selective_labels.evaluation.requests import EvaluationRequest, ObservedOutcomes
+from selective_labels.evaluation.predictions import EvaluationRequest, ObservedOutcomes
 from selective_labels.identification.bounds import Array
-from selective_labels.nuisance.settings import FittingSettings
+from selective_labels.nuisance.cross_fit import FittingSettings
 
-# Metrics that cells tell: of predicted labels, of ranks, of bins, and means of one number a row.
+# Metrics that cells support: of predicted labels, ranks and bins, and means of one number per row.
 OF_CELLS = (Metric, BalancedAccuracy, Auc, CalibrationBin, ProbabilityMetric, RegretMetric)
 
 
 class RowsPass:
-    """A question about a table in partitions, as a plain function of some of its rows.
+    """A request to a partitioned table, as a plain function of some of its rows.
 
-    Models are fitted when it is made. Then its `function` is mapped over the rows by whichever engine there
-    is, and :func:`selective_labels.evaluation.evaluate.evaluate_judged` makes results of what comes back.
+    The constructor fits the models. Any engine can map `function` over the rows, and
+    :func:`selective_labels.evaluation.evaluate.evaluate_judged` makes results from the sums.
 
     Parameters
     ----------
-    asked : EvaluationRequest
-    lazy : PartitionedLabels
+    fitted : ScoredPartitions
+    request : EvaluationRequest
     with_outcomes : bool
-        Whether what was decided and seen is summed too.
+        Whether to count decisions and labels, too.
     """
 
     def __init__(
@@ -91,12 +90,12 @@ class RowsPass:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that it reads."""
+        """Columns that the function reads."""
         return self._prepared.columns(self._keys.columns)
 
     @property
     def function(self) -> PartitionPass:
-        """From a frame of rows to sums, which `added` adds; small enough to be sent to every worker."""
+        """Function from a frame of rows to sums, to be added by `PassSums.added`; small enough to send."""
         return self._prepared.with_keys(self._keys)
 
     def run(self) -> "JudgedCells":
@@ -104,7 +103,7 @@ class RowsPass:
         return self.subjects(self._prepared.run(self._keys, self._keys.columns))
 
     def subjects(self, *parts: PassSums) -> "JudgedCells":
-        """Make cells of what all rows left, in any order of the parts."""
+        """Make cells from the sums of all rows, in any order of the parts."""
         keys, sums = self._keys, PassSums.added(parts)
         size = keys.within.size
         ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
@@ -114,7 +113,7 @@ class RowsPass:
 
 @dataclass(frozen=True, eq=False)
 class JudgedCells:
-    """What is judged on a table in partitions, after one pass over it.
+    """Predictions on the cells of a partitioned table, after one pass over it.
 
     Attributes
     ----------
@@ -138,7 +137,7 @@ class JudgedCells:
         classes: np.ndarray,
         keys: CellKeys,
     ) -> "JudgedCells":
-        """Bins of calibration that hold no row are left out; means are what they were summed as."""
+        """Drop calibration bins without rows, and replace means by the shares as which they were summed."""
         found = cls(samples, metrics, classes, keys)
         kept: list[AnyMetric] = []
         for each in metrics:
@@ -150,27 +149,27 @@ class JudgedCells:
 
     @property
     def paired(self) -> bool:
-        """Whether two are compared."""
+        """Whether two classifiers are compared."""
         return len(self.keys.judged) > 1
 
     def sample(self, metric: AnyMetric) -> CellSample:
-        """Cells that a metric is computed from."""
+        """Return the cells from which a metric is computed."""
         return self.samples[self._table(metric)]
 
     def subject(self, metric: AnyMetric, place: int = 0) -> CellPredictions:
-        """One of what is judged, on these cells."""
+        """Return the predictions of the classifier at this position, on these cells."""
         table, key = self._table(metric), self.sample(metric).cells.key
-        # Means of one number a row have groups alone.
+        # Tables of means have no key for predictions.
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
         return CellPredictions(own, self.classes, table, self.keys.event, self.keys.bins)
 
     def cells(self, metric: AnyMetric) -> Mapping[Any, np.ndarray] | None:
-        """Masks of the cells of each subgroup; None without subgroups."""
+        """Return a mask of cells for each subgroup; None without subgroups."""
         return self.keys.within.masks(self.sample(metric).cells.key[:, 0])
 
     @property
     def seen(self) -> ObservedOutcomes:
-        """What was decided and seen in every subgroup, if it was asked for."""
+        """Decisions and labels in every subgroup, if they were requested."""
         cells = self.samples[OUTCOMES].cells
         masks = self.keys.within.masks(cells.key[:, 0])
         return ObservedOutcomes(
@@ -182,7 +181,7 @@ class JudgedCells:
 
 
 def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
-    """Metric objects of what the user asked for, of those that cells tell."""
+    """Return the requested metric objects; raise an error for metrics that need rows in memory."""
     found: list[AnyMetric] = []
     for each in metric if isinstance(metric, list | tuple) else [metric]:
         found += named_metrics(each, classes, pos_label, cost) if isinstance(each, str) else [each]
@@ -198,7 +197,7 @@ def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLi
 
 
 def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
-    """Refuse means of one number a row under a known share: every row would have a multiplier of its own."""
+    """Raise an error for means of one number per row under a known share: they need a multiplier per row."""
     for each in assumptions:
         shared = isinstance(each, Combination) and any(isinstance(part, Prevalence) for part in each.parts)
         for metric in metrics if shared else ():
@@ -227,7 +226,7 @@ def _keys(
     shown = [each for each in metrics if isinstance(each, CalibrationBin)]
     bins = np.unique([end for each in shown for end in (each.low, each.high)]) if shown else None
     means = tuple(each for each in metrics if table_of(each, paired).startswith(MEAN))
-    # What is wrong with predictions is said before the pass, by the rows at hand.
+    # Check the predictions on the sampled rows, so that errors are raised before the pass.
     for metric in [*means, *shown]:
         if isinstance(metric, ProbabilityMetric | CalibrationBin) and any(
             len(each.columns) == 1 for each in judged
@@ -244,7 +243,7 @@ def _keys(
 def cut_in_passing(
     fitted: ScoredPartitions, request: EvaluationRequest, thresholds: Array | None
 ) -> tuple[CellSample, Array, int, Array]:
-    """Cut a score on a table in partitions: cells lie between thresholds."""
+    """Return cells between the thresholds of a score, their score, the event's code, and the thresholds."""
     (one,), within, prepared = prepared_for(fitted, request)
     event = class_code(request.pos_label, prepared.data.classes)
     cuts = thresholds
@@ -259,7 +258,7 @@ def cut_in_passing(
 def prepared_for(
     fitted: ScoredPartitions, request: EvaluationRequest, given: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Judged, ...], Within, Prepared]:
-    """The classifiers, the subgroups, and the fitted models; unsupported requests are refused first."""
+    """Return classifiers, subgroups and fitted models; unsupported requests raise an error first."""
     lazy = fitted.table
     named = dict(zip(request.names, request.given, strict=True)) if given is None else given
     judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
@@ -282,21 +281,21 @@ def partition_pass(
     cluster: str | None = None,
     **fitting: Any,
 ) -> RowsPass:
-    """`evaluate` on a table in partitions, for who has another engine than Dask: fit now, map later.
+    """Prepare `evaluate` on a partitioned table for other engines than Dask: fit now, map later.
 
     Parameters
     ----------
     classifier, metric, assumption, by, pos_label, cost, cluster
         As for :func:`selective_labels.evaluate`.
     data : PartitionedLabels
-        With a `case_id` or `groups`, unless frames are indexed by row numbers: hashes of these are folds.
+        With a `case_id` or `groups`, unless frames are indexed by row number; their hashes define the folds.
     fitting
         nuisance, propensity, cv, n_repeats, n_jobs, random_state.
 
     Returns
     -------
     RowsPass
-        ``function(frame)`` for every frame with the columns of ``columns``; then
+        Call ``function(frame)`` for every frame with the columns ``columns``; then
         ``evaluate_judged(rows_pass.subjects(*parts))``.
     """
     fitted = ScoredPartitions(data, FittingSettings.read(**fitting))
@@ -311,18 +310,18 @@ COURSES, DECIDERS = "courses", "deciders"
 
 @dataclass(frozen=True, eq=False)
 class PolicyKeys:
-    """From rows to bins of risks, to who is deferred, and to what came of the case; sent to other processes.
+    """Maps rows to bins of risks, deferral and outcome; sent to other processes.
 
     Attributes
     ----------
     judged : tuple of Judged
         The scores of one policy, or of two.
     deferring : tuple of (classifier or None)
-        Of each policy that leaves undecided cases to the human, whose doubt it is.
+        For each policy that defers undecided cases to the human, its classifier.
     within : Within
     failure : int
     edges : tuple of arrays
-        Values that bins of each risk lie between.
+        Edges of the bins of each risk.
     """
 
     judged: tuple[Judged, ...]
@@ -333,11 +332,11 @@ class PolicyKeys:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are read."""
+        """Columns to read."""
         return [*(name for each in self.judged for name in each.columns), *self.within.columns]
 
     def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
-        """Keys of every row: groups, bins, who is deferred, and the outcome last."""
+        """Return the keys of every row: groups, bins, deferral, and the outcome last."""
         risks = [risk_of(each.subject(frame, data), self.failure) for each in self.judged]
         bins = [binned(risk, edges) for risk, edges in zip(risks, self.edges, strict=True)]
         deferred = [
@@ -353,7 +352,7 @@ class PolicyKeys:
 
 @dataclass(frozen=True, eq=False)
 class CellCases:
-    """Cells as cases: all rows of one were decided alike, and have the same label, if any."""
+    """Cells as cases: all rows of a cell have the same decision, and the same label if accepted."""
 
     classes: np.ndarray
     row_decision: np.ndarray
@@ -361,7 +360,7 @@ class CellCases:
 
     @classmethod
     def of(cls, classes: np.ndarray, outcome: np.ndarray) -> "CellCases":
-        """From codes: 0 is refused, k + 1 accepted with label k."""
+        """Make cases from outcome codes: 0 if refused, k + 1 if accepted with label k."""
         return cls(classes, (outcome > 0).astype(int), outcome - 1)
 
     def __len__(self) -> int:
@@ -370,18 +369,18 @@ class CellCases:
 
 @dataclass(frozen=True, eq=False)
 class CellPolicySample:
-    """Cells that policies are laid out on.
+    """Cells on which policies act.
 
     Attributes
     ----------
     sample : CellSample
     failure : int
-        Code of the class that is a failure.
+        Code of the failure class.
     keys : PolicyKeys
     by_decision_maker : CellSample
         Cells by decision-maker and outcome.
     decision_makers : array
-        Their sorted ids.
+        Sorted ids.
     """
 
     sample: CellSample
@@ -403,7 +402,7 @@ class CellPolicySample:
         return DeciderOutcomes(self.decision_makers, cells.key[:, 0], cells.key[:, 1], *sums)
 
     def actions(self, policy: Policy, place: int = 0) -> PolicyActions:
-        """Lay out the policy that was given in this place."""
+        """Return the actions of the policy at this position."""
         first = self.keys.within.size
         bins = self.sample.cells.key[:, first + place]
         deferred = self.sample.cells.key[:, first + len(self.keys.judged) + place].astype(float)
@@ -413,9 +412,9 @@ class CellPolicySample:
 
 
 def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
-    """A value for each bin: the edge that it holds, or for bins between two the last number below the next.
+    """Return a value for each bin: its edge, or the largest number below the next edge.
 
-    So that at a cut-off that is an edge, a bin lies on the side on which its rows do.
+    At a threshold that is an edge, each bin is then on the same side as its rows.
 
     Examples
     --------
@@ -432,9 +431,9 @@ def policies_in_passing(
     policies: Mapping[str, Policy],
     thresholds: Sequence[float] = (),
 ) -> CellPolicySample:
-    """Pass once over a table in partitions, and lay policies out on its cells.
+    """Pass once over a partitioned table, and return the cells on which policies act.
 
-    `policies` are one or two by what messages call them; `thresholds` are cut-offs besides theirs.
+    `policies` maps names in messages to one or two policies; `thresholds` adds thresholds to theirs.
     """
     chosen = list(policies.values())
     for policy in chosen:
@@ -458,7 +457,7 @@ def policies_in_passing(
         each.score if isinstance(each.with_human, str) and each.with_human == UNDECIDED else None
         for each in chosen
     )
-    for classifier in deferring:  # said before the pass, by the rows at hand
+    for classifier in deferring:  # checked on the sampled rows, before the pass
         if classifier is not None:
             deferred_by(classifier, prepared.data)
     keys = PolicyKeys(judged, deferring, within, failure, edges)

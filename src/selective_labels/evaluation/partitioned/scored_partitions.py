@@ -1,4 +1,4 @@
-"""From a table in partitions to cells that are scored: a survey, a sample that fits the models, one pass."""
+"""Scoring of a partitioned table: survey the table, fit the models to a sample, and prepare one pass."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from selective_labels.data.partition_sources import INNER, hash_folds, uniform
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.diagnose import nucem_warning
-from selective_labels.diagnostics.relevance import leniency_spread
 from selective_labels.evaluation.partitioned.cell_sample import CellSample, SampleSummary
 from selective_labels.evaluation.partitioned.partition_pass import (
     CellTable,
@@ -33,6 +32,7 @@ from selective_labels.evaluation.scored_rows import (
     check_instrument,
     chosen_assumptions,
     describe_assignment,
+    leniency_spread,
     with_classes_of,
 )
 from selective_labels.inference.standard_errors import choose_clusters
@@ -46,23 +46,22 @@ from selective_labels.nuisance.bands import (
     shrunken_means,
     surplus_of,
 )
-from selective_labels.nuisance.cross_fit import CrossFit
+from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 from selective_labels.nuisance.folds import Fold
 from selective_labels.nuisance.learning_curve import Drawn, draw_rows
 from selective_labels.nuisance.scores import selector_bands
-from selective_labels.nuisance.settings import FittingSettings
 
 
 @dataclass(frozen=True, eq=False)
 class LeniencyTask:
-    """Weight and surplus of decisions by fold, inner fold and decision-maker; sent to other processes.
+    """Sums weights and excess acceptance by fold, inner fold and decision-maker; sent to other processes.
 
     Attributes
     ----------
     reader : PartitionReader
-        Of roles alone.
+        Reads the roles only.
     accepted : (n_strata,) array
-        Share accepted in each stratum.
+        Acceptance rate in each stratum.
     n_folds, seed : int
     """
 
@@ -72,7 +71,7 @@ class LeniencyTask:
     seed: int
 
     def __call__(self, frame: pd.DataFrame) -> np.ndarray:
-        """Sums of some rows, (2, n_folds, inner folds, n_decision_makers)."""
+        """Return the sums over some rows, (2, n_folds, inner folds, n_decision_makers)."""
         frame, keys = self.reader.roles.rows(frame)
         data = self.reader.read(frame)
         n_makers = len(self.reader.decision_makers)
@@ -85,7 +84,7 @@ class LeniencyTask:
 
 
 def inner_folds_of(keys: np.ndarray, seed: int) -> np.ndarray:
-    """Inner fold of each row, (n_samples,) int array."""
+    """Return the inner fold of each row, (n_samples,) int array."""
     return (uniform(keys, INNER, seed) * INNER_FOLDS).astype(int)
 
 
@@ -97,21 +96,21 @@ def table_arms(
     n_bands: int | None,
     seed: int,
 ) -> list[Arms] | None:
-    """Bands for the models of every fold; None if every decision-maker is an arm, or all rows fit the models.
+    """Leniency bands for each fold; None if every decision-maker is an arm, or all rows fit the models.
 
-    A row that models are fitted to has the band that its decision-maker has off its inner fold, as in memory:
-    its own decision must not choose it. Without strata, what the cases of a decision-maker would lead one to
-    expect is taken off, as far as the sample tells that they differ at all.
+    A row in the fitting sample gets the band of its decision-maker outside its inner fold, as in memory: a
+    row's own decision must not select its band. Without strata, leniency is adjusted for the decisions
+    expected from the features of a decision-maker's cases, as far as the sample shows that cases differ.
 
     Parameters
     ----------
     lazy : PartitionedLabels
     data : SelectiveLabels
-        The rows that models are fitted to.
+        The rows to which models are fitted.
     hashes : (n_samples,) array
-        Their keys.
+        Keys of these rows.
     folds : sequence of Fold
-        Training rows and rows held out, by hash with this seed.
+        Training and held-out rows, by hash with this seed.
     n_bands : int or None
     seed : int
     """
@@ -141,19 +140,19 @@ def table_arms(
 
 
 def sum_of(several: Sequence[np.ndarray]) -> np.ndarray:
-    """Add what parts left."""
+    """Add the sums of several parts of a table."""
     return np.sum(several, axis=0)
 
 
 def _bands(sums: np.ndarray, mix: np.ndarray, variance: float, n_bands: int) -> np.ndarray:
-    """Band of every decision-maker, from its weight and surplus."""
+    """Return the band of every decision-maker, from their weight and excess acceptance."""
     mass, surplus = sums
     number = np.maximum(mass, np.finfo(float).tiny)
     return cut_evenly(shrink(surplus / number, mass, variance / number) - mix, mass, n_bands)
 
 
 def _case_mix(data: SelectiveLabels, train: np.ndarray) -> np.ndarray:
-    """What features would lead one to expect of each decision-maker's decisions, against the mean."""
+    """Expected decisions given the features, as the deviation of each decision-maker from the mean."""
     if data.strata is not None:
         return np.zeros(data.n_decision_makers)
     weight = None if data.sample_weight is None else data.sample_weight[train]
@@ -167,18 +166,18 @@ def _case_mix(data: SelectiveLabels, train: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that is known before the pass.
+    """Models, sample and settings, ready for a pass.
 
     Attributes
     ----------
     lazy : PartitionedLabels
     frame : pandas.DataFrame
-        The rows that models are fitted to.
+        The rows to which models are fitted.
     data : SelectiveLabels
-        The same, coded by what the whole table holds.
+        The same rows, coded by the classes and ids of the whole table.
     passing : PartitionPass
         Without keys.
-    told : SampleSummary
+    sample_summary : SampleSummary
     """
 
     lazy: PartitionedLabels
@@ -188,15 +187,15 @@ class Prepared:
     sample_summary: SampleSummary
 
     def with_keys(self, keys: Keys) -> PartitionPass:
-        """The plain function of some rows, by the cells that a question asks for."""
+        """Return the plain function of some rows, with the cells that a request needs."""
         return replace(self.passing, keys=keys)
 
     def columns(self, others: Sequence[str]) -> list[str]:
-        """What that function reads."""
+        """Return the columns that this function reads."""
         return list(dict.fromkeys([*self.passing.reader.columns, *others]))
 
     def run(self, keys: Keys, others: Sequence[str]) -> PassSums:
-        """Pass over all partitions; `keys` reads the columns `others` besides."""
+        """Pass over all partitions; `keys` also reads the columns `others`."""
         passing, columns = self.with_keys(keys), self.columns(others)
         found: PassSums = self.lazy.over_rows(columns, passing, PassSums.added, "scoring partitions")
         if passing.kept is not None and passing.repeats:
@@ -213,9 +212,9 @@ class Prepared:
         ties: Mapping[str, tuple[int, ...]],
         stated: Mapping[str, tuple[int, np.ndarray]] | None = None,
     ) -> dict[str, CellSample]:
-        """Make scored cells of what a pass left, by the name of a table of cells.
+        """Make scored cells from the sums of a pass, by the name of a table of cells.
 
-        `ties` says, by table of cells, which keys are bins of a score; `stated` which are groups of a share.
+        `ties` gives, by table of cells, the keys that are bins of a score; `stated` those of known shares.
         """
         objects = {each.name: each for each in self.passing.assumptions}
         return {
@@ -239,9 +238,9 @@ class _Models:
     Attributes
     ----------
     n_ranked : int
-        Rows of the sample, the first in the order in which they were drawn.
+        Number of rows of the sample: the first ones in the order of drawing.
     fit : CrossFit
-        Of the first repetition.
+        Fit of the first repetition.
     repeats : tuple of FittedRepeat
     """
 
@@ -252,7 +251,7 @@ class _Models:
 
 @dataclass(eq=False)
 class ScoredPartitions:
-    """A table in partitions, with models that are fitted to a sample of its rows once.
+    """A partitioned table with models that are fitted once, to a sample of its rows.
 
     Parameters
     ----------
@@ -278,16 +277,16 @@ class ScoredPartitions:
         others: Sequence[str] = (),
         label_range: Any = NO_RANGE,
     ) -> Prepared:
-        """Count the table, draw the sample, and fit the models to it unless they are fitted.
+        """Survey the table, draw the sample, and fit the models unless they are already fitted.
 
         Parameters
         ----------
         classifiers : sequence
-            What will be evaluated: classes that a fitted one knows count as classes.
+            Classifiers to evaluate; the classes of fitted ones are added to those of the table.
         assumption, cluster, label_range
             As for :func:`selective_labels.evaluation.scored_rows.score_sample`.
         others : sequence of str
-            Further columns of the sample.
+            Additional columns of the sample.
         """
         lazy, fitting, seeds = self.table, self.fitting, self._seeds
         if not isinstance(fitting.cv, int | np.integer):
@@ -299,7 +298,7 @@ class ScoredPartitions:
         reader, data = _read(drawn, classifiers)
         chosen = chosen_assumptions(assumption, len(reader.decision_makers) > 1)
         require_summable(chosen, data.classes)
-        label_ranges(chosen, label_range, data)  # refused before anything is fitted
+        label_ranges(chosen, label_range, data)  # raises input errors before anything is fitted
         if len(data.classes) < 2:
             raise InputError.about(
                 "y", f"shows only one class ({data.classes.tolist()[0]!r}); two or more are needed."
@@ -332,7 +331,7 @@ class ScoredPartitions:
         )
 
     def _fitted(self, drawn: Drawn, classifiers: Sequence[Any], in_halves: bool) -> tuple[_Models, Drawn]:
-        """The models, and the rows that they are fitted to."""
+        """Return the models, and the rows to which they are fitted."""
         _, data = _read(drawn, classifiers)
         key = (*data.classes.tolist(), in_halves)
         if key in self._models:
@@ -354,7 +353,7 @@ class ScoredPartitions:
 
 
 def _read(drawn: Drawn, classifiers: Sequence[Any]) -> tuple[PartitionReader, SelectiveLabels]:
-    """Rows that were drawn, coded by what the whole table holds, and who reads others alike."""
+    """Return a reader and the drawn rows, both coded by the classes and ids of the whole table."""
     alone, reader = drawn.data(), drawn.lazy.reader
     data = with_classes_of(reader.coded(alone), list(classifiers))
     return replace(reader, classes=data.classes, coding=alone.coding), data
@@ -382,7 +381,7 @@ def _fitted(
 
 
 def _shares(table: np.ndarray, lookup: np.ndarray, n_arms: int) -> np.ndarray:
-    """Shares of arms in every stratum, by the weight of all rows."""
+    """Return the shares of arms in every stratum, by the weight of all rows."""
     mass = np.stack([np.bincount(lookup, row, n_arms) for row in table])
     total = mass.sum(axis=1, keepdims=True)
     return np.divide(mass, total, out=np.full_like(mass, 1.0 / n_arms), where=total > 0.0)
