@@ -7,7 +7,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PUBLISHED ?= ../shared/published
 
 
-.PHONY: fuzz test-oldest demo test test-statistical mutants bench bench-check study lint docs picture archives clean
+.PHONY: fuzz test-oldest demo test coverage test-statistical mutants bench bench-check study lint docs picture archives clean
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -25,6 +25,11 @@ lint: .venv/installed
 test: lint
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
 
+# Lines and branches that the tests reach, file by file.
+coverage: .venv/installed
+	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet \
+		--cov selective_labels --cov-branch --cov-report term:skip-covered
+
 test-statistical: .venv/installed
 	$(THREADS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m statistical --verbose -rP tests
 
@@ -34,10 +39,9 @@ fuzz: .venv/installed
 
 # The fast core with the oldest versions that pyproject.toml declares, in an environment of its own. Figures
 # that are stored to the last digit are those of newer versions, and left out.
-OLDEST := tests/test_gate.py tests/data/test_selective_labels.py tests/test_corridor.py \
-	$(addprefix tests/,assumptions features fuzz inference literature models nuisance planning policies saving support \
-	tables tilting evaluation) tests/cli/test_mistakes.py tests/cli/test_commands.py \
-	--ignore tests/evaluation/test_four_names.py
+OLDEST := tests/test_gate.py tests/test_corridor.py \
+	$(addprefix tests/,assumptions data evaluation fuzz inference io nuisance) \
+	tests/cli/test_mistakes.py tests/cli/test_commands.py --ignore tests/evaluation/test_four_names.py
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt \
