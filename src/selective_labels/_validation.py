@@ -1,4 +1,4 @@
-"""Validate arguments, handle random states and shared keywords, and fit classifiers with sample weights."""
+"""Checks of arguments, random states, effective sample size, and the groups of keywords of public entries."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,6 @@ from numbers import Integral, Real
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
-from sklearn import config_context
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from selective_labels._errors import InputError
 
@@ -123,20 +118,9 @@ def random_stream(random_state: Any) -> np.random.RandomState:
     >>> random_stream(0).randint(9) == random_stream(np.random.RandomState(0)).randint(9)
     True
     """
+    from sklearn.utils import check_random_state
+
     return check_random_state(random_state)
-
-
-def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
-    """Fit a classifier in place, and pass the weights to the step of a pipeline or search that takes them."""
-    last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
-    if isinstance(last, HistGradientBoostingClassifier):
-        X = without_empty_columns(X, sample_weight)
-    if sample_weight is None:
-        return classifier.fit(X, y)
-    require_weight(sample_weight)
-    # Metadata routing applies to our estimator, not to the classifier inside it, which gets weights directly.
-    with config_context(enable_metadata_routing=False):
-        return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
 
 
 def require_weight(sample_weight: np.ndarray | None) -> None:
@@ -155,21 +139,6 @@ def require_weight(sample_weight: np.ndarray | None) -> None:
         )
 
 
-def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
-    """Replace columns that are missing in every row with positive weight by zeros.
-
-    Boosting would search such columns for a split. It never splits a constant, so predictions do not change.
-
-    Examples
-    --------
-    >>> without_empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
-    array([[ 1.,  0.],
-           [nan,  0.]])
-    """
-    empty = np.isnan(X if sample_weight is None else X[sample_weight > 0.0]).all(axis=0)
-    return np.where(empty, 0.0, X) if empty.any() else X
-
-
 def effective_sample_size(weight: np.ndarray, units: np.ndarray | None = None) -> float:
     """Effective number of rows, or of the units that rows belong to: (Σ w)² / Σ w² (Kish).
 
@@ -184,27 +153,6 @@ def effective_sample_size(weight: np.ndarray, units: np.ndarray | None = None) -
     if units is not None:
         scaled = np.bincount(units, scaled).astype(float)
     return float(scaled.sum() ** 2 / max(float(np.sum(scaled**2)), np.finfo(float).tiny))
-
-
-def weight_name(classifier: Any) -> str:
-    """Name of the keyword by which ``fit`` of a classifier takes sample weights.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> weight_name(Pipeline([("model", LogisticRegression())]))
-    'model__sample_weight'
-    """
-    if has_fit_parameter(classifier, "sample_weight"):
-        return "sample_weight"
-    if isinstance(classifier, Pipeline):
-        name, last = classifier.steps[-1]
-        return f"{name}__{weight_name(last)}"
-    if hasattr(classifier, "estimator"):  # a hyper-parameter search passes its keywords on
-        return weight_name(classifier.estimator)
-    raise InputError(
-        f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.", "estimator"
-    )
 
 
 def require_choice(argument: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -8,7 +8,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels.evaluation.display import PRINTED_ROWS, Curve
+from selective_labels._display import PRINTED_ROWS
+from selective_labels.evaluation.display import Curve
 
 
 def make_curve(n_points=3, width=0.0, title="Failure rate", assumption="cases come by lot."):

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
-from selective_labels._validation import fit_weighted, random_stream
+from selective_labels._validation import random_stream
 from selective_labels.assumptions.instrument import NoAssumption, Unconfounded
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -22,7 +22,7 @@ from selective_labels.identification.bounds import Bounds, repair
 from selective_labels.identification.costs import minimax_class, point_costs
 from selective_labels.identification.point import project_to_simplex
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
 from selective_labels.nuisance.scores import cross_fit_scores
 
 # Smaller propensities are clipped, because a few huge scores would dominate the regression.

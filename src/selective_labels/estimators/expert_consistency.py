@@ -7,12 +7,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
-from selective_labels._validation import fit_weighted, random_stream
+from selective_labels._validation import random_stream
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.estimators.ipw import classifier_of, draw_seed, has_probabilities
 from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
+from selective_labels.nuisance.models.encoders import fit_weighted
 
 
 class ExpertConsistencyClassifier(SelectiveClassifier):

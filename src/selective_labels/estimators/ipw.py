@@ -12,11 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
-from selective_labels._validation import effective_sample_size, fit_weighted, random_stream
+from selective_labels._validation import effective_sample_size, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
-from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
 
 MAX_ITERATIONS = 1000
 

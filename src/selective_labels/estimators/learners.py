@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from selective_labels._errors import InputError
-from selective_labels._validation import fit_weighted
 from selective_labels.estimators.identified import Identified, PlugIn
 from selective_labels.estimators.neural import NeuralScore
 from selective_labels.estimators.surrogates import (
@@ -25,7 +24,7 @@ from selective_labels.estimators.surrogates import (
     margin_loss,
     softmax_cost,
 )
-from selective_labels.nuisance.models.encoders import boosting, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
 
 # A small ridge: without it, the softmax risk of linear scores has its minimum at infinity.
 RIDGE = 1e-4

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from selective_labels._errors import InputError
-from selective_labels._validation import fit_weighted, random_stream
+from selective_labels._validation import random_stream
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.estimators.ipw import (
     LabeledRowsClassifier,
@@ -16,6 +16,7 @@ from selective_labels.estimators.ipw import (
     fit_labeled_rows,
     require_probabilities,
 )
+from selective_labels.nuisance.models.encoders import fit_weighted
 
 
 class FuzzyAugmentationClassifier(LabeledRowsClassifier):

@@ -1,4 +1,8 @@
-"""Reported bounds and confidence intervals: the rule for crossed bounds, and intervals for small cells."""
+"""The confidence interval of a parameter between two estimated bounds.
+
+The constants of Imbens and Manski and of Stoye, which multiply the standard errors; the rule for crossed
+bounds; and what is reported in small cells.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -258,7 +262,9 @@ def parameter_constants(
     n_samples: float,
     confidence_level: float = 0.95,
 ) -> tuple[float, float]:
-    """Constants c_L and c_U of :func:`parameter_interval`; at least one error must be positive.
+    """Constants c_L and c_U of the interval [lower - c_L s_L, upper + c_U s_U].
+
+    At least one standard error must be positive.
 
     Examples
     --------

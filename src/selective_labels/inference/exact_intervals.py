@@ -1,7 +1,4 @@
-"""Confidence intervals for a parameter between two estimated bounds, and exact intervals for shares.
-
-The first part has the constants of Imbens and Manski and of Stoye; the second has intervals from counts.
-"""
+"""Intervals of shares from counts: Clopper and Pearson, Wilson, and the difference of two paired shares."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -11,8 +11,7 @@ from sklearn.base import ClassifierMixin, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import SplineTransformer
 
-from selective_labels._validation import fit_weighted
-from selective_labels.nuisance.models.encoders import TreeColumns, one_hot_columns
+from selective_labels.nuisance.models.encoders import TreeColumns, fit_weighted, one_hot_columns
 from selective_labels.nuisance.models.logistic import PooledLogistic, spread_columns
 
 # Rows that pass through a tree together; their columns fit in the processor cache.

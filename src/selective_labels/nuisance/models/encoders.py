@@ -3,10 +3,16 @@
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.utils.validation import has_fit_parameter
+
+from selective_labels._errors import InputError
+from selective_labels._validation import require_weight
 
 # A linear model gets at most MOST_INDICATORS columns per categorical feature: one for each frequent category
 # with at least FEWEST_ROWS rows, and one for all others.
@@ -228,4 +234,53 @@ def _indicators(categorical: tuple[int, ...], numbers: Any) -> ColumnTransformer
     )
     return ColumnTransformer(
         [("categories", encoder, list(categorical))], remainder=numbers, sparse_threshold=0.0
+    )
+
+
+def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+    """Fit a classifier in place, and pass the weights to the step of a pipeline or search that takes them."""
+    last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+    if isinstance(last, HistGradientBoostingClassifier):
+        X = without_empty_columns(X, sample_weight)
+    if sample_weight is None:
+        return classifier.fit(X, y)
+    require_weight(sample_weight)
+    # Metadata routing applies to our estimator, not to the classifier inside it, which gets weights directly.
+    with config_context(enable_metadata_routing=False):
+        return classifier.fit(X, y, **{weight_name(classifier): sample_weight})
+
+
+def without_empty_columns(X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
+    """Replace columns that are missing in every row with positive weight by zeros.
+
+    Boosting would search such columns for a split. It never splits a constant, so predictions do not change.
+
+    Examples
+    --------
+    >>> without_empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([[ 1.,  0.],
+           [nan,  0.]])
+    """
+    empty = np.isnan(X if sample_weight is None else X[sample_weight > 0.0]).all(axis=0)
+    return np.where(empty, 0.0, X) if empty.any() else X
+
+
+def weight_name(classifier: Any) -> str:
+    """Name of the keyword by which ``fit`` of a classifier takes sample weights.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> weight_name(Pipeline([("model", LogisticRegression())]))
+    'model__sample_weight'
+    """
+    if has_fit_parameter(classifier, "sample_weight"):
+        return "sample_weight"
+    if isinstance(classifier, Pipeline):
+        name, last = classifier.steps[-1]
+        return f"{name}__{weight_name(last)}"
+    if hasattr(classifier, "estimator"):  # a hyper-parameter search passes its keywords on
+        return weight_name(classifier.estimator)
+    raise InputError(
+        f"{type(classifier).__name__} takes no sample_weight; use a classifier that does.", "estimator"
     )
