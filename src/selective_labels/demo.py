@@ -46,7 +46,6 @@ class Story:
         Default rate among approved loans, and accuracy of the scorecard on them.
     share, right : Evaluation
         The same for all applications.
-    true_share, true_right : float
     climbed : Ladder
         Accuracy of the scorecard under more and more assumptions about what officers know.
     better, true_gain : Comparison, float

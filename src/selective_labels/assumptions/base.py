@@ -27,7 +27,6 @@ class CheckVerdict:
 
     Attributes
     ----------
-    allowed : bool
     reason : str
         Starts with the verdict: "refuted", "not refuted" or "cannot be checked". A reason given without a
         verdict gets "not refuted" if allowed, else "refuted".

@@ -98,10 +98,8 @@ class Form:
 
     Attributes
     ----------
-    usage : str
     make : callable
         Takes the class, the value and the settings, all as text.
-    has_class, has_value : bool
     settings : tuple of str
         Options that may follow a comma; one that ends in "=" takes a number.
     """

@@ -77,9 +77,6 @@ class Loaded:
 
     Attributes
     ----------
-    name : str
-    frame : pandas.DataFrame
-    prepared : PreparedTable
     lazy : PartitionedLabels or None
         The whole table, if it is in partitions.
     sampled : bool
@@ -385,9 +382,6 @@ class Stakes:
 
     Attributes
     ----------
-    metrics : tuple of str
-    cost : matrix or None
-    cut : CutOptions
     by_policy : bool
         Whether a score accepts cases, so that the metrics are those of policies, or predicts classes.
     by_default : bool
@@ -527,8 +521,6 @@ class Judging:
 
     Attributes
     ----------
-    loaded : Loaded
-    policy_measures : Stakes
     pos_label : class or None
         The class of the failure.
     team : str or None

@@ -29,7 +29,6 @@ class Panels:
         Codes of panels, and codes of their members into `people`.
     people : array
         Sorted ids of decision-makers.
-    n_panels : int
 
     Examples
     --------

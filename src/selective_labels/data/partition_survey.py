@@ -29,8 +29,6 @@ class RoleColumns:
 
     Attributes
     ----------
-    label : str
-    decision_maker, decision, sample_weight, groups, strata, case_id : str or None
     kept : tuple of Kept
         Successive subsets of the rows.
     """
@@ -87,7 +85,6 @@ class Survey:
 
     Attributes
     ----------
-    n_rows, n_labeled, n_ignored : int
     weight : float
         Sum of the weights.
     classes : array

@@ -46,8 +46,6 @@ class Draw:
 
     Attributes
     ----------
-    roles : RoleColumns
-    seed : int
     share : float
         Rows with a rank below it are drawn.
     often : dict of float
@@ -136,8 +134,6 @@ class PartitionReader:
 
     Attributes
     ----------
-    roles : RoleColumns
-    features : tuple of str
     assignment : tuple of str
         Columns of known assignment probabilities. Empty if there are none.
     classes, decision_makers, strata : arrays
@@ -236,9 +232,6 @@ class PartitionedLabels:
 
     Attributes
     ----------
-    source : ParquetSource or DaskSource
-    roles : RoleColumns
-    features : tuple of str
     assignment : tuple of str
         Columns of known assignment probabilities of decision-makers.
     fit_rows : int or None

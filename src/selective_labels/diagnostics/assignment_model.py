@@ -32,7 +32,6 @@ class RandomAssignment:
         Numeric, without missing values.
     arm : (n,) int array
         Decision-maker, or leniency band of decision-makers.
-    n_arms : int
     cell : (n,) int array
         Stratum within which assignment is tested.
     unit : (n,) int array
@@ -61,7 +60,6 @@ class HeldOut:
     ----------
     statistic : float
         Standard normal if assignment is independent of features within cells; large if it is not.
-    p_value : float
     gain : float
         Mean predicted probability of the arm that a case was assigned to, minus that arm's share.
     """

@@ -28,7 +28,6 @@ class MarginalCurve:
         Null: all decision-makers lie on one curve.
     slope_p_value : float
         Null: all slopes lie in [0, 1].
-    fit_statistic : float
     knots, slopes : arrays
         Slopes of the curve at the knots; the slope is linear between knots.
     """

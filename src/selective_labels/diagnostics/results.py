@@ -49,7 +49,6 @@ class Finding:
     status : "ok", "warning", "violated" or "not applicable"
     message : str
         One or two sentences for practitioners.
-    statistic, p_value : float or None
     advice : str
         What to do; empty if no action is needed.
     detects : str
@@ -72,10 +71,8 @@ class CheckResult:
     ----------
     code : str
         Stable code; docs/diagnostics.md lists all codes.
-    name, family : str
     status : "ok", "warning", "violated" or "not applicable"
         "not applicable" is not a pass: nothing was tested.
-    statistic : float or None
     p_value : float or None
         P-value of the null hypothesis, if the check is a test.
     message : str
@@ -104,7 +101,6 @@ class Check:
 
     Attributes
     ----------
-    code, name, family : str
     find : callable
         Maps a :class:`Context` to a :class:`Finding`; may raise :class:`NotApplicableError` with the reason.
     """
@@ -375,10 +371,8 @@ class Diagnosis(Display):
 
     Attributes
     ----------
-    results : tuple of CheckResult
     n_samples, n_decision_makers, n_model_rows : int
         Models were fitted on `n_model_rows` of the cases; everything else uses all cases.
-    figures : Figures
     sharing : str
         Which cases the checks compare, if labels are shared within groups or the table is partitioned; else
         empty.

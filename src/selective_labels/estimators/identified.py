@@ -130,9 +130,6 @@ class Identified:
 
     Attributes
     ----------
-    joint : CrossFit
-    n_classes : int
-    label_range : pair
     cost : (n_classes, n_classes) array or None
     slope : Slope or None
         Set in point mode.
@@ -257,7 +254,6 @@ class TrainingRows:
 
     Attributes
     ----------
-    bounds : Bounds
     crossed : (n_samples,) bool array
         Whether the bounds crossed and were repaired.
     probabilities : (n_samples, n_classes) array or None

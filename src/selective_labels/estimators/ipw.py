@@ -104,7 +104,6 @@ class LabeledRowsModel:
 
     Attributes
     ----------
-    classifier : fitted scikit-learn classifier
     classes : (n_classes,) array
     shares : (n_decision_makers,) array or None
     """

@@ -200,13 +200,7 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class ClassifierScore:
-    """Scores of a fitted scikit-learn classifier. Classes that it never saw get the lowest score.
-
-    Attributes
-    ----------
-    classifier : fitted classifier of class codes
-    n_classes : int
-    """
+    """Scores of a fitted scikit-learn classifier. Classes that it never saw get the lowest score."""
 
     classifier: Any
     n_classes: int

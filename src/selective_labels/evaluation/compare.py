@@ -83,12 +83,8 @@ class MetricDifference:
 
     Attributes
     ----------
-    metric : str
-    ends : callable of (evidence, weights)
     limits : pair of float
         Possible values of the difference.
-    greater_is_better : bool
-    sharp : bool
     differ : (n_samples,) array
         Probability that the two treat a case differently.
     functional : Functional or None

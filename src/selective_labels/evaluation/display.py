@@ -287,7 +287,6 @@ class Curve(Described):
 
     Attributes
     ----------
-    title : str
     x_name : str
         Name of the variable.
     x : (n_points,) array
@@ -300,8 +299,6 @@ class Curve(Described):
         The assumption in words.
     identifies : str
         The identified quantity in words.
-    n_samples : int
-    confidence_level : float
 
     Examples
     --------

@@ -48,15 +48,10 @@ class Extrapolation(Described):
         Columns metric ("share", "tpr", "fpr", "accuracy"), label, estimate, ci_lower, ci_upper.
     by_form : frame
         The same metrics with one column per functional form.
-    form : str
-    pos_label : label
     leniency : (n_decision_makers,) array
         Acceptance rate, adjusted for strata, of the decision-makers who accepted any case.
     means : (n_decision_makers, n_classes) array
         Share of each class among accepted cases, adjusted for strata.
-    classes, decision_makers : arrays
-    n_samples : int
-    confidence_level : float
     reliability : float
         Share of the variance of measured leniency that is not sampling error.
     """

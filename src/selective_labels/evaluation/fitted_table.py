@@ -46,9 +46,6 @@ class JudgedRows:
 
     Attributes
     ----------
-    scored : ScoredSample
-    subjects : tuple of Predictions
-    metrics : sequence of metrics
     masks : dict of bool arrays, or None
         Rows of each subgroup.
     """

@@ -27,7 +27,6 @@ class LadderStep:
 
     Attributes
     ----------
-    assumption : Assumption
     evaluation : Evaluation
         Bounds and interval; NaN if the data contradict the assumption.
     beyond : str or None
@@ -77,10 +76,6 @@ class Ladder(Display):
     """A metric of one classifier under assumptions from weak to strong, from one sample scored once.
 
     Iteration, indexing and `len` apply to the steps.
-
-    Attributes
-    ----------
-    steps : tuple of LadderStep
     """
 
     steps: tuple[LadderStep, ...]

@@ -22,7 +22,6 @@ class Periods:
 
     Attributes
     ----------
-    column : str
     every : "month", "quarter" or "year"
     """
 

@@ -344,11 +344,9 @@ class PolicyMeasure:
 
     Attributes
     ----------
-    name : str
     accepted, refused : (n_classes,) arrays
     per_accepted : bool
         Whether the measure is a rate among accepted cases; refused cases then have value zero.
-    greater_is_better : bool
     """
 
     name: str
@@ -519,7 +517,6 @@ class PolicySample:
 
     Attributes
     ----------
-    sample : ScoredSample
     failure : int
         Code of the failure class.
     names : tuple of str

@@ -47,8 +47,6 @@ class PolicyValue:
 
     Attributes
     ----------
-    terms : tuple of (sign, PolicyActions)
-    policy_measure : PolicyMeasure
     decision : (n_samples,) array
     worth_seen : (n_samples,) array
         D v_Y: contribution of a case that the human accepted, zero if refused.
@@ -256,7 +254,6 @@ class CutOffs:
     could_be_best : (n_cut_offs,) bool array
         The same with sampling error: the set contains all best thresholds with probability
         `confidence_level`.
-    confidence_level : float
     """
 
     thresholds: Array

@@ -225,8 +225,6 @@ class EvaluationRequest:
     ----------
     given : tuple
         The classifier to evaluate, or the two to compare.
-    metric : metric or sequence of metrics
-    assumption : name, Assumption, or a sequence of these
     cluster : "groups", "decision_maker", "none" or None
         Independent units for the standard errors.
     label_range : pair

@@ -28,8 +28,6 @@ class Design:
 
     Attributes
     ----------
-    n : int
-    acceptance : float
     accepted_mean, accepted_square : float
         Means of c and c² among accepted cases, whose labels are observed.
     refused_mean, refused_square : float
@@ -38,7 +36,6 @@ class Design:
         Share of refused cases whose label affects the mean.
     leniency_mean, leniency_spread : float
         Mean and standard deviation of decision-makers' acceptance rates, the latter net of sampling error.
-    n_decision_makers : int
     """
 
     n: int
@@ -117,7 +114,6 @@ class Sample:
         Number of cases.
     n_labeled : int
         Number of cases with an observed label.
-    n_decision_makers : int
     cluster : "groups", "decision_maker" or None
     n_clusters : int
         Number of independent units for the standard errors; the number of cases without `cluster`.
@@ -378,11 +374,6 @@ class Evaluations(Display):
 
     Iteration, indexing and `len` apply to the evaluations. `gaps` holds the differences between the
     subgroups of ``by=``.
-
-    Attributes
-    ----------
-    items : tuple of Evaluation
-    gaps : Evaluations or None
 
     Examples
     --------

@@ -53,7 +53,6 @@ class SensitivityCurve(Curve):
         :func:`selective_labels.inference.confidence_intervals.uncross`).
     units : str
         Independent units for the standard errors, in words; empty if they are rows.
-    threshold : float or None
     conclusion : str or None
         The conclusion about the threshold at `concluded_at`.
     concluded_at : float or None
@@ -185,7 +184,6 @@ class Family:
     ----------
     name : str
         Name of the parameter.
-    make : callable of a value
     words : str
         The assumption in words, for all values.
     values : (n_points,) array
@@ -361,7 +359,6 @@ class Point:
 
     Attributes
     ----------
-    lower, upper, ci_lower, ci_upper : float
     crossed : bool
         Whether the estimated bounds crossed.
     contradicted : float

@@ -273,7 +273,6 @@ class MomentSums:
     mean : (n_tilts, n_moments) array
     covariance : (n_tilts, n_moments, n_moments) array
         Covariance of the moments of a single unit.
-    n_units : float
     """
 
     mean: Array

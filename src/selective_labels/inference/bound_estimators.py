@@ -164,7 +164,6 @@ class Separation:
         Gain of each row.
     event : int
         Code of the class that is the event.
-    scale : float
     centre : float
         Constant in place of ½; zero for a difference.
     """

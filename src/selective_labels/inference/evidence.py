@@ -28,7 +28,6 @@ class Estimate:
 
     Attributes
     ----------
-    value : float
     influence : (n_samples,) array
         Influence of each row, with mean zero: the estimation error is approximately the mean of the
         influences.

@@ -260,7 +260,6 @@ class SharedSeparation:
     gain : (n_samples,) array
     event : int
         Code of the class that is the event.
-    centre, scale : float
     spill : callable of chances and weights
         Effect of each row on E[gain · chance] through the gains of the other rows.
     """

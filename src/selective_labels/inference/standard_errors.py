@@ -73,7 +73,6 @@ class BoundStandardErrors:
         Correlation of the two estimated bounds.
     n_clusters : int
         Number of independent units: rows or clusters.
-    clustered : bool
     n_units : float
         Effective number of units given their weights (Kish).
     effective : pair of float

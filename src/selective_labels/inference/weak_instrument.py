@@ -138,7 +138,6 @@ class TriedTilts:
         Test statistic Q, χ² with `n_groups` degrees of freedom at the true tilts.
     value, variance : (n_tried,) arrays
         Estimate of the mean given the tilts and its variance, uncorrelated with the moments of the test.
-    n_groups : int
     """
 
     statistic: Array

@@ -37,7 +37,6 @@ class FeatureSchema:
 
     Attributes
     ----------
-    name : str
     kind : "number", "date" or "category"
     categories : tuple of str
         Values seen in training. Empty for other kinds.
@@ -54,7 +53,6 @@ class ModelSchema:
 
     Attributes
     ----------
-    features : tuple of FeatureSchema
     classes : tuple
         Sorted labels.
     roles : dict
@@ -359,13 +357,7 @@ def _model_has(method: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A fitted model with its schema. Its methods take whole tables and select the model's features.
-
-    Attributes
-    ----------
-    model : estimator
-    schema : ModelSchema
-    """
+    """A fitted model with its schema. Its methods take whole tables and select the model's features."""
 
     model: Any
     schema: ModelSchema

@@ -492,7 +492,6 @@ class FeatureRules:
 
     Attributes
     ----------
-    features, exclude, include, category, number, allow_leak : sequences of str
     also : sequence of str
         Columns that are always features, such as those of a model.
     not_features : sequence of str
@@ -535,8 +534,6 @@ class PreparedTable:
         The same rows as validated input for the library.
     columns : dict of pandas.Series
         Role columns by the library's keyword. "y" is the label.
-    roles : Roles
-    left_out : tuple of LeftOut
     readings : tuple of str
         Sentences on values that were interpreted differently from how they are written.
     """

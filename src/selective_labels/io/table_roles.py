@@ -207,13 +207,7 @@ MAX_CLASSES = 20
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns with a role.
-
-    Attributes
-    ----------
-    label, decision_maker : str
-    decision, strata, groups, weight : str or None
-    """
+    """Columns with a role."""
 
     label: str
     decision_maker: str

@@ -207,7 +207,6 @@ class Assignment:
 
     Attributes
     ----------
-    report : AssignmentReport
     models : tuple of ArmModel
         Empty if shares are used.
     held_out : (n_samples,) int array

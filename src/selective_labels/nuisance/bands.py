@@ -31,7 +31,6 @@ class Arms:
         The arm of each training row.
     lookup : (n_decision_makers,) int array
         The arm of each decision-maker, for rows outside the training sample.
-    n_arms : int
     """
 
     rows: np.ndarray

@@ -61,12 +61,10 @@ class CrossFit:
 
     Attributes
     ----------
-    folds : tuple of FoldModel
     held_out : (n_samples,) int array
         Fold of each row, whose model was fitted without it; empty after :meth:`without_rows`.
     shares : (n_arms,) array
         Weighted share of rows of each arm, or the mean of the assignment probabilities if these are given.
-    report : NuisanceReport
     assignment : Assignment
         Models of the arm; without models, shares are used.
     """
@@ -401,11 +399,8 @@ class FittingSettings:
         See :func:`selective_labels.nuisance.model_selection.candidates`.
     propensity : "auto", "shares" or "model"
         See :func:`selective_labels.nuisance.assignment.fit_assignment`.
-    cv : int, splitter or iterable of folds
     n_repeats : int
         Number of repetitions of cross-fitting.
-    n_jobs : int or None
-    seed : int or None
 
     Examples
     --------

@@ -127,7 +127,6 @@ class HeldOutPart:
 
     Attributes
     ----------
-    fold : int
     rows : (n,) int array
     arm : (n,) int array
         Arm of the row's decision-maker, in the fold's numbering.

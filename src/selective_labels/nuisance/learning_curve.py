@@ -32,8 +32,6 @@ class Drawn:
 
     Attributes
     ----------
-    lazy : PartitionedLabels
-    draw : Draw
     ranked : pandas.DataFrame
         The rows in the order of the draw, so that the first rows are a smaller sample.
     wanted : int or None

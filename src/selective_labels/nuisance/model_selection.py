@@ -56,8 +56,6 @@ class Candidate:
 
     Attributes
     ----------
-    family, settings : str
-    factory : Factory
     later : bool
         Costly, so tried only if the other settings of its family are not clearly worse.
     """
@@ -377,7 +375,6 @@ class Choice:
 
     Attributes
     ----------
-    candidate : Candidate
     models : dict
         Models already fitted to all training rows of a fold, by fold.
     behind : dict of float
@@ -467,11 +464,9 @@ class _Trial:
 
     Attributes
     ----------
-    candidate : Candidate
     losses : (n_tested,) array
     before : (n_tested,) array
         Losses with a quarter of the rows.
-    models : dict
     """
 
     candidate: Candidate

@@ -44,15 +44,12 @@ class Work:
 
     Attributes
     ----------
-    n_rows : int
     n_columns : int
         Columns of a linear model; each level of a category counts as one.
-    n_classes : int
     n_arms : int
         Number of decision-makers, or of leniency bands.
     families : tuple of str
         Families that are compared; a classifier given by the user counts as a logistic model.
-    n_folds : int
     times : int
         Number of repetitions.
     """

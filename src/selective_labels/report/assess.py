@@ -115,15 +115,12 @@ class Workbench:
         The features of these rows, as they are shown to readers.
     event : int
         Code of the class that is the failure.
-    metrics : list of metric objects
     cost : matrix or None
         C[true, predicted] over the sorted classes.
-    settings : Settings
     given : ReportedRule or None
         The user's rule, if there is one.
     classifiers : list
         The user's fitted classifiers. Classes that they know count as classes, even if no case here has them.
-    store : SectionStore or None
     assumption_steps : sequence of Assumption
         Assumptions of the ladder, from weak to strong; empty if the user gave none.
     periods : (n_samples,) array or None

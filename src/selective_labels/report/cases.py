@@ -27,9 +27,7 @@ class Column:
 
     Attributes
     ----------
-    name : str
     kind : "number", "category" or "date"
-    values : pandas Series with a plain index
     """
 
     name: str
@@ -47,7 +45,6 @@ class Bins:
 
     Attributes
     ----------
-    labels : list of str
     codes : (n_samples,) int array
     """
 
@@ -180,7 +177,6 @@ class Cases:
 
     Attributes
     ----------
-    data : SelectiveLabels
     by : list of Column
         Columns that define subgroups.
     """

@@ -21,13 +21,7 @@ class SectionStore(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the document, with notes on how it was computed.
-
-    Attributes
-    ----------
-    content : dict or list of JSON-serializable values
-    notes : list of str
-    """
+    """A section of the document, with notes on how it was computed."""
 
     content: Any
     notes: tuple[str, ...] = ()

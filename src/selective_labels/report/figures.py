@@ -50,13 +50,10 @@ class Figure:
 
     Attributes
     ----------
-    title : str
     chart : str
         SVG.
-    headings : tuple of str
     rows : sequence of tuple of str
         The table.
-    note : str
     """
 
     title: str

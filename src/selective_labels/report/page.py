@@ -260,7 +260,6 @@ class Card:
 
     Attributes
     ----------
-    title, status, meaning, note : str
     look : str
         The status whose symbol precedes the text.
     used : bool

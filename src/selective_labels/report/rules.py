@@ -47,7 +47,6 @@ class ReportedRule:
     Attributes
     ----------
     key : "yours" or "ours"
-    name, description : str
     codes : (n_samples,) int array
         Codes of the predicted classes.
     scores : (n_samples,) array or None

@@ -243,7 +243,6 @@ class Term:
 
     Attributes
     ----------
-    title : str
     meaning : str
         One sentence, or empty.
     """

@@ -68,12 +68,10 @@ class CellSample:
     ----------
     repeats : list of dict of CellMoments
         By assumption, one dict for each repetition of cross-fitting; all have the same keys.
-    sample_summary : SampleSummary
     objects : dict of Assumption
         By name.
     ties : (n_keys,) tuple of int
         Keys that are bins of a score: even bins lie between two values, odd bins hold one value.
-    cluster : str or None
     clusters : list of dict of ClusterSums
         As `repeats`, if there are clusters.
     stated : dict of pairs

@@ -322,7 +322,6 @@ class CellEvidence(Evidence):
 
     Attributes
     ----------
-    cells : CellMoments
     sums : ClusterSums or None
         Sums of the same cells by cluster; None: every row is an independent unit.
     """

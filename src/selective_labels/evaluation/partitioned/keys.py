@@ -42,7 +42,6 @@ class Judged:
 
     Attributes
     ----------
-    given : classifier, or class label
     columns : tuple of str
         One column of predicted labels or scores, or one column of probabilities for each class.
     name : str
@@ -186,8 +185,6 @@ class CellKeys:
 
     Attributes
     ----------
-    judged : tuple of Judged
-    within : Within
     labels : bool
         Whether predicted labels are needed.
     event : int
@@ -282,10 +279,8 @@ class CellPredictions(Predictions):
     Attributes
     ----------
     key : (n_cells,) int array
-    classes : array
     table : str
         Name of the table of cells.
-    event : int
     bins : array or None
         Edges of the bins of the event's probability.
     """

@@ -50,8 +50,6 @@ class FoldScorer:
 
     Attributes
     ----------
-    fold : FoldModel
-    pools : Pools or None
     n_units, n_fitted : float, int
         See :class:`selective_labels.nuisance.score_formulas.Rows`.
     probe : HeldOutPredictions
@@ -146,7 +144,6 @@ class KeptScores:
 
     Attributes
     ----------
-    folder : str
     made_from : str
         Fingerprint of the table and of the scoring settings.
     """
@@ -326,7 +323,6 @@ class FittedRepeat:
 
     Attributes
     ----------
-    fit : CrossFit
     scorers : tuple of FoldScorer
         One for each fold of the models.
     shares : tuple of (n_strata, n_arms) arrays
@@ -411,15 +407,11 @@ class PartitionPass:
 
     Attributes
     ----------
-    reader : PartitionReader
     repeats : tuple of FittedRepeat
         Empty if every label is observed (labels are then the scores), or if stored scores are read.
-    assumptions : tuple of Assumption
-    keys : callable
     cluster : "groups", "decision_maker" or None
     kept : KeptScores or None
         Where scores are stored; without models, they are read from there.
-    n_repeats : int
     label_range : pair
         Known range of the class probabilities; see :func:`selective_labels.evaluate`.
     """

@@ -119,9 +119,6 @@ class JudgedCells:
     ----------
     samples : dict of CellSample
         By table of cells.
-    metrics : list of metrics
-    classes : array
-    keys : CellKeys
     """
 
     samples: Mapping[str, CellSample]
@@ -318,8 +315,6 @@ class PolicyKeys:
         The scores of one policy, or of two.
     deferring : tuple of (classifier or None)
         For each policy that defers undecided cases to the human, its classifier.
-    within : Within
-    failure : int
     edges : tuple of arrays
         Edges of the bins of each risk.
     """
@@ -373,10 +368,8 @@ class CellPolicySample:
 
     Attributes
     ----------
-    sample : CellSample
     failure : int
         Code of the failure class.
-    keys : PolicyKeys
     by_decision_maker : CellSample
         Cells by decision-maker and outcome.
     decision_makers : array

@@ -62,7 +62,6 @@ class LeniencyTask:
         Reads the roles only.
     accepted : (n_strata,) array
         Acceptance rate in each stratum.
-    n_folds, seed : int
     """
 
     reader: PartitionReader
@@ -170,14 +169,12 @@ class Prepared:
 
     Attributes
     ----------
-    lazy : PartitionedLabels
     frame : pandas.DataFrame
         The rows to which models are fitted.
     data : SelectiveLabels
         The same rows, coded by the classes and ids of the whole table.
     passing : PartitionPass
         Without keys.
-    sample_summary : SampleSummary
     """
 
     lazy: PartitionedLabels
@@ -241,7 +238,6 @@ class _Models:
         Number of rows of the sample: the first ones in the order of drawing.
     fit : CrossFit
         Fit of the first repetition.
-    repeats : tuple of FittedRepeat
     """
 
     n_ranked: int

@@ -106,10 +106,8 @@ class PooledRows:
 
     Attributes
     ----------
-    scale : fitted Pipeline
     lines : (1 + n_columns, n_samples) array
         Transposed design matrix: a constant, the numeric columns, the indicators of categories.
-    n_numbers : int
     edges : (n_arms + 1,) int array
         The rows of arm z are ``edges[z]:edges[z + 1]``.
     outcomes : (n_outcomes,) int array
