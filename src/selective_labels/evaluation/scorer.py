@@ -52,12 +52,6 @@ class LowerBoundScorer:
         X: Any = None,
         y: Any = None,
         decision_maker: Any = None,
-        *,
-        decision: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        strata: Any = None,
-        assignment: Any = None,
         **settings: Any,
     ) -> Any:
         """Score a fitted classifier on held-out rows; without a classifier, make a new scorer."""
@@ -65,8 +59,8 @@ class LowerBoundScorer:
             return LowerBoundScorer(**(self.settings | settings))
         if X is None:
             raise InputError("X is missing: give features and labels, or one SelectiveLabels.", "X")
-        roles = GivenRoles(decision_maker, decision, sample_weight, groups, strata, assignment)
-        data = read_data(X, y, roles)
+        given = {name: settings.pop(name) for name in ROLES if name in settings}
+        data = read_data(X, y, GivenRoles(**({"decision_maker": decision_maker} | given)))
         self._require_decision_makers(data)
         defaults: dict[str, Any] = {"nuisance": "logistic", "random_state": 0}
         result: Any = evaluate(estimator, data, **(defaults | self.settings | settings))
