@@ -83,6 +83,23 @@ def test_text_of_many_states_the_same(many):
     assert not any(line.endswith(" ") for line in text.splitlines())
 
 
+def test_caution_leads_the_notes_and_silences_what_sounds_like_a_guarantee(one):
+    loose = replace(one, sample=replace(one.sample, sharpness_lost=0.2))
+    assert "conservative" in str(loose)
+    doubted = loose.with_cautions(["the assignment is doubtful.", "the assignment is doubtful."])
+    assert doubted.sample.cautions == ("the assignment is doubtful.",)
+    assert "Caution: the assignment is doubtful." in str(doubted)
+    assert "conservative" not in str(doubted)
+    assert doubted.to_dict()["cautions"] == ["the assignment is doubtful."]
+    assert doubted.to_frame()["cautions"].item() == "the assignment is doubtful."
+    assert "conservative" not in str(replace(loose, crossed=True))  # nor beside bounds that crossed
+
+
+def test_caution_of_all_rows_stands_once(many):
+    said = str(many.with_cautions(["the assignment is doubtful."]))
+    assert said.count("the assignment is doubtful.") == 1
+
+
 def test_text_of_a_comparison_has_the_verdict(duel):
     text = repr(duel)
     assert "accuracy of a (predictions) minus that of b (predictions)" in text

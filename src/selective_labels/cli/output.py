@@ -21,7 +21,7 @@ from selective_labels.cli.options import Format
 from selective_labels.cli.run_predict import Predicted
 from selective_labels.diagnostics.results import Diagnosis, questions
 from selective_labels.estimators.ucl import UCLClassifier
-from selective_labels.evaluation.display import ENDS, assumption_text, notes_of, units_text
+from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
 from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text
@@ -425,8 +425,7 @@ def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:
 def _said(results: list[Evaluation] | list[Comparison]) -> list[str]:
     """Notes on results: why a number is missing, and the independent units of standard errors."""
     units = dict.fromkeys(units_text(each.sample.cluster, each.sample.n_clusters) for each in results)
-    notes = [f"{each.title} ({each.assumption}): {note}" for each in results for note in notes_of(each)]
-    return [*notes, *(f"Units: {each}." for each in units if each)]
+    return [*shared_notes(results), *(f"Units: {each}." for each in units if each)]
 
 
 def _plain_rows(rows: list[dict[Any, Any]]) -> list[dict[str, Any]]:

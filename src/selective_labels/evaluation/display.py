@@ -188,8 +188,8 @@ def _interval_text(result: "Estimated") -> str:
 
 
 def notes_of(result: "Estimated") -> list[str]:
-    """List what is missing, why, and what makes a number less certain than it looks."""
-    notes = []
+    """List what is missing, why, and what makes a number less certain than it looks; cautions come first."""
+    notes = [f"Caution: {caution}" for caution in result.sample.cautions]
     if result.reason is not None:
         missing = "No interval" if result.defined else "No value"
         notes.append(f"{missing}: {result.reason}")
@@ -203,10 +203,12 @@ def notes_of(result: "Estimated") -> list[str]:
         notes.append(few_units_text(number, result.sample.cluster, result.sample.n_clusters))
     if result.sample.bounded_share > 0.0:
         notes.append(bounded_text(result.sample.bounded_share))
-    if result.sample.sharpness_lost > LARGE_LOSS:
+    # Nothing that sounds like a guarantee stands beside a reason to doubt the bounds.
+    doubtful = result.crossed or result.sample.cautions
+    if result.sample.sharpness_lost > LARGE_LOSS and not doubtful:
         notes.append(
-            f"The bounds are valid, and some {result.sample.sharpness_lost:.2f} wider than sharp (accuracy): "
-            "decision-makers who cannot be told from the best of a class are pooled."
+            f"These bounds are conservative by about {result.sample.sharpness_lost:.2f} (accuracy): "
+            "decision-makers with statistically indistinguishable rates are pooled."
         )
     if result.sample.refusal is not None:
         notes.append(f"Not to be relied on here: {result.sample.refusal}")
@@ -246,9 +248,19 @@ def _footer(results: "Evaluations") -> list[str]:
         if results.contradicts(item)
     ]
     lines += [f"Sample{whom}: {sample_text(sample)}" for whom, sample in samples.items()]
-    for item in items:
-        lines += [f"{item.title} ({item.assumption}): {note}" for note in notes_of(item)]
-    return lines
+    return [*lines, *shared_notes(items)]
+
+
+def shared_notes(results: Sequence["Estimated"]) -> list[str]:
+    """Notes of several results; a note that all of them have stands once, without their names."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for note in dict.fromkeys(notes_of(result)):
+            found.setdefault(note, []).append(f"{result.title} ({result.assumption})")
+    return [
+        note if len(about) == len(results) > 1 else f"{'; '.join(about)}: {note}"
+        for note, about in found.items()
+    ]
 
 
 def _whom(item: "Evaluation") -> str:

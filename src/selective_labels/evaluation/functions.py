@@ -86,8 +86,8 @@ def evaluate(
     accuracy: between 0... and 0...
     95 % interval: [0..., 0...]; it covers the value, wherever it lies between the ends, with
     probability 0.95.
-    The bounds are valid, and some 0... wider than sharp (accuracy): decision-makers who cannot be told from
-    the best of a class are pooled.
+    These bounds are conservative by about 0... (accuracy): decision-makers with statistically
+    indistinguishable rates are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
     random, and who decides does not change the label. What would refute it: lower bounds that sum to more
     than one (SL401, SL402), or cases not dealt out at random.

@@ -1,9 +1,9 @@
 """Results of evaluations and comparisons, and the functions that build them from estimates."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -142,6 +142,9 @@ class Sample:
         Number of rows used to fit the models, if they are a sample of a partitioned table; all are scored.
     rank_error : float
         Amount by which the bounds were moved outwards because scores were binned; zero for rows in memory.
+    cautions : tuple of str
+        Sentences that say why the number is doubtful or not to be trusted, and what to do. Empty if no check
+        found a reason.
     """
 
     n: int
@@ -160,6 +163,7 @@ class Sample:
     sentence: str = ""
     n_fitted: int | None = None
     rank_error: float = 0.0
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,6 +222,11 @@ class Estimated(Display):
     def defined(self) -> bool:
         """Whether there are bounds, even if there is no interval."""
         return not np.isnan(self.lower)
+
+    def with_cautions(self, sentences: Sequence[str]) -> Self:
+        """Return the same result with further cautions; a sentence that it has already is not repeated."""
+        cautions = tuple(dict.fromkeys([*self.sample.cautions, *sentences]))
+        return replace(self, sample=replace(self.sample, cautions=cautions))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, including those of the sample, as plain values."""
@@ -364,7 +373,7 @@ class Comparison(Estimated):
         if not np.isnan(self.disagreement):
             remarks.append(f"The two differ on {self.disagreement:.1%} of the cases.")
         if not self.sharp:
-            remarks.append("The bounds of the difference are valid, not sharp.")
+            remarks.append("The bounds on the difference are not sharp: the identified set may be smaller.")
         return remarks
 
 
@@ -427,6 +436,11 @@ class Evaluations(Display):
         alike = self.select(metric=item.metric, subgroup=item.subgroup, assumption=NoAssumption().name).items
         return any(item.ci_lower > free.ci_upper or item.ci_upper < free.ci_lower for free in alike)
 
+    def with_cautions(self, sentences: Sequence[str]) -> "Evaluations":
+        """Return the same evaluations, each with further cautions."""
+        items = tuple(item.with_cautions(sentences) for item in self.items)
+        return Evaluations(items, None if self.gaps is None else self.gaps.with_cautions(sentences))
+
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with one row per evaluation."""
         return pd.DataFrame([_scalars(item.to_dict()) for item in self.items])
@@ -474,10 +488,12 @@ def plain(value: Any) -> Any:
 
 
 def _scalars(values: dict[str, Any]) -> dict[str, Any]:
-    """Split pairs into columns "_lower" and "_upper" for a frame."""
+    """Split pairs into columns "_lower" and "_upper" for a frame, and join cautions to one text."""
     columns: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(value, list):
+        if name == "cautions":
+            columns[name] = " ".join(value)
+        elif isinstance(value, list):
             columns |= {f"{name}_lower": value[0], f"{name}_upper": value[1]}
         else:
             columns[name] = value

@@ -160,6 +160,8 @@ class ScoredSample:
         By assumption, the contradiction in the data that exceeds sampling error.
     tilted : list of TiltRows
         For the event tilt, one per repetition; its bounds are those of the instrument.
+    cautions : dict of tuple of str
+        By assumption, why its numbers are doubtful on these rows, whatever is evaluated.
     """
 
     data: SelectiveLabels
@@ -173,6 +175,7 @@ class ScoredSample:
     objects: dict[str, Assumption] = field(default_factory=dict)
     impossible: dict[str, str] = field(default_factory=dict)
     tilted: list[TiltRows] = field(default_factory=list)
+    cautions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def assumptions(self) -> list[str]:
@@ -292,6 +295,7 @@ class ScoredSample:
             "numeric": data.numeric,
             "n_panels": None if data.panels is None else data.panels.n_panels,
             "assignment": self.assignment if self.assumed(assumption).needs_decision_makers else "",
+            "cautions": self.cautions.get(assumption, ()),
         }
 
     def count_units(self, rows: np.ndarray) -> int:

@@ -39,6 +39,7 @@ class SampleSummary:
     assignment: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
     leniency: tuple[float, float] = (0.0, 0.0)
+    cautions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -181,6 +182,7 @@ class CellSample:
             if self.assumed(assumption).needs_decision_makers
             else "",
             "n_fitted": self.sample_summary.n_fitted,
+            "cautions": self.sample_summary.cautions.get(assumption, ()),
         }
 
     def repeated(self, assumption: str) -> list[tuple[Evidence, Array, NoiseOf]]:

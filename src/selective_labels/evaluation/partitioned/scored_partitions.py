@@ -199,6 +199,7 @@ class Prepared:
             sample_summary = {
                 "assignment": self.sample_summary.assignment,
                 "refused": dict(self.sample_summary.refused),
+                "cautions": dict(self.sample_summary.cautions),
             }
             passing.kept.finish(sample_summary | {"n_fitted": self.sample_summary.n_fitted})
         return found
