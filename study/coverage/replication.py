@@ -18,16 +18,15 @@ INSTRUMENT = "instrument"
 Key = tuple[str, str, str]
 
 
-def replicate(name: str, seed: np.random.SeedSequence) -> dict[Key, tuple[float, float]]:
-    """Intervals of one draw, by call, metric and assumption."""
+def replicate(name: str, seed: np.random.SeedSequence) -> tuple[dict[Key, tuple[float, float]], list[str]]:
+    """Intervals of one draw by call, metric and assumption, and every caution that stands beside one."""
     design = DESIGNS[name]
     cases = design.draw(design.n_samples, np.random.default_rng(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thousands of them; coverage is what is asked
-        return {
-            key: (each.ci_lower, each.ci_upper)
-            for key, each in _intervals(design, cases, int(seed.generate_state(2)[1]))
-        }
+        found = dict(_intervals(design, cases, int(seed.generate_state(2)[1])))
+    cautions = {caution for each in found.values() for caution in each.sample.cautions}
+    return {key: (each.ci_lower, each.ci_upper) for key, each in found.items()}, sorted(cautions)
 
 
 def _intervals(design: Design, cases: Cases, seed: int) -> Iterator[tuple[Key, Any]]:

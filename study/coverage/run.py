@@ -42,8 +42,9 @@ def run(out: Path, names: Iterable[str] = (), n_replications: int | None = None,
 def draw(name: str, number: int) -> dict[str, Any]:
     """One line of results; the seed belongs to the design and to the number of the draw."""
     place = list(DESIGNS).index(name)
-    found = replicate(name, np.random.SeedSequence(SEED, spawn_key=(place, number)))
-    return {"draw": number, "intervals": [[*key, *ends] for key, ends in found.items()]}
+    found, cautions = replicate(name, np.random.SeedSequence(SEED, spawn_key=(place, number)))
+    intervals = [[*key, *ends] for key, ends in found.items()]
+    return {"draw": number, "intervals": intervals, "cautions": cautions}
 
 
 def draws(out: Path, name: str) -> list[dict[str, Any]]:

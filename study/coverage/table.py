@@ -21,7 +21,8 @@ counts how often a nominal 95 % interval has the true value in it. Designs with 
 put it on an end of what is identified, where coverage is hardest; inside a wide interval any method
 covers. Only assumptions that hold in a design are listed. *Limit*: any cell falls below its limit with
 probability 1e-6 if every interval is right. The standard error of .95 is {error:.3f} with 500 draws. *No
-interval*: where the library declines.
+interval*: where the library declines. *Cautioned*: the share of draws in which a caution stands beside a
+result; every assumption holds, so each of them is a false alarm.
 
 """
 
@@ -37,7 +38,8 @@ def coverage_table(out: Path) -> pd.DataFrame:
 
 
 def _design_table(out: Path, name: str) -> pd.DataFrame:
-    rows = [row for each in draws(out, name) for row in each["intervals"]]
+    kept_draws = draws(out, name)
+    rows = [row for each in kept_draws for row in each["intervals"]]
     drawn = pd.DataFrame(rows, columns=COLUMNS)
     values = truths(name)
     drawn["truth"] = [
@@ -58,6 +60,7 @@ def _design_table(out: Path, name: str) -> pd.DataFrame:
         }
     ).reset_index()
     table.insert(0, "design", name)
+    table["cautioned"] = np.mean([bool(each["cautions"]) for each in kept_draws])
     return table
 
 
@@ -66,15 +69,15 @@ def write_page(out: Path, docs: Path) -> pd.DataFrame:
     table = coverage_table(out)
     lines = [
         HEAD.format(error=np.sqrt(LEVEL * (1 - LEVEL) / 500)),
-        "| design | draws | cells | least | mean | below |",
+        "| design | draws | cells | least | mean | below | cautioned |",
     ]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for name, part in table.groupby("design", sort=False):
         least = part.sort_values("coverage").to_dict("records")[0]
         where = f"{least['coverage']:.3f} ({least['call']} {least['metric']}, {least['assumption']})"
         lines.append(
             f"| {name} | {part['draws'].max()} | {len(part)} | {where} | {part['coverage'].mean():.3f} | "
-            f"{int(part['below'].sum())} |"
+            f"{int(part['below'].sum())} | {part['cautioned'].max():.3f} |"
         )
     lines += [
         "",

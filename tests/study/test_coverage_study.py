@@ -31,7 +31,8 @@ def test_a_run_goes_on_and_counts(tmp_path, monkeypatch):
     def draw(name, number):
         # The truth is .5; three of four intervals have it, one is declined.
         ends = [(0.4, 0.6), (0.45, 0.5), (0.6, 0.7), (0.5, 0.5), (float("nan"), float("nan"))][number]
-        return {"draw": number, "intervals": [["evaluate", "accuracy", "instrument", *ends]]}
+        rows = [["evaluate", "accuracy", "instrument", *ends]]
+        return {"draw": number, "intervals": rows, "cautions": ["doubtful"] if number == 2 else []}
 
     only = {"one": Design("one", lambda n, rng: Cases(*[np.zeros(n)] * 4), n_replications=5)}
     for module in (run, table):
@@ -47,4 +48,5 @@ def test_a_run_goes_on_and_counts(tmp_path, monkeypatch):
     assert row["coverage"] == 0.75
     assert_allclose(row["no_interval"], 0.2)
     table.write_page(tmp_path, tmp_path)
-    assert "| one | 4 | 1 | 0.750 (evaluate accuracy, instrument) |" in (tmp_path / "coverage.md").read_text()
+    page = (tmp_path / "coverage.md").read_text()
+    assert "| one | 4 | 1 | 0.750 (evaluate accuracy, instrument) | 0.750 | 0 | 0.200 |" in page
