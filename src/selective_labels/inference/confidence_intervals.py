@@ -4,6 +4,7 @@ The constants of Imbens and Manski and of Stoye, which multiply the standard err
 bounds; and what is reported in small cells.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -358,13 +359,48 @@ def stoye_constants(
         """Smallest feasible c_U for a given c_L."""
         if shortfall(smallest, lower) <= 0.0:
             return float(smallest)
-        return float(brentq(shortfall, smallest, LARGEST_CONSTANT, args=(lower,), xtol=1e-10))
+        return float(brentq(shortfall, smallest, LARGEST_CONSTANT, args=(lower,), xtol=1e-13))
 
     def length(lower: float) -> float:
         return lower * error_lower + upper_for(lower) * error_upper
 
     best = minimize_scalar(length, bounds=(smallest, largest), method="bounded", options={"xatol": 1e-7})
-    return float(best.x), upper_for(float(best.x))
+    lower = float(best.x)
+    if width == 0.0:
+        reach = min(FLATNESS, (lower - float(smallest)) / 2.0)  # below the smallest, no c_U is large enough
+        lower = _sharpened(
+            (lower - reach, lower, lower + reach), upper_for, (error_lower, error_upper), opposite
+        )
+    return lower, upper_for(lower)
+
+
+# A minimum is flat: its place is known to about the root of the rounding error, and lies within this distance.
+FLATNESS = 1e-5
+
+
+def _sharpened(
+    near: tuple[float, float, float],
+    upper_for: Callable[[float], float],
+    errors: tuple[float, float],
+    correlation: float,
+) -> float:
+    """Root of the first-order condition s_L ∂P/∂c_U = s_U ∂P/∂c_L around a minimum of the length.
+
+    The condition locates the minimum to rounding error, so that equal data in another order give equal
+    intervals.
+    """
+    scale = np.sqrt(1.0 - correlation**2)
+
+    def steepness(first: float) -> float:
+        second = upper_for(first)
+        by_first = np.exp(-(first**2) / 2.0) * ndtr((second - correlation * first) / scale)
+        by_second = np.exp(-(second**2) / 2.0) * ndtr((first - correlation * second) / scale)
+        return float(errors[0] * by_second - errors[1] * by_first)
+
+    before, minimum, after = near
+    if not steepness(before) < 0.0 < steepness(after):  # the minimum is at an end of the range
+        return minimum
+    return float(brentq(steepness, before, after, xtol=1e-12))
 
 
 def bivariate_normal(first: float, second: float, correlation: float) -> float:
