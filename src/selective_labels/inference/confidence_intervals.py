@@ -374,7 +374,7 @@ def stoye_constants(
     return lower, upper_for(lower)
 
 
-# A minimum is flat: its place is known to about the root of the rounding error, and lies within this distance.
+# A minimum is flat: its place is known to the root of the rounding error only, and lies within this distance.
 FLATNESS = 1e-5
 
 
