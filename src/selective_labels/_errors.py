@@ -85,9 +85,6 @@ class ConstantRuleWarning(UserWarning):
     True
     """
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-
 
 class LargeWorkWarning(UserWarning):
     """The fit is expected to take long. Issued before it starts, with the expected duration.
@@ -97,9 +94,6 @@ class LargeWorkWarning(UserWarning):
     >>> issubclass(LargeWorkWarning, UserWarning)  # simplefilter("ignore", LargeWorkWarning) hides it
     True
     """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
 
 
 # Without metadata routing, scikit-learn's searches drop the decision-maker ids.

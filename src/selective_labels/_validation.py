@@ -1,9 +1,10 @@
-"""Checks of arguments, random states, effective sample size, and the groups of keywords of public entries."""
+"""Checks of arguments, reading of files, random states, effective sample size, groups of keywords."""
 
 import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -80,6 +81,25 @@ def read_values(argument: str, values: Any) -> np.ndarray:
     if not len(numbers):
         raise InputError.about(argument, "is empty; give at least one number.")
     return numbers
+
+
+def read_file(argument: str, path: Path, kind: str = "file") -> bytes:
+    """Content of a file; raise `InputError` where it cannot be read.
+
+    Examples
+    --------
+    >>> read_file("path", Path("none.skops"), "model file")
+    Traceback (most recent call last):
+    ...
+    selective_labels._errors.InputError: There is no model file none.skops.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"There is no {kind} {path}.", argument) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path} cannot be read: {reason}.", argument) from None
 
 
 def _is_number(value: Any) -> bool:

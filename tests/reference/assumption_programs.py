@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix, hstack, vstack
 PRECISION = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-def minimise(objective, equal, at_most):
-    """min objective · x, x >= 0, with lists of (row, right-hand side)."""
+def solution(objective, equal, at_most):
+    """The least objective · x with x >= 0 and lists of (row, right-hand side), as scipy returns it."""
     result = linprog(
         objective,
         A_ub=vstack([row for row, _ in at_most], format="csr") if at_most else None,
@@ -26,7 +26,12 @@ def minimise(objective, equal, at_most):
         options=PRECISION,
     )
     assert result.status == 0, result.message
-    return result.fun
+    return result
+
+
+def minimise(objective, equal, at_most):
+    """Only the value of the least objective."""
+    return solution(objective, equal, at_most).fun
 
 
 def widened(rows, column):
@@ -210,15 +215,4 @@ class Population:
             above = csr_matrix(([-1.0], ([0], [cell])), (1, self.n_cells))
             at_most.append((hstack([contrast, above], format="csr"), 0.0))
         objective = np.append(np.zeros(size), np.ones(self.n_cells))
-        result = linprog(
-            objective,
-            A_ub=vstack([row for row, _ in at_most], format="csr"),
-            b_ub=np.array([right for _, right in at_most]),
-            A_eq=vstack([row for row, _ in equal], format="csr"),
-            b_eq=np.array([right for _, right in equal]),
-            bounds=(0, None),
-            method="highs",
-            options=PRECISION,
-        )
-        assert result.status == 0, result.message
-        return result.x[size:]
+        return solution(objective, equal, at_most).x[size:]

@@ -1,4 +1,10 @@
-"""Sharp bounds of metrics when the class probabilities of the population are known."""
+"""Sharp bounds of metrics when the class probabilities of the population are known.
+
+Predictions are (n_samples, n_classes) probabilities of predicting each class, or for rates and scores of one
+event (n_samples,) numbers with `lower` and `upper` bounds on its probability; weights are optional. The
+ratios are found by iteration, not by the sort of the package; linear programs and a search of all edges
+check them in turn (`tests/identification/test_rates.py`).
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +18,6 @@ from selective_labels.identification.rates import (
     NEGLIGIBLE,
     Extremes,
     _as_rows,
-    _cutoff_sums,
-    _defined_argmax,
     _separation_extremes,
 )
 
@@ -27,19 +31,6 @@ def mean_extremes(
     bind, the slack is allocated greedily. The bounds are sharp wherever the identified set is. For a
     difference of two functionals, pass the difference of their coefficients: they cancel where two
     classifiers agree. The cost is O(n K log K).
-
-    Parameters
-    ----------
-    coefficients : array-like of shape (n_samples, n_classes) or (n_classes,)
-        Contribution of a case of each class, for instance from `accuracy_coefficients`.
-    bounds : Bounds
-        Identified set of each row.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    minimum, maximum : float
 
     Examples
     --------
@@ -58,15 +49,6 @@ def mean_extremes(
 def accuracy_coefficients(prediction: ArrayLike) -> Array:
     """Coefficients c_k(x) = P(t(x)=k) of the accuracy.
 
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples, n_classes)
-        Probability of predicting each class.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-
     Examples
     --------
     >>> accuracy_coefficients([[0, 1], [0.3, 0.7]])
@@ -79,17 +61,6 @@ def accuracy_coefficients(prediction: ArrayLike) -> Array:
 def cost_coefficients(prediction: ArrayLike, cost: ArrayLike) -> Array:
     """Coefficients c_k(x) = Σ_a P(t(x)=a) C[k, a] of the expected cost; the error has C = 1 - I.
 
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples, n_classes)
-        Probability of predicting each class.
-    cost : array-like of shape (n_classes, n_classes)
-        ``cost[true, predicted]``.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-
     Examples
     --------
     >>> cost_coefficients([[1, 0], [0.5, 0.5]], cost=[[0, 1], [10, 0]])
@@ -101,19 +72,6 @@ def cost_coefficients(prediction: ArrayLike, cost: ArrayLike) -> Array:
 
 def policy_coefficients(action: ArrayLike, utility: ArrayLike, default: float = 0.0) -> Array:
     """Coefficients c_k(x) = d(x) b_k + (1 - d(x)) c_0 of the value of a policy that acts with probability d.
-
-    Parameters
-    ----------
-    action : array-like of shape (n_samples,)
-        Probability d of acting.
-    utility : array-like of shape (n_classes,)
-        Utility b_k of acting on a case of class k.
-    default : float
-        Utility c_0 of not acting, the same for all classes.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
 
     Examples
     --------
@@ -131,17 +89,6 @@ def event_range(bounds: Bounds, classes: ArrayLike) -> tuple[Array, Array]:
     Both bounds are realizable (E5), and so is every choice of one value per row. The ratios in `rates` need
     no other information about the identified set.
 
-    Parameters
-    ----------
-    bounds : Bounds
-        Identified set of each row.
-    classes : int or array-like of int
-        Codes of the classes in the event.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_samples,)
-
     Examples
     --------
     >>> bounds = Bounds(lower=np.array([[0.25, 0.25, 0.25]]), upper=np.array([[0.5, 0.5, 0.5]]))
@@ -158,19 +105,6 @@ def regret_extremes(
 
     The regret is not linear, because the Bayes rule it compares with depends on the same η. `regret_rows`
     gives the solution.
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples, n_classes)
-        Probability of predicting each class.
-    bounds : Bounds
-        Identified set of each row.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    minimum, maximum : float
 
     Examples
     --------
@@ -194,19 +128,6 @@ def rate_extremes(
     event can have probability zero, the bounds are over the η for which the rate is defined. The cost is O(n
     log n).
 
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting a.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the conditioning event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
     Examples
     --------
     >>> ends = rate_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
@@ -226,19 +147,6 @@ def predictive_value_extremes(
 
     For the predicted class itself this is the PPV. The denominator is known, so the functional is linear in
     η. The cost is O(n).
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting a.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
 
     Examples
     --------
@@ -269,19 +177,6 @@ def f1_extremes(
     / (P(t=1) + A(u) + B(l)), with A over the cases predicted as the event and B over the others. The cost is
     O(n log n).
 
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples,)
-        Probability of predicting the event.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
-
     Examples
     --------
     >>> ends = f1_extremes([1.0, 0.0], lower=[0.4, 0.1], upper=[0.6, 0.4])
@@ -302,19 +197,6 @@ def auc_extremes(
     are exact if the rows are the population. In a sample of distinct cases, each row paired with itself
     counts as a tie. These pairs change the result by O(1 / n), and not at all if labels are certain. The cost
     is O(n log n).
-
-    Parameters
-    ----------
-    score : array-like of shape (n_samples,)
-        Score; a higher value means that the event is more likely.
-    lower, upper : array-like of shape (n_samples,)
-        Bounds on the probability of the event.
-    weights : array-like of shape (n_samples,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Extremes
 
     Examples
     --------
@@ -337,17 +219,6 @@ def regret_rows(prediction: ArrayLike, bounds: Bounds) -> tuple[Array, Array]:
     by ε adds at most ε to each class and thus at most ε Σ_a π_a = ε to the accuracy, so the smallest feasible
     cap is optimal. The cost is O(n K² log K). With event slack, the smallest regret of a stochastic
     classifier is the mean over its predictions: valid, and sharp for hard classifiers.
-
-    Parameters
-    ----------
-    prediction : array-like of shape (n_samples, n_classes)
-        Probability of predicting each class.
-    bounds : Bounds
-        Identified set of each row.
-
-    Returns
-    -------
-    minimum, maximum : ndarray of shape (n_samples,)
 
     Examples
     --------
@@ -385,13 +256,20 @@ def _ratio_extremes(gain: Array, lower: Array, upper: Array, weights: Array, off
 def _ratio_maximum(
     gain: Array, lower: Array, upper: Array, weights: Array, offset: float
 ) -> tuple[float, Mask]:
-    """max_η E[gain η] / (offset + E[η]) over all cut-offs of the gain, and the rows at their upper bound."""
-    order = np.argsort(-gain, kind="stable")
-    gain, low, high = gain[order], (weights * lower)[order], (weights * upper)[order]
-    denominator = offset + _cutoff_sums(high, low)
-    ratios = np.full_like(denominator, -np.inf)
-    np.divide(_cutoff_sums(gain * high, gain * low), denominator, out=ratios, where=denominator > NEGLIGIBLE)
-    best = _defined_argmax(ratios)
-    at_upper = np.zeros(len(gain), dtype=bool)
-    at_upper[order[:best]] = True
-    return float(ratios[best]), at_upper
+    """max_η E[gain η] / (offset + E[η]) by Dinkelbach's iteration, and the rows at their upper bound.
+
+    If θ is the ratio of some η, the η with the upper bound exactly where gain > θ has a larger one, unless θ
+    is the maximum.
+    """
+    best, chosen = -np.inf, np.ones(len(gain), dtype=bool)
+    at_upper = chosen
+    while True:
+        event = weights * np.where(at_upper, upper, lower)
+        denominator = offset + event.sum()
+        if not (denominator > NEGLIGIBLE and gain @ event / denominator > best):
+            break
+        best, chosen = float(gain @ event / denominator), at_upper
+        at_upper = gain > best
+    if best == -np.inf:
+        raise UndefinedError("The condition has probability zero.", "metric")
+    return best, chosen

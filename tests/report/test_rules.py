@@ -48,12 +48,12 @@ def test_noise_cannot_be_predicted(learn, repeats):
 
 
 def test_a_rule_survives_being_stored():
-    contender = ReportedRule(
+    rule = ReportedRule(
         "ours", "name", "words", np.array([0, 1]), np.array([0.1, 2 / 3]), np.array([True, False])
     )
-    again = ReportedRule.from_dict(contender.to_dict())
+    again = ReportedRule.from_dict(rule.to_dict())
     for name in ("codes", "scores", "decided"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(contender, name))
+        np.testing.assert_array_equal(getattr(again, name), getattr(rule, name))
     assert ReportedRule.from_dict(ReportedRule("yours", "", "", np.array([1])).to_dict()).scores is None
 
 
@@ -66,23 +66,23 @@ def cases():
 @pytest.mark.parametrize("event", [0, 1])
 def test_chances_of_the_event_are_cut_at_one_half(cases, event):
     chance = np.linspace(0.0, 1.0, 301)[:300]
-    contender = given_predictions(chance, cases, event)
-    np.testing.assert_array_equal(contender.codes == event, chance >= 0.5)
-    np.testing.assert_allclose(contender.scores, chance, rtol=1e-12)
+    rule = given_predictions(chance, cases, event)
+    np.testing.assert_array_equal(rule.codes == event, chance >= 0.5)
+    np.testing.assert_allclose(rule.scores, chance, rtol=1e-12)
 
 
 def test_probabilities_predict_the_most_probable_class(cases):
     values = np.random.default_rng(0).dirichlet([1.0, 1.0], 300)
-    contender = given_predictions(values, cases, 1)
-    np.testing.assert_array_equal(contender.codes, values.argmax(axis=1))
-    np.testing.assert_array_equal(contender.scores, values[:, 1])
+    rule = given_predictions(values, cases, 1)
+    np.testing.assert_array_equal(rule.codes, values.argmax(axis=1))
+    np.testing.assert_array_equal(rule.scores, values[:, 1])
 
 
 def test_predicted_classes_have_no_score(cases):
     labels = np.array(["no", "yes"] * 150, dtype=object)
-    contender = given_predictions(labels, cases, 1)
-    assert contender.scores is None
-    assert contender.codes.tolist() == [0, 1] * 150
+    rule = given_predictions(labels, cases, 1)
+    assert rule.scores is None
+    assert rule.codes.tolist() == [0, 1] * 150
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
@@ -90,11 +90,11 @@ def test_a_model_may_have_seen_the_rows_unless_it_was_trained_elsewhere(cases, e
     data = cases.data
     seen = data.decision == 1
     model = LogisticRegression().fit(data.X[seen], data.classes[data.y[seen]])
-    contender = given_model(model, cases, 1, elsewhere)
-    assert "(LogisticRegression)" in contender.description
-    assert ("may have been trained on" in contender.description) is not elsewhere
-    np.testing.assert_array_equal(contender.scores, model.predict_proba(data.X)[:, 1])
-    np.testing.assert_array_equal(np.array(["no", "yes"])[contender.codes], model.predict(data.X))
+    rule = given_model(model, cases, 1, elsewhere)
+    assert "(LogisticRegression)" in rule.description
+    assert ("may have been trained on" in rule.description) is not elsewhere
+    np.testing.assert_array_equal(rule.scores, model.predict_proba(data.X)[:, 1])
+    np.testing.assert_array_equal(np.array(["no", "yes"])[rule.codes], model.predict(data.X))
 
 
 def test_a_score_with_costs_accepts_as_many_as_people_did():

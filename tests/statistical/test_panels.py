@@ -31,6 +31,19 @@ def ones(X):
     return np.ones(len(X), dtype=int)
 
 
+def summaries(results, real):
+    """One row for each assumption: whether the interval covers, and how wide it is."""
+    return [
+        {
+            "assumption": each.assumption,
+            "covers": each.ci_lower <= real <= each.ci_upper,
+            "width": each.upper - each.lower,
+            "interval": each.ci_upper - each.ci_lower,
+        }
+        for each in results
+    ]
+
+
 def replicate(rule, real, edge, number):
     """Results of one sample under no assumption and with the panel as instrument."""
     sample = make_panels(N_CASES, [7, number], edge=edge)
@@ -43,15 +56,7 @@ def replicate(rule, real, edge, number):
         n_jobs=1,
         random_state=number,
     )
-    return [
-        {
-            "assumption": each.assumption,
-            "covers": each.ci_lower <= real <= each.ci_upper,
-            "width": each.upper - each.lower,
-            "interval": each.ci_upper - each.ci_lower,
-        }
-        for each in results
-    ]
+    return summaries(results, real)
 
 
 @pytest.mark.parametrize(("rule", "edge"), [(above, False), (ones, True)], ids=["inside", "edge"])
@@ -77,15 +82,7 @@ def evaluate_split(table, train, test):
     real = np.mean(classifier.predict(X[test]) == rows["y_true"])
     assumptions = ["none", "instrument"]
     results = sl.evaluate(classifier, data, assumption=assumptions, nuisance="logistic", random_state=0)
-    return [
-        {
-            "assumption": each.assumption,
-            "covers": each.ci_lower <= real <= each.ci_upper,
-            "width": each.upper - each.lower,
-            "interval": each.ci_upper - each.ci_lower,
-        }
-        for each in results
-    ]
+    return summaries(results, real)
 
 
 @pytest.mark.skipif(not RATERS.exists(), reason="file: the raters' decisions are not beside the project")

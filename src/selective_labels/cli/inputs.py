@@ -667,7 +667,7 @@ def holds_scores(loaded: Loaded, columns: Sequence[str | None]) -> bool:
     return False
 
 
-def contender(
+def compared_rule(
     judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
     """Interpret --a or --b as in :func:`contestant`, and return the form that the metrics need."""

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from selective_labels._errors import InputError
+from selective_labels._validation import read_file
 from selective_labels.assumptions.parse import names
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
@@ -418,12 +419,11 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:
+    # The constructor marks a required field in the way that typer knows; the field itself does not.
     hints = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
-        )
-        for each in fields(group)
+        each.replace(kind=each.KEYWORD_ONLY, annotation=hints[each.name])
+        for each in inspect.signature(group).parameters.values()
     ]
 
 
@@ -507,14 +507,9 @@ def _config_path(args: list[str]) -> Path | None:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    content = read_file("config", path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.", "config") from None
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {(error.strerror or str(error)).lower()}.", "config"
-        ) from None
+        return tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}.", "config") from None
 

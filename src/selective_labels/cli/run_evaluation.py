@@ -19,7 +19,7 @@ from selective_labels.cli.inputs import (
     Loaded,
     Source,
     Stakes,
-    contender,
+    compared_rule,
     contestant,
     described,
     holds_scores,
@@ -203,7 +203,7 @@ def set_against(
         policy_measures = one_measure(policy_measures.for_scores())
     judging = _judging(loaded, policy_measures, numbers, contest.team)
     first, second = (
-        contender(judging, name, option, models, with_team=option == "--a")
+        compared_rule(judging, name, option, models, with_team=option == "--a")
         for name, option in zip(names, ("--a", "--b"), strict=True)
     )
     assumption = assumed.listed(loaded.classes)[0]
@@ -450,7 +450,7 @@ def make_plan(
         "confidence_level": wanted.confidence_level,
         **fitting.keywords,
     }
-    other = None if wanted.against is None else contender(judging, wanted.against, "--against", others)
+    other = None if wanted.against is None else compared_rule(judging, wanted.against, "--against", others)
     with working():
         if judged is None:
             result: Any = diagnose(data, **fitting.keywords)

@@ -1,6 +1,6 @@
 """Regression of debiased scores on the features: the DR-learner of Rambachan, Coston and Kennedy."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ def _is_unconfounded(classifier: "DoublyRobustClassifier") -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class DoublyRobustClassifier(SelectiveClassifier):
     """A classifier from regressions of debiased scores on the features.
 
@@ -75,10 +76,8 @@ class DoublyRobustClassifier(SelectiveClassifier):
     clipped_share_ : float
         Share of training rows whose propensity was clipped at five percent, so that no inverse weight
         exceeds 20. If it is more than a few percent, predictions there rely on the model of labeled cases.
-    n_ignored_labels_ : int
-        Number of labels given where the decision is 0. They are not used.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_ignored_labels_, n_features_in_, feature_names_in_
+        As for :class:`selective_labels.SelectedSampleClassifier`.
 
     Examples
     --------
@@ -90,23 +89,13 @@ class DoublyRobustClassifier(SelectiveClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        gamma: float = 1.0,
-        nuisance: Any = None,
-        cost: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.gamma = gamma
-        self.nuisance = nuisance
-        self.cost = cost
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    gamma: float = 1.0
+    nuisance: Any = None
+    cost: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)

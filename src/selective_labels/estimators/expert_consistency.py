@@ -1,5 +1,6 @@
 """Expert consistency: where all decision-makers agree, their decision serves as the label."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from selective_labels.nuisance.cross_fit import CrossFit, cross_fit
 from selective_labels.nuisance.models.encoders import fit_weighted
 
 
+@dataclass(eq=False, repr=False)
 class ExpertConsistencyClassifier(SelectiveClassifier):
     """A classifier fitted to decisions where decision-makers agree, and to observed labels elsewhere.
 
@@ -63,10 +65,8 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
         Shares of training rows that everybody refuses or accepts.
     n_imputed_ : int
         Number of unlabeled rows with an imputed label.
-    n_ignored_labels_ : int
-        Number of labels given where the decision is 0. They are not used.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_ignored_labels_, n_features_in_, feature_names_in_
+        As for :class:`selective_labels.SelectedSampleClassifier`.
 
     Examples
     --------
@@ -78,25 +78,14 @@ class ExpertConsistencyClassifier(SelectiveClassifier):
     (3,)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        adverse_label: Any = None,
-        favourable_label: Any = None,
-        epsilon: float = 0.1,
-        nuisance: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.adverse_label = adverse_label
-        self.favourable_label = favourable_label
-        self.epsilon = epsilon
-        self.nuisance = nuisance
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    adverse_label: Any = None
+    favourable_label: Any = None
+    epsilon: float = 0.1
+    nuisance: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0.0 <= self.epsilon < 0.5:

@@ -205,6 +205,8 @@ def _shares(data: SelectiveLabels) -> np.ndarray:
     return counts / counts.sum()
 
 
+# dataclass writes the constructor, from which scikit-learn reads the parameters; repr stays scikit-learn's.
+@dataclass(eq=False, repr=False)
 class SelectedSampleClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows only.
 
@@ -246,15 +248,9 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
     array(['no', 'yes'], dtype=object)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        use_decision_maker: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.use_decision_maker = use_decision_maker
-        self.random_state = random_state
+    estimator: Any = None
+    use_decision_maker: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)
@@ -265,6 +261,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
 
 
+@dataclass(eq=False, repr=False)
 class IPWClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows with inverse propensity weights.
 
@@ -306,14 +303,8 @@ class IPWClassifier(LabeledRowsClassifier):
     effective_sample_size_ : float
         (Σ_i w_i)² / Σ_i w_i² over the labeled rows: the number of equally weighted rows of the same
         precision.
-    classes_ : (n_classes,) array
-        Sorted observed labels.
-    model_ : LabeledRowsModel
-        `model_.classifier` is the fitted classifier. `model_.shares` has the shares, ordered by sorted ids.
-    n_ignored_labels_ : int
-        Number of labels given where the decision is 0. They are not used.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    classes_, model_, n_ignored_labels_, n_features_in_, feature_names_in_
+        As for :class:`SelectedSampleClassifier`.
 
     Examples
     --------
@@ -325,21 +316,12 @@ class IPWClassifier(LabeledRowsClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        propensity: Any = None,
-        clip: float = 0.05,
-        use_decision_maker: bool = False,
-        cv: Any = 5,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.propensity = propensity
-        self.clip = clip
-        self.use_decision_maker = use_decision_maker
-        self.cv = cv
-        self.random_state = random_state
+    estimator: Any = None
+    propensity: Any = None
+    clip: float = 0.05
+    use_decision_maker: bool = False
+    cv: Any = 5
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not 0 < self.clip <= 1:

@@ -1,5 +1,6 @@
 """Reject inference from credit scoring: imputed labels for declined cases, or weights for accepted ones."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from selective_labels.estimators.ipw import (
 from selective_labels.nuisance.models.encoders import fit_weighted
 
 
+@dataclass(eq=False, repr=False)
 class FuzzyAugmentationClassifier(LabeledRowsClassifier):
     """Fuzzy augmentation: declined cases enter with every class, weighted by its predicted probability.
 
@@ -47,17 +49,14 @@ class FuzzyAugmentationClassifier(LabeledRowsClassifier):
     """
 
     use_decision_maker = False
-
-    def __init__(
-        self, estimator: Any = None, random_state: int | np.random.RandomState | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.random_state = random_state
+    estimator: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         self.model_ = _augmented(self, data, lambda shares, _: shares)
 
 
+@dataclass(eq=False, repr=False)
 class ParcellingClassifier(LabeledRowsClassifier):
     """Parcelling: declined cases enter with the failure rate of accepted ones in their score band, scaled.
 
@@ -91,20 +90,11 @@ class ParcellingClassifier(LabeledRowsClassifier):
     """
 
     use_decision_maker = False
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        factor: float = 1.2,
-        n_bands: int = 10,
-        pos_label: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.factor = factor
-        self.n_bands = n_bands
-        self.pos_label = pos_label
-        self.random_state = random_state
+    estimator: Any = None
+    factor: float = 1.2
+    n_bands: int = 10
+    pos_label: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         if not self.factor > 0.0:
@@ -119,6 +109,7 @@ class ParcellingClassifier(LabeledRowsClassifier):
         self.model_ = _augmented(self, data, by_band)
 
 
+@dataclass(eq=False, repr=False)
 class ReweightingClassifier(LabeledRowsClassifier):
     """Reweighting: accepted cases represent all cases in their band of acceptance probability.
 
@@ -152,18 +143,10 @@ class ReweightingClassifier(LabeledRowsClassifier):
     """
 
     use_decision_maker = False
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        propensity: Any = None,
-        n_bands: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.propensity = propensity
-        self.n_bands = n_bands
-        self.random_state = random_state
+    estimator: Any = None
+    propensity: Any = None
+    n_bands: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)

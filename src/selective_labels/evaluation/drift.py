@@ -1,6 +1,5 @@
 """Drift: acceptance rate, observed labels and bounds on a metric, by period."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,8 @@ from selective_labels._display import Described
 from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.display import ENDS, assumption_text, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
-from selective_labels.evaluation.fitted_table import Judged, JudgedRows
-from selective_labels.evaluation.metrics import AnyMetric
-from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.fitted_table import Judged
 from selective_labels.evaluation.results import Evaluation
-from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.inference.exact_intervals import clopper_pearson
 
 
@@ -113,22 +109,7 @@ class Drift(Described):
         return axes
 
 
-def drift_of_sample(
-    sample: ScoredSample,
-    subject: Predictions,
-    metrics: Sequence[AnyMetric],
-    periods: np.ndarray,
-    pos_label: Any = None,
-    confidence_level: float = 0.95,
-    assumption: str | None = None,
-) -> Drift:
-    """Track a metric over time on rows that are already scored, without fitting."""
-    masks = {label: periods == label for label in np.unique(periods).tolist()}
-    name = sample.assumptions[0] if assumption is None else assumption
-    return drift_of_judged(JudgedRows(sample, (subject,), metrics, masks), name, pos_label, confidence_level)
-
-
-def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float) -> Drift:
+def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_level: float = 0.95) -> Drift:
     """Track the first metric over its subgroups, which are periods."""
     metric, seen = judged.metrics[0], judged.seen
     sample, subject, cells = judged.sample(metric), judged.subject(metric), judged.cells(metric)

@@ -32,13 +32,11 @@ from selective_labels.evaluation.policy import (
     Policy,
     PolicyActions,
     PolicyMeasure,
-    PolicySample,
     read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
 from selective_labels.evaluation.predictions import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
-from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.exact_intervals import clopper_pearson
 
@@ -318,21 +316,6 @@ def _refuse_shares(assumption: str | Assumption) -> None:
             "out for known shares and tilts; compare single policies instead.",
             "assumption",
         )
-
-
-def policy_curve_of_sample(
-    sample: ScoredSample,
-    scores: Any,
-    assumption: str,
-    pos_label: Any = None,
-    rates: ArrayLike | None = None,
-    rule: str = "score",
-    cost: ArrayLike | None = None,
-    confidence_level: float = 0.95,
-) -> PolicyCurve:
-    """Compute the curve on rows that are already scored, without fitting."""
-    policy_sample = PolicySample(sample, class_code(pos_label, sample.data.classes))
-    return policy_curve_of(policy_sample, scores, assumption, read_rates(rates), rule, cost, confidence_level)
 
 
 def policy_curve_of(

@@ -66,7 +66,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Tilt:
+class LagrangeMultiplier:
     """Solution of the Lagrangian at multipliers ν: each row maximises (gain - ν 1_A) · η + ν π.
 
     Attributes
@@ -92,19 +92,21 @@ class Tilt:
         return self.of(gain) + self.surplus
 
 
-def tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float]) -> Tilt:
+def at_multipliers(
+    gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float]
+) -> LagrangeMultiplier:
     """Maximise the Lagrangian row by row for given multipliers.
 
     By weak duality the mean of gain · η + surplus is at least max_η E[gain · η] for any multipliers.
     """
-    tilted = np.array(gain)
+    penalised = np.array(gain)
     for share, multiplier in zip(shares, multipliers, strict=True):
-        tilted[share.rows] -= multiplier * share.members
-    found = extreme(tilted)
+        penalised[share.rows] -= multiplier * share.members
+    found = extreme(penalised)
     surplus = np.zeros_like(found[:, 0])
     for share, multiplier in zip(shares, multipliers, strict=True):
         surplus[share.rows] += multiplier * (share.limit(multiplier) - share.of(found[share.rows]))
-    return Tilt(found, surplus, tuple(multipliers))
+    return LagrangeMultiplier(found, surplus, tuple(multipliers))
 
 
 def candidates(gain: Array, share: Share) -> Array:
@@ -123,17 +125,19 @@ def candidates(gain: Array, share: Share) -> Array:
     return np.unique(np.append(values, 0.0))
 
 
-def tilts(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[Tilt]:
+def candidate_multipliers(gain: Array, extreme: Extreme, shares: Sequence[Share]) -> list[LagrangeMultiplier]:
     """Solutions at all candidate multipliers; shares with fewer candidates repeat their last one."""
     options = [candidates(gain, share) for share in shares]
     most = max(map(len, options))
     return [
-        tilt(gain, extreme, shares, [float(each[min(number, len(each) - 1)]) for each in options])
+        at_multipliers(gain, extreme, shares, [float(each[min(number, len(each) - 1)]) for each in options])
         for number in range(most)
     ]
 
 
-def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: Array) -> Tilt:
+def best_multipliers(
+    gain: Array, extreme: Extreme, shares: Sequence[Share], weights: Array
+) -> LagrangeMultiplier:
     """Solution at the multipliers that minimise the mean of gain · η + surplus, which then is the maximum.
 
     max_{η in S, low <= E[η_A] <= high} E[gain · η]
@@ -142,7 +146,7 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
     The shares concern disjoint rows, so each multiplier is found separately. The probabilities satisfy the
     constraints.
     """
-    tried = tilts(gain, extreme, shares)
+    tried = candidate_multipliers(gain, extreme, shares)
     values = [each.worth(gain) for each in tried]
     best = []
     for number, share in enumerate(shares):
@@ -153,15 +157,15 @@ def best_tilt(gain: Array, extreme: Extreme, shares: Sequence[Share], weights: A
 
 def _with_shares(
     gain: Array, extreme: Extreme, shares: Sequence[Share], multipliers: Sequence[float], weights: Array
-) -> Tilt:
+) -> LagrangeMultiplier:
     """Solution in which rows that are indifferent at the best multipliers are divided to satisfy the shares.
 
     The maximum is the same without this step. The value of E[g · η] for any other g is not, so a ratio would
     change.
     """
-    found = tilt(gain, extreme, shares, multipliers)
+    found = at_multipliers(gain, extreme, shares, multipliers)
     more, less = (
-        tilt(gain, extreme, shares, [each + step for each in multipliers]).probabilities
+        at_multipliers(gain, extreme, shares, [each + step for each in multipliers]).probabilities
         for step in (-INDIFFERENCE, INDIFFERENCE)
     )
     probabilities, surplus = np.array(found.probabilities), np.array(found.surplus)
@@ -175,7 +179,7 @@ def _with_shares(
         probabilities[share.rows] = part * more[share.rows] + (1.0 - part) * less[share.rows]
         room = share.limit(multiplier) - share.of(probabilities[share.rows])
         surplus[share.rows] = multiplier * room
-    return Tilt(probabilities, surplus, tuple(multipliers))
+    return LagrangeMultiplier(probabilities, surplus, tuple(multipliers))
 
 
 def shared_ratio_extremes(
@@ -311,7 +315,7 @@ def _ratio_end(
 ) -> float:
     value = float(mass @ above.mean(axis=1) / (mass @ below.mean(axis=1)))
     for _ in range(MAX_STEPS):
-        found = best_tilt(sign * (above - value * below), extreme, shares, mass)
+        found = best_multipliers(sign * (above - value * below), extreme, shares, mass)
         top = mass @ (np.einsum("nk,nk->n", above, found.probabilities) + sign * found.surplus)
         bottom = mass @ np.einsum("nk,nk->n", below, found.probabilities)
         previous, value = value, float(top / bottom)

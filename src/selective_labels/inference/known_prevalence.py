@@ -15,12 +15,12 @@ from scipy.stats import t as student
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.prevalence import (
+    LagrangeMultiplier,
     Share,
-    Tilt,
-    best_tilt,
+    at_multipliers,
+    best_multipliers,
+    candidate_multipliers,
     candidates,
-    tilt,
-    tilts,
     widest_share,
 )
 from selective_labels.inference.evidence import (
@@ -74,10 +74,10 @@ def shared_ratio_end(
     inside, population = evidence.inside(weights), evidence.population
     above, below = numerator * inside, denominator * inside
     mass = population / population.sum()
-    value = _ratio(above, below, Tilt(evidence.evenly(), np.zeros_like(mass), ()), mass, sign)
+    value = _ratio(above, below, LagrangeMultiplier(evidence.evenly(), np.zeros_like(mass), ()), mass, sign)
     for _ in range(MAX_STEPS):
         gain = sign * (above - value * below)
-        found = best_tilt(gain, evidence.extreme, evidence.shares, mass)
+        found = best_multipliers(gain, evidence.extreme, evidence.shares, mass)
         previous, value = value, _ratio(above, below, found, mass, sign)
         if abs(value - previous) <= STEP_TOLERANCE:
             break
@@ -181,14 +181,16 @@ def contradiction(evidence: Evidence, tail: float) -> str:
     return ""
 
 
-def _ratio(above: Array, below: Array, found: Tilt, mass: Array, sign: float) -> float:
+def _ratio(above: Array, below: Array, found: LagrangeMultiplier, mass: Array, sign: float) -> float:
     bottom = float(np.vdot(mass, found.of(below)))
     if not bottom > NEGLIGIBLE:
         raise UndefinedError("its condition has no probability among these cases.", "metric")
     return float(np.vdot(mass, found.of(above) + sign * found.surplus)) / bottom
 
 
-def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign: float) -> Estimate:
+def _estimate(
+    above: Array, below: Array, found: LagrangeMultiplier, evidence: Evidence, sign: float
+) -> Estimate:
     population = evidence.population
     assert population is not None
     top = found.of(above) + sign * found.surplus
@@ -201,7 +203,9 @@ def _estimate(above: Array, below: Array, found: Tilt, evidence: Evidence, sign:
     return replace(ratio, outside=moved, support=min(max(bottom.value / largest, 0.0), 1.0))
 
 
-def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evidence, sign: float) -> Estimate:
+def _rival(
+    value: float, slope: float, gain: Array, other: LagrangeMultiplier, evidence: Evidence, sign: float
+) -> Estimate:
     """Bound from another multiplier, to first order around the best one."""
     beyond = mean_estimate(other.worth(gain), evidence.population)
     scale = sign / slope
@@ -209,7 +213,7 @@ def _rival(value: float, slope: float, gain: Array, other: Tilt, evidence: Evide
     return Estimate(value + scale * beyond.value, scale * beyond.influence, outside=outside)
 
 
-def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
+def _moved(found: LagrangeMultiplier, evidence: Evidence, scale: float) -> tuple[float, ...]:
     """Change of the bound per standard error of each share."""
     assert evidence.population is not None
     mass = evidence.population / evidence.population.sum()
@@ -219,7 +223,9 @@ def _moved(found: Tilt, evidence: Evidence, scale: float) -> tuple[float, ...]:
     )
 
 
-def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Tilt]:
+def _close(
+    gain: Array, best: LagrangeMultiplier, evidence: Evidence, mass: Array
+) -> list[LagrangeMultiplier]:
     """Other multipliers whose bounds are statistically indistinguishable from the best one."""
     base, found = best.worth(gain), []
     for number, share in enumerate(evidence.shares):
@@ -230,7 +236,7 @@ def _close(gain: Array, best: Tilt, evidence: Evidence, mass: Array) -> list[Til
             multipliers = [*best.multipliers[:number], option, *best.multipliers[number + 1 :]]
             if option == best.multipliers[number]:
                 continue
-            other = tilt(gain, evidence.extreme, evidence.shares, multipliers)
+            other = at_multipliers(gain, evidence.extreme, evidence.shares, multipliers)
             difference = mean_estimate(other.worth(gain) - base, evidence.population)
             if difference.value <= CLOSE * standard_error(difference, evidence.covariance):
                 found.append(other)
@@ -313,10 +319,10 @@ class SharedSeparation:
         assert evidence.population is not None
         mass, gain = evidence.population / evidence.population.sum(), sign * self._gains(share)
         lines = []
-        for each in tilts(gain, evidence.extreme, (share,)):
+        for each in candidate_multipliers(gain, evidence.extreme, (share,)):
             (multiplier,) = each.multipliers
-            tilted = gain - multiplier * share.members
-            lines.append((multiplier, float(np.vdot(mass, each.of(tilted)))))
+            penalised = gain - multiplier * share.members
+            lines.append((multiplier, float(np.vdot(mass, each.of(penalised)))))
         slopes, intercepts = np.array(lines).T
         mean = sign * float(np.vdot(mass, of_rows(self.gain, mass)))
         return widest_share(slopes, intercepts, mean, (share.low, share.high))
@@ -327,7 +333,9 @@ class SharedSeparation:
         evidence, gains = replace(known, shares=(share,)), self._gains(share)
         assert known.population is not None
         joint = shared_ratio_end(gains, np.ones_like(gains), evidence, weights, sign)
-        at = best_tilt(sign * gains, known.extreme, (share,), known.population / known.population.sum())
+        at = best_multipliers(
+            sign * gains, known.extreme, (share,), known.population / known.population.sum()
+        )
         chance = at.probabilities[:, self.event]
         mean = mean_estimate(of_rows(self.gain, chance), weights)
         ranks, all_ranks = (

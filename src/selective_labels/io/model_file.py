@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 
 from selective_labels._errors import InputError, TableError, several
 from selective_labels._parallel import MIB, largest_expansion
+from selective_labels._validation import read_file
 from selective_labels.data.coding import TableCoding
 from selective_labels.data.features import CATEGORY, DATE, NUMBER
 from selective_labels.io.files import require_writable, write_whole
@@ -460,7 +461,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
     from skops import io
 
     path = Path(path)
-    data = _content(path)
+    data = read_file("path", path, "model file")
     _refuse_bomb(data, path)
     try:
         names = io.get_untrusted_types(data=data)
@@ -499,17 +500,6 @@ def refuse_functions(model: Any) -> None:
                 f"The model cannot be saved: {name} is a function, and files hold data only; give numbers.",
                 "model",
             )
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"There is no model file {path}.", "path") from None
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {(error.strerror or str(error)).lower()}.", "path"
-        ) from None
 
 
 def _read_content(content: Any, path: Path) -> SavedModel:

@@ -31,7 +31,7 @@ from selective_labels.nuisance.models.logistic import (
     InjectedJoint,
     LogisticSettings,
     PooledLogistic,
-    fit_index_path,
+    RidgeLogistic,
     fit_path,
 )
 
@@ -284,10 +284,8 @@ class Fitter:
         weight = None if self.data.sample_weight is None else self.data.sample_weight[rows]
         known = self.data.features[rows], given, outcome, weight
         tolerance = ROUGH if roughly else TOLERANCE
-        if isinstance(models[0], PooledLogistic):
+        if isinstance(models[0], RidgeLogistic):
             yield from fit_path(models, *known, tolerance=tolerance)
-        elif isinstance(models[0], IndexLogistic):
-            yield from fit_index_path(models, *known, tolerance=tolerance)
         else:
             yield from (model.fit(*known) for model in models)
 
@@ -426,14 +424,14 @@ def choose(
     few = _few_rows(fitter, seed, MOST_ROWS if whole or few_decide is None else few_decide)
     tasks = [(_try, fitter, family, few, whole and len(families) > 1) for family in families.values()]
     trials = workers.do(tasks, f"comparing models of {fitter.subject}")
-    race = _Race(fitter, dict(zip(families, trials, strict=True)), few.tested)
-    race.drop(_behind_on_few_rows(fitter, race.running, few))
-    race.try_later(families, few, workers)
+    comparison = _FamilyComparison(fitter, dict(zip(families, trials, strict=True)), few.tested)
+    comparison.drop(_behind_on_few_rows(fitter, comparison.running, few))
+    comparison.try_later(families, few, workers)
     for fold in range(len(fitter.folds)):
-        if len(race.running) == 1 or race.n_compared >= MOST_ROWS or not whole:
+        if len(comparison.running) == 1 or comparison.n_compared >= MOST_ROWS or not whole:
             break
-        race.run(fold, workers)
-    return race.choice(fallback, margin)
+        comparison.run(fold, workers)
+    return comparison.choice(fallback, margin)
 
 
 @dataclass(frozen=True)
@@ -507,7 +505,9 @@ def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> 
     return _Trial(family[best], losses[best], fitter.losses(smaller, 0, few.tested), {})
 
 
-def _behind_on_few_rows(fitter: Fitter, trials: Mapping[str, "_Runner"], few: _Few) -> dict[str, float]:
+def _behind_on_few_rows(
+    fitter: Fitter, trials: Mapping[str, "_ComparedFamily"], few: _Few
+) -> dict[str, float]:
     """Families that would be clearly worse even with all rows.
 
     The excess loss falls with the number of rows n, at a rate of about 1/n if the model is correct and more
@@ -533,7 +533,7 @@ def _behind_on_few_rows(fitter: Fitter, trials: Mapping[str, "_Runner"], few: _F
 
 
 @dataclass
-class _Runner:
+class _ComparedFamily:
     """A family that is still being compared."""
 
     trial: _Trial
@@ -541,13 +541,13 @@ class _Runner:
     losses: list[np.ndarray] = field(default_factory=list)
 
 
-class _Race:
+class _FamilyComparison:
     """Comparison of families on whole folds; clearly worse families are dropped after each fold."""
 
     def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
         self.fitter = fitter
         self.trials, self.tested = dict(trials), tested
-        self.running = {name: _Runner(trial, dict(trial.models)) for name, trial in trials.items()}
+        self.running = {name: _ComparedFamily(trial, dict(trial.models)) for name, trial in trials.items()}
         self.behind: dict[str, float] = {}
         self.rows: list[np.ndarray] = []
 
@@ -565,18 +565,18 @@ class _Race:
         for name, trial in zip(later, found, strict=True):
             if float(weight @ trial.losses) < float(weight @ self.trials[name].losses):
                 self.trials[name] = trial
-                self.running[name] = _Runner(trial, dict(trial.models))
+                self.running[name] = _ComparedFamily(trial, dict(trial.models))
 
     def run(self, fold: int, workers: Workers) -> None:
         """Fit to one more fold, and compare on all held-out rows so far."""
         missing = [each for each in self.running.values() if fold not in each.models]
         tasks = [(self.fitter.fit, each.trial.candidate, fold) for each in missing]
         fitted = workers.do(tasks, f"comparing models of {self.fitter.subject}, fold {fold + 1}")
-        for runner, model in zip(missing, fitted, strict=True):
-            runner.models[fold] = model
+        for family, model in zip(missing, fitted, strict=True):
+            family.models[fold] = model
         self.rows.append(spaced(self.fitter.folds[fold][1], MOST_ROWS))
-        for runner in self.running.values():
-            runner.losses.append(self.fitter.losses(runner.models[fold], fold, self.rows[-1]))
+        for family in self.running.values():
+            family.losses.append(self.fitter.losses(family.models[fold], fold, self.rows[-1]))
         self.drop({name: lead for name, (lead, error) in self._leads().items() if lead > CLEARLY * error})
 
     def drop(self, behind: Mapping[str, float]) -> None:
@@ -592,10 +592,10 @@ class _Race:
             over = leads[fallback] if fallback in leads else self._on_few_rows(fallback, winner)
             if fallback in leads and over[0] <= margin * over[1]:
                 winner = fallback
-        runner = self.running[winner]
+        family = self.running[winner]
         return Choice(
-            runner.trial.candidate,
-            runner.models,
+            family.trial.candidate,
+            family.models,
             {**self.behind, **{name: lead for name, (lead, _) in leads.items()}},
             {name: self.fitter.difference(each.losses, self.tested)[0] for name, each in self.trials.items()},
             over,

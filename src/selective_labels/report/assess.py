@@ -171,7 +171,7 @@ class Workbench:
         return _or_raise(self._ours)
 
     @property
-    def contenders(self) -> list[ReportedRule]:
+    def rules(self) -> list[ReportedRule]:
         """The available rules; raises `InputError` if there is none."""
         found = [each for each in (self._yours, self._ours) if isinstance(each, ReportedRule)]
         return found or [self.yours]
@@ -249,10 +249,10 @@ class Workbench:
         return found
 
 
-def _or_raise(contender: ReportedRule | str) -> ReportedRule:
-    if isinstance(contender, str):
-        raise InputError(contender)
-    return contender
+def _or_raise(rule: ReportedRule | str) -> ReportedRule:
+    if isinstance(rule, str):
+        raise InputError(rule)
+    return rule
 
 
 SCHEMA_VERSION = 2
@@ -414,7 +414,7 @@ class _UserRule:
         """The user's fitted classifiers, whose classes count as classes."""
         return [] if self.model is None else [self.model]
 
-    def contender(
+    def reported(
         self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
     ) -> ReportedRule | None:
         """The user's rule on some of the `n_samples` rows."""
@@ -467,7 +467,7 @@ def _open_workbench(
         metrics=objects,
         cost=policy_measures.cost,
         settings=settings,
-        given=rule.contender(cases, rows, len(everybody), event, policy_measures.cost),
+        given=rule.reported(cases, rows, len(everybody), event, policy_measures.cost),
         classifiers=rule.classifiers,
         store=store,
         assumption_steps=assumption_steps,
@@ -493,7 +493,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     weights, columns = bench.cases.weights, bench.columns
 
     def models() -> Part:
-        part = models_part(bench.sample, bench.contenders, bench.metrics)
+        part = models_part(bench.sample, bench.rules, bench.metrics)
         # Notes on how rules were learned and the sample was scored go with the first section that uses them.
         return Part(part.content, (*part.notes, *bench.notes))
 
@@ -512,9 +512,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         if not bench.cases.by:
             raise InputError("No column of subgroups was named.", "by")
         names = list(dict.fromkeys(["none", bench.assumption]))
-        return subgroups_part(
-            bench.sample, bench.contenders, bench.metrics, bench.cases.by, names, bench.event
-        )
+        return subgroups_part(bench.sample, bench.rules, bench.metrics, bench.cases.by, names, bench.event)
 
     def drift() -> Part:
         assert bench.periods is not None
@@ -523,11 +521,11 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
 
     def comparators() -> Part:
         how = bench.main_metric, bench.event, bench.assumption, bench.seeds("others"), bench.cost
-        return comparators_part(bench.sample, bench.cases, bench.contenders, *how)
+        return comparators_part(bench.sample, bench.cases, bench.rules, *how)
 
     def team() -> Part:
         how = bench.ours.decided, bench.event, bench.assumption, bench.cost
-        return reversed_part(bench.sample, bench.contenders, bench.event) or team_part(
+        return reversed_part(bench.sample, bench.rules, bench.event) or team_part(
             bench.sample, bench.teammate, *how
         )
 
@@ -535,7 +533,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
         "leniency": lambda: leniency_part(bench.everybody.data, bench.event),
         "models": models,
         "answers": lambda: answers_part(
-            bench.sample, bench.contenders, bench.main_metric, bench.event, bench.assumption
+            bench.sample, bench.rules, bench.main_metric, bench.event, bench.assumption
         ),
         "comparison": lambda: comparison_part(
             bench.sample, bench.yours, bench.ours, columns, bench.main_metric
@@ -545,7 +543,7 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
             bench.sample, bench.yours, bench.ours, bench.main_metric, bench.assumption
         ),
         "acceptance": lambda: acceptance_part(
-            bench.sample, bench.contenders, bench.event, bench.assumption, bench.cost
+            bench.sample, bench.rules, bench.event, bench.assumption, bench.cost
         ),
         "team": team,
         "comparators": comparators,

@@ -24,9 +24,10 @@ from selective_labels.estimators.reject_inference import (
 )
 from selective_labels.evaluation.compare import compare_sample, paired_difference, policy_difference
 from selective_labels.evaluation.display import ENDS
-from selective_labels.evaluation.drift import drift_of_sample
+from selective_labels.evaluation.drift import drift_of_judged
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.evaluator import Evaluator
+from selective_labels.evaluation.fitted_table import JudgedRows
 from selective_labels.evaluation.ladder_results import Ladder, LadderStep, build, without_value
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.plan import plan
@@ -48,7 +49,7 @@ from selective_labels.evaluation.policy import (
     read_policy_measures,
     turned,
 )
-from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_of_sample
+from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_of
 from selective_labels.evaluation.policy_value import PolicyValue
 from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.evaluation.results import Estimated, Evaluation, judged, plain
@@ -67,7 +68,7 @@ STEP = 0.1
 
 def acceptance_part(
     sample: ScoredSample,
-    contenders: Sequence[ReportedRule],
+    rules: Sequence[ReportedRule],
     event: int,
     assumption: str,
     cost: Any = None,
@@ -77,7 +78,7 @@ def acceptance_part(
     With two classes and a cost matrix, the mean cost per case is among the measures.
     """
     data = sample.data
-    scored = {each.key: each.scores for each in contenders if each.scores is not None}
+    scored = {each.key: each.scores for each in rules if each.scores is not None}
     if not scored:
         raise InputError(
             "Only predicted classes are known; an acceptance rate needs a score or a probability.",
@@ -88,8 +89,8 @@ def acceptance_part(
     rates = stops(present)
     measures = MEASURES if money is None else (*MEASURES, COST)
     curves = {
-        key: policy_curve_of_sample(
-            sample, as_risk(scores, data.classes), assumption, data.classes[event], rates, cost=money
+        key: policy_curve_of(
+            PolicySample(sample, event), as_risk(scores, data.classes), assumption, rates, cost=money
         )
         for key, scores in scored.items()
     }
@@ -288,7 +289,7 @@ def _against(
 
 def drift_part(
     sample: ScoredSample,
-    contender: ReportedRule,
+    rule: ReportedRule,
     metrics: Sequence[AnyMetric],
     event: int,
     assumption: str,
@@ -296,14 +297,14 @@ def drift_part(
 ) -> Part:
     """Evaluate one rule in every period."""
     classes = sample.data.classes
-    subject = subject_of(contender, metrics[0], classes)
-    found = drift_of_sample(
-        sample, subject, metrics[:1], periods, classes.tolist()[event], assumption=assumption
-    )
+    subject = subject_of(rule, metrics[0], classes)
+    cells = {label: periods == label for label in np.unique(periods).tolist()}
+    judged_rows = JudgedRows(sample, (subject,), metrics[:1], cells)
+    found = drift_of_judged(judged_rows, assumption, classes.tolist()[event])
     first = found.evaluations[0]
     return Part(
         {
-            "model": contender.key,
+            "model": rule.key,
             "metric": first.metric,
             "assumption": assumption,
             "pos_label": plain(found.pos_label),
@@ -335,7 +336,7 @@ def check_assumptions(assumptions: Sequence[Assumption], data: SelectiveLabels) 
 
 def ladder_part(
     sample: ScoredSample,
-    contender: ReportedRule,
+    rule: ReportedRule,
     metrics: Sequence[AnyMetric],
     event: int,
     assumption_steps: Sequence[Assumption],
@@ -346,7 +347,7 @@ def ladder_part(
     ----------
     sample : ScoredSample
         Scored under all steps of the ladder.
-    contender : ReportedRule
+    rule : ReportedRule
     metrics : sequence of metric objects
         The metrics of the report.
     event : int
@@ -361,7 +362,7 @@ def ladder_part(
     shown = {each.name: each for each in (metrics[0], share)}
     names = [each.name for each in assumption_steps]
     climbed = [
-        list(evaluate_sample(sample, subject_of(contender, each, classes), [each], assumptions=names))
+        list(evaluate_sample(sample, subject_of(rule, each, classes), [each], assumptions=names))
         for each in shown.values()
     ]
     # If the data contradict an assumption for one metric, no metric has a value under it.
@@ -373,7 +374,7 @@ def ladder_part(
             for each in found
         ]
         ladders.append(_content(build(list(assumption_steps), left)))
-    return Part({"model": contender.key, "ladders": ladders})
+    return Part({"model": rule.key, "ladders": ladders})
 
 
 def _content(found: Ladder) -> dict[str, Any]:
@@ -420,7 +421,7 @@ def _range(rung: LadderStep) -> str:
 def sensitivity_part(
     evaluator: Evaluator,
     cases: Cases,
-    contender: ReportedRule,
+    rule: ReportedRule,
     limit: str,
     event: int,
     cost: Any = None,
@@ -435,10 +436,10 @@ def sensitivity_part(
     if data.decision.all():
         raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
     commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
-    constant = bool((contender.codes == commonest).all())
+    constant = bool((rule.codes == commonest).all())
     label = data.classes.tolist()[commonest]
     curve = evaluator.sensitivity_curve(
-        data.classes[contender.codes],
+        data.classes[rule.codes],
         compare_to=None if constant else label,
         limit=limit,
         parameter="odds",
@@ -446,11 +447,11 @@ def sensitivity_part(
         metric="accuracy" if cost is None else "cost",
         cost=cost,
     )
-    what = f"{'Accuracy' if cost is None else 'Cost'} of “{contender.name}”"
+    what = f"{'Accuracy' if cost is None else 'Cost'} of “{rule.name}”"
     title = what if constant else f"{what} minus that of always predicting {label!r}"
     return Part(
         {
-            "model": contender.key,
+            "model": rule.key,
             "title": title,
             "x_name": curve.x_name,
             "sentences": [_meaning(title, str(data.classes.tolist()[event])), *curve.sentences()],
@@ -517,7 +518,7 @@ NARROW = 0.1
 
 def subgroups_part(
     sample: ScoredSample,
-    contenders: Sequence[ReportedRule],
+    rules: Sequence[ReportedRule],
     metrics: Sequence[AnyMetric],
     by: Sequence[Column],
     assumptions: Sequence[str],
@@ -533,14 +534,14 @@ def subgroups_part(
         if len(cells) < 2:
             notes.append(f"{column.name} has one value only, so there are no subgroups to compare.")
             continue
-        for contender in contenders:
+        for rule in rules:
             found = _Found()
             for metric, assumption in product(metrics, assumptions):
-                found.add(sample, contender, metric, assumption, cells)
+                found.add(sample, rule, metric, assumption, cells)
             sections.append(
                 {
                     "column": column.name,
-                    "model": contender.key,
+                    "model": rule.key,
                     "evaluations": [item.to_dict() for item in found.evaluations],
                     "gaps": [gap.to_dict() for gap in found.gaps],
                     "usable": _usable(found.gaps, assumptions[-1]),
@@ -562,13 +563,13 @@ class _Found:
     def add(
         self,
         sample: ScoredSample,
-        contender: ReportedRule,
+        rule: ReportedRule,
         metric: AnyMetric,
         assumption: str,
         cells: dict[str, np.ndarray],
     ) -> None:
         """Evaluate a metric in each subgroup, together with the largest subgroup (the last of `cells`)."""
-        subject = subject_of(contender, metric, sample.data.classes)
+        subject = subject_of(rule, metric, sample.data.classes)
         *others, largest = cells
         for label in (largest, *others):
             pair = {label: cells[label], largest: cells[largest]}
@@ -679,7 +680,7 @@ METHODS = (
 def comparators_part(
     sample: ScoredSample,
     cases: Cases,
-    contenders: Sequence[ReportedRule],
+    rules: Sequence[ReportedRule],
     metric: AnyMetric,
     event: int,
     assumption: str,
@@ -688,11 +689,11 @@ def comparators_part(
 ) -> Part:
     """Cross-fit common methods and evaluate them next to the reported rules under one assumption.
 
-    Each is compared with the last of `contenders`. If costs are given, each method predicts the class with
+    Each is compared with the last of `rules`. If costs are given, each method predicts the class with
     the lowest expected cost by its own probabilities. `claims` is the share of the event among all cases that
     these probabilities imply.
     """
-    ours = contenders[-1]
+    ours = rules[-1]
     rows, notes = [], []
     classes = sample.data.classes
     for method in METHODS:
@@ -703,10 +704,10 @@ def comparators_part(
         except InputError as error:
             notes.append(f"{method.name} could not be fitted: {error}")
             continue
-        contender = ReportedRule("other", method.name, method.assumes, codes)
+        rule = ReportedRule("other", method.name, method.assumes, codes)
         claims = float(np.average(chances, weights=sample.weights))
-        rows.append(_row(sample, contender, ours, metric, assumption) | {"claims": claims})
-    rows += [_row(sample, each, ours, metric, assumption) | {"claims": None} for each in contenders]
+        rows.append(_row(sample, rule, ours, metric, assumption) | {"claims": claims})
+    rows += [_row(sample, each, ours, metric, assumption) | {"claims": None} for each in rules]
     return Part({"metric": metric.name, "assumption": assumption, "rows": rows}, tuple(notes))
 
 
@@ -720,20 +721,20 @@ def _predicted(
 
 
 def _row(
-    sample: ScoredSample, contender: ReportedRule, ours: ReportedRule, metric: AnyMetric, assumption: str
+    sample: ScoredSample, rule: ReportedRule, ours: ReportedRule, metric: AnyMetric, assumption: str
 ) -> dict[str, Any]:
     classes = sample.data.classes
-    subject = contender.subject(classes)
+    subject = rule.subject(classes)
     value = evaluate_sample(sample, subject, [metric], assumptions=[assumption])[0]
     difference = None
-    if contender is not ours:
+    if rule is not ours:
         contest = paired_difference(subject, ours.subject(classes), metric)
         found = compare_sample(sample, contest, assumption)
         difference = ends(found) | {"verdict": {"a": "this", "b": "ours"}.get(found.verdict, "undecided")}
     return {
-        "key": contender.key,
-        "name": contender.name,
-        "assumes": contender.description if contender.key == "other" else None,
+        "key": rule.key,
+        "name": rule.name,
+        "assumes": rule.description if rule.key == "other" else None,
         "value": ends(value),
         "against_ours": difference,
     }

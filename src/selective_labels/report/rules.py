@@ -254,7 +254,7 @@ def _share(label: Any) -> Metric:
 
 
 def answers_part(
-    sample: ScoredSample, contenders: Sequence[ReportedRule], metric: AnyMetric, event: int, assumption: str
+    sample: ScoredSample, rules: Sequence[ReportedRule], metric: AnyMetric, event: int, assumption: str
 ) -> Part:
     """Evaluate the share of the event and one metric of each rule, on all cases and among labeled cases.
 
@@ -269,7 +269,7 @@ def answers_part(
             "rules": [
                 {"key": each.key, "name": each.name}
                 | _answer(sample, each.subject(classes), metric, assumption)
-                for each in contenders
+                for each in rules
             ],
         }
     )
@@ -293,31 +293,27 @@ def _answer(
     return {"labeled": labeled_value(sample, subject, metric), "result": result.to_dict()}
 
 
-def models_part(
-    sample: ScoredSample, contenders: Sequence[ReportedRule], metrics: Sequence[AnyMetric]
-) -> Part:
+def models_part(sample: ScoredSample, rules: Sequence[ReportedRule], metrics: Sequence[AnyMetric]) -> Part:
     """Evaluate every rule with the same scores, and among labeled cases.
 
     Metrics and assumptions are evaluated one by one, so that one without a value does not affect the others.
     """
     models, notes = [], []
-    for contender in contenders:
+    for rule in rules:
         results: list[Evaluation] = []
         for metric, assumption in product(metrics, sample.assumptions):
-            subject = subject_of(contender, metric, sample.data.classes)
+            subject = subject_of(rule, metric, sample.data.classes)
             try:
                 results += evaluate_sample(sample, subject, [metric], assumptions=[assumption])
             except InputError as error:
                 notes.append(undefined(metric, error))
         models.append(
             {
-                "key": contender.key,
-                "name": contender.name,
-                "description": contender.description,
+                "key": rule.key,
+                "name": rule.name,
+                "description": rule.description,
                 "labeled": {
-                    metric.name: labeled_value(
-                        sample, subject_of(contender, metric, sample.data.classes), metric
-                    )
+                    metric.name: labeled_value(sample, subject_of(rule, metric, sample.data.classes), metric)
                     for metric in metrics
                 },
                 "evaluations": [item.to_dict() for item in results],
@@ -326,11 +322,11 @@ def models_part(
     return Part(models, tuple(dict.fromkeys(notes)))
 
 
-def subject_of(contender: ReportedRule, metric: AnyMetric, classes: np.ndarray) -> ArrayPredictions:
+def subject_of(rule: ReportedRule, metric: AnyMetric, classes: np.ndarray) -> ArrayPredictions:
     """Predictions that a metric needs: scores for AUC, if there are any, else predicted classes."""
-    if isinstance(metric, Auc) and contender.scores is not None:
-        return ArrayPredictions(contender.scores, classes, contender.name)
-    return contender.subject(classes)
+    if isinstance(metric, Auc) and rule.scores is not None:
+        return ArrayPredictions(rule.scores, classes, rule.name)
+    return rule.subject(classes)
 
 
 def undefined(metric: AnyMetric, error: InputError) -> str:

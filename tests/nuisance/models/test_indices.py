@@ -11,7 +11,7 @@ from selective_labels.nuisance.models.logistic import (
     IndexLogistic,
     IndexSettings,
     covariance_root,
-    fit_index_path,
+    fit_path,
     leading_directions,
 )
 from selective_labels.nuisance.models.ridge import Coefficients, feature_lines
@@ -87,7 +87,7 @@ def test_far_away_rows_are_held_at_the_edge():
 def test_a_path_of_settings_is_each_by_itself():
     X, arm, outcome = sample()
     settings = [IndexSettings(2, 3, variance, 0.01) for variance in (0.01, 0.1)]
-    path = list(fit_index_path([IndexLogistic(N_ARMS, 4, each) for each in settings], X, arm, outcome))
+    path = list(fit_path([IndexLogistic(N_ARMS, 4, each) for each in settings], X, arm, outcome))
     for model, each in zip(path, settings, strict=True):
         alone = IndexLogistic(N_ARMS, 4, each).fit(X, arm, outcome)
         assert_allclose(model.own(X, arm), alone.own(X, arm), atol=1e-4)

@@ -4,7 +4,7 @@ Boosted trees are evaluated under all arms in one pass.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, TransformerMixin, clone
@@ -175,11 +175,11 @@ class ClassifierJoint:
 
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> "ClassifierJoint":
+    ) -> Self:
         """Fit to rows with known decision-maker (`arm`) and outcome."""
         self.encoder_ = self._encoder().fit(X)
         design = self._design(self.encoder_.transform(X), arm)
-        self.classifier_ = fit_weighted(clone(self.classifier), design, outcome, sample_weight)
+        self.classifier_ = fit_weighted(self._unfitted(X, outcome), design, outcome, sample_weight)
         return self
 
     def joint(self, X: np.ndarray) -> np.ndarray:
@@ -196,6 +196,9 @@ class ClassifierJoint:
     def _probabilities(self, features: np.ndarray, arm: np.ndarray) -> np.ndarray:
         probabilities = self.classifier_.predict_proba(self._design(features, arm))
         return spread_columns(probabilities, self.classifier_.classes_, self.n_outcomes)
+
+    def _unfitted(self, X: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
+        return clone(self.classifier)
 
     def _encoder(self) -> TransformerMixin:
         return one_hot_columns(self.categorical)
@@ -231,13 +234,11 @@ class BoostedJoint(ClassifierJoint):
         self.most_iterations = most_iterations
         self.n_leaves = n_leaves
 
-    def fit(
-        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> "BoostedJoint":
-        """Fit, with early stopping if there are enough rows of every outcome."""
+    def _unfitted(self, X: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
+        """Early stopping if there are enough rows of every outcome."""
         rarest = np.unique(outcome, return_counts=True)[1].min()
         stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
-        self.classifier = HistGradientBoostingClassifier(
+        return HistGradientBoostingClassifier(
             **BOOSTING,
             max_leaf_nodes=self.n_leaves,
             max_iter=min(MAX_ITERATIONS if stop else FIXED_ITERATIONS, self.most_iterations),
@@ -245,8 +246,6 @@ class BoostedJoint(ClassifierJoint):
             categorical_features=[*self.categorical, X.shape[1]],
             random_state=self.random_state,
         )
-        super().fit(X, arm, outcome, sample_weight)
-        return self
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
@@ -314,7 +313,7 @@ class SmoothJoint:
 
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> "SmoothJoint":
+    ) -> Self:
         """Fit to rows with known arm and outcome."""
         self.model.fit(self._design(X, arm), np.zeros(len(X), dtype=int), outcome, sample_weight)
         return self

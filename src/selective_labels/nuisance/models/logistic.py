@@ -3,9 +3,10 @@
 The file also has the constant model and the wrapper for probabilities given by the user.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -157,8 +158,19 @@ TOLERANCE = 1e-9
 ROUGH = 1e-5
 
 
+class RidgePenalty:
+    """Prior variances, the inverse ridge penalty, which all settings have."""
+
+    variance: float
+    slope_variance: float
+
+    def describe(self) -> str:
+        """Describe the penalty in a few words."""
+        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+
+
 @dataclass(frozen=True)
-class LogisticSettings:
+class LogisticSettings(RidgePenalty):
     """Terms of the model and prior variances of their coefficients (the inverse ridge penalty).
 
     Attributes
@@ -175,20 +187,9 @@ class LogisticSettings:
     variance: float
     slope_variance: float
 
-    def describe(self) -> str:
-        """Describe the settings in a few words."""
-        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
 
-
-class PooledLogistic:
-    r"""Joint model of decision and label with random effects of decision-makers.
-
-    P(outcome = c | x, z) ∝ exp(f(x)·b_c + a_cz + g(x)·s_cz), with a ridge penalty on b, a and s,
-
-    where f are the standardised features (optionally with squares and products) and g the standardised
-    numeric features. The ridge penalty on a and s gives partial pooling: a decision-maker with few rows is
-    shrunk towards the average one. Categories enter only as indicators in f, because slopes for every
-    decision-maker and category would need more coefficients than there are rows.
+class RidgeLogistic(ABC):
+    """Logistic model with a ridge penalty. Subclasses say which terms of the features enter.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class PooledLogistic:
         Number of decision-makers, or of leniency bands.
     n_outcomes : int
         Number of classes plus one.
-    settings : LogisticSettings
+    settings : LogisticSettings or IndexSettings
     categorical : tuple of int
         Columns of the features with category codes.
 
@@ -208,13 +209,11 @@ class PooledLogistic:
     coefficients_ : Coefficients
     """
 
-    def __init__(
-        self,
-        n_arms: int,
-        n_outcomes: int,
-        settings: LogisticSettings,
-        categorical: tuple[int, ...] = (),
-    ):
+    scale_: Pipeline
+    outcomes_: np.ndarray
+    coefficients_: Coefficients
+
+    def __init__(self, n_arms: int, n_outcomes: int, settings: Any, categorical: tuple[int, ...] = ()):
         self.n_arms = n_arms
         self.n_outcomes = n_outcomes
         self.settings = settings
@@ -222,18 +221,15 @@ class PooledLogistic:
 
     def fit(
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> "PooledLogistic":
+    ) -> Self:
         """Fit to rows with known decision-maker (`arm`) and outcome."""
-        return self.fit_rows(PooledRows.read(X, arm, outcome, sample_weight, self.n_arms, self.categorical))
+        return next(fit_path([self], X, arm, outcome, sample_weight))
 
-    def fit_rows(
-        self, rows: PooledRows, tolerance: float = TOLERANCE, start: "PooledLogistic | None" = None
-    ) -> "PooledLogistic":
+    def fit_rows(self, rows: PooledRows, tolerance: float = TOLERANCE, start: Self | None = None) -> Self:
         """Fit to prepared rows, starting from the solution of another ridge penalty if given."""
-        self.scale_: Pipeline = rows.scale
-        self.outcomes_ = rows.outcomes
-        self.coefficients_: Coefficients = fit_ridge(
-            rows,
+        self.scale_, self.outcomes_ = rows.scale, rows.outcomes
+        self.coefficients_ = fit_ridge(
+            self._prepared(rows, start),
             self.settings.products,
             self.settings.variance,
             self.settings.slope_variance,
@@ -244,24 +240,58 @@ class PooledLogistic:
 
     def joint(self, X: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        terms = feature_lines(self.scale_, X)
+        terms = self._terms(feature_lines(self.scale_, X))
         return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
 
     def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-        terms_of = partial(feature_lines, self.scale_, X)
+
+        def terms_of(order: np.ndarray) -> np.ndarray:
+            return self._terms(feature_lines(self.scale_, X, order))
+
         return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
+
+    @abstractmethod
+    def _prepared(self, rows: PooledRows, start: Self | None) -> PooledRows:
+        """Replace the features in the rows by the model's terms, those of `start` if given."""
+
+    @abstractmethod
+    def _terms(self, lines: np.ndarray) -> np.ndarray:
+        """Transposed design matrix for transposed scaled features, the constant first."""
+
+
+Ridge = TypeVar("Ridge", bound=RidgeLogistic)
+
+
+class PooledLogistic(RidgeLogistic):
+    r"""Joint model of decision and label with random effects of decision-makers.
+
+    P(outcome = c | x, z) ∝ exp(f(x)·b_c + a_cz + g(x)·s_cz), with a ridge penalty on b, a and s,
+
+    where f are the standardised features (optionally with squares and products) and g the standardised
+    numeric features. The ridge penalty on a and s gives partial pooling: a decision-maker with few rows is
+    shrunk towards the average one. Categories enter only as indicators in f, because slopes for every
+    decision-maker and category would need more coefficients than there are rows.
+
+    Its parameters and attributes are those of :class:`RidgeLogistic`.
+    """
+
+    def _prepared(self, rows: PooledRows, start: Self | None) -> PooledRows:
+        return rows
+
+    def _terms(self, lines: np.ndarray) -> np.ndarray:
+        return lines
 
 
 def fit_path(
-    models: Sequence[PooledLogistic],
+    models: Sequence[Ridge],
     X: np.ndarray,
     arm: np.ndarray,
     outcome: np.ndarray,
     sample_weight: np.ndarray | None = None,
     tolerance: float = TOLERANCE,
-) -> Iterator[PooledLogistic]:
-    """Fit models that differ only in settings to the same rows, each starting from the previous solution."""
+) -> Iterator[Ridge]:
+    """Fit models that differ only in prior variances to the same rows, each from the previous solution."""
     first = models[0]
     rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
     start = None
@@ -283,7 +313,7 @@ MOST_COVARIANCE = 512
 
 
 @dataclass(frozen=True)
-class IndexSettings:
+class IndexSettings(RidgePenalty):
     """Number of indices, degree of the polynomials and prior variances.
 
     Attributes
@@ -300,13 +330,11 @@ class IndexSettings:
     degree: int
     variance: float
     slope_variance: float
-
-    def describe(self) -> str:
-        """Describe the settings in a few words."""
-        return f"prior variance {self.variance:g}, of decision-makers' slopes {self.slope_variance:g}"
+    # The powers of the indices include their products.
+    products: ClassVar[bool] = False
 
 
-class IndexLogistic:
+class IndexLogistic(RidgeLogistic):
     r"""Joint model of decision and label that is nonlinear in a few indices of the features.
 
     P(outcome = c | x, z) ∝ exp(h(u)·b_c + a_cz + u·s_cz),   u = A'x,   ridge penalty on b, a and s,
@@ -317,100 +345,36 @@ class IndexLogistic:
     features. Two indices then capture the nonlinearity with far fewer coefficients than squares and products
     of all features.
 
-    Parameters
-    ----------
-    n_arms, n_outcomes : int
-    settings : IndexSettings
-    categorical : tuple of int
-        Columns of the features with category codes.
+    Its parameters, and further attributes, are those of :class:`RidgeLogistic`.
 
     Attributes
     ----------
-    scale_ : fitted Pipeline
     directions_ : (n_columns, n_indices) array
+        Of the first model where several are fitted to the same rows (see `fit_path`).
     powers_ : fitted Pipeline
-    outcomes_ : int array
-        Codes of the outcomes in the training rows.
-    coefficients_ : Coefficients
     """
 
-    def __init__(
-        self, n_arms: int, n_outcomes: int, settings: IndexSettings, categorical: tuple[int, ...] = ()
-    ):
-        self.n_arms = n_arms
-        self.n_outcomes = n_outcomes
-        self.settings = settings
-        self.categorical = categorical
+    directions_: np.ndarray
+    powers_: Pipeline
 
-    def fit(
-        self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> "IndexLogistic":
-        """Fit to rows with known decision-maker (`arm`) and outcome."""
-        return next(fit_index_path([self], X, arm, outcome, sample_weight))
-
-    def fit_rows(
-        self,
-        rows: PooledRows,
-        directions: np.ndarray,
-        tolerance: float = TOLERANCE,
-        start: "IndexLogistic | None" = None,
-    ) -> "IndexLogistic":
-        """Fit to prepared rows with given directions."""
-        self.scale_: Pipeline = rows.scale
-        self.outcomes_ = rows.outcomes
-        self.directions_ = directions
+    def _prepared(self, rows: PooledRows, start: Self | None) -> PooledRows:
+        self.directions_ = self._directions(rows) if start is None else start.directions_
         powers = PolynomialFeatures(self.settings.degree, include_bias=False)
-        self.powers_: Pipeline = make_pipeline(powers, StandardScaler()).fit(self._indices(rows.lines))
-        curved = replace(rows, lines=self._terms(rows.lines), n_numbers=directions.shape[1])
-        self.coefficients_: Coefficients = fit_ridge(
-            curved,
-            False,
-            self.settings.variance,
-            self.settings.slope_variance,
-            tolerance,
-            None if start is None else start.coefficients_,
-        )
-        return self
+        self.powers_ = make_pipeline(powers, StandardScaler()).fit(self._indices(rows.lines))
+        return replace(rows, lines=self._terms(rows.lines), n_numbers=self.directions_.shape[1])
 
-    def joint(self, X: np.ndarray) -> np.ndarray:
-        """Outcome probabilities of every row under every decision-maker, (n_arms, n, n_outcomes)."""
-        terms = self._terms(feature_lines(self.scale_, X))
-        return joint_outcomes(self.coefficients_, terms, self.outcomes_, self.n_outcomes)
-
-    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
-        """Outcome probabilities of every row under its own decision-maker, (n, n_outcomes)."""
-
-        def terms_of(order: np.ndarray) -> np.ndarray:
-            return self._terms(feature_lines(self.scale_, X, order))
-
-        return own_outcomes(self.coefficients_, terms_of, arm, self.outcomes_, self.n_outcomes)
+    def _directions(self, rows: PooledRows) -> np.ndarray:
+        linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
+        found = leading_directions(linear, covariance_root(rows.lines[1:]))
+        return found[:, : self.settings.n_indices]
 
     def _indices(self, lines: np.ndarray) -> np.ndarray:
         return np.clip(lines[1:].T @ self.directions_, -FARTHEST_INDEX, FARTHEST_INDEX)
 
     def _terms(self, lines: np.ndarray) -> np.ndarray:
-        """Transposed design matrix: a constant, the indices, their powers and products."""
+        """Return a constant, the indices, their powers and products."""
         terms = self.powers_.transform(self._indices(lines)).T
         return np.vstack([lines[:1], np.clip(terms, -FARTHEST_POWER, FARTHEST_POWER)])
-
-
-def fit_index_path(
-    models: Sequence[IndexLogistic],
-    X: np.ndarray,
-    arm: np.ndarray,
-    outcome: np.ndarray,
-    sample_weight: np.ndarray | None = None,
-    tolerance: float = TOLERANCE,
-) -> Iterator[IndexLogistic]:
-    """Fit models that differ only in prior variances to the same rows, with the same directions."""
-    first = models[0]
-    rows = PooledRows.read(X, arm, outcome, sample_weight, first.n_arms, first.categorical)
-    linear = fit_ridge(rows, False, FIRST_VARIANCE, FIRST_VARIANCE, FIRST_TOLERANCE)
-    directions = leading_directions(linear, covariance_root(rows.lines[1:]))
-    start = None
-    for model in models:
-        start = model.fit_rows(rows, directions[:, : model.settings.n_indices], tolerance, start)
-        yield start
 
 
 def covariance_root(columns: np.ndarray) -> np.ndarray:
