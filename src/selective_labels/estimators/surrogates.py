@@ -43,8 +43,8 @@ class CostSensitiveProblem:
         return self.costs[:, 0] - self.costs[:, 1]
 
 
-# Width of the smoothed corner that lets L-BFGS minimise the hinge. It is rounded from above: the loss is nowhere
-# below the hinge, and above it by at most an eighth of the width.
+# Width of the smoothed corner that lets L-BFGS minimise the hinge. It is rounded from above: the loss is
+# nowhere below the hinge, and above it by at most an eighth of the width.
 ROUNDED_CORNER = 0.01
 MARGIN_LOSSES = ("logistic", "hinge", "exponential")
 SCORE_LOSSES = ("softmax", "cross-entropy")
