@@ -49,7 +49,7 @@ def _draw_loans(
     """The released design: five decision-makers, the hidden variable a residual of boosting."""
     first, second = seed.spawn(2)
     sample = datasets.make_fico(
-        path, selection, 0.5, n_decision_makers=5, hidden="boosting", mirrored=mirrored, random_state=first
+        path, selection, 0.5, n_decision_makers=5, hidden="released", mirrored=mirrored, random_state=first
     )
     cases = Cases(np.asarray(sample.X, dtype=float), sample.y, sample.decision_maker, sample.y_true)
     return halved(cases, second, most)

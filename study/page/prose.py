@@ -114,7 +114,7 @@ FICO_STORED = flowing("""
 MISSES = flowing("""
     Likely causes of such misses: it is not recorded which constants and splits made the stored results,
     networks stopped early and ratios of covariances depend on their seeds, and versions of libraries
-    differ (scikit-learn's AdaBoost has another default since).""")
+    differ. Why AdaBoost on all labels differs is open: the released code sets its algorithm.""")
 STEPS_TABLE = flowing("""
     Released weights and network: accuracy after 200 steps (as published) and after 5,000, with the instrument
     and without.""")

@@ -34,7 +34,7 @@ def run_fico(task: Task, setup: Setup) -> Rows:
         cell["selection"],
         cell["strength"],
         n_decision_makers=N_DECISION_MAKERS,
-        hidden="boosting",
+        hidden="released",
         mirrored=task.mirrored,
         random_state=task.seeds(setup.entropy, 1)[0],
     )

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels import LinearScore
-from selective_labels.estimators import learners
+from selective_labels.estimators import learners, neural
 from selective_labels.estimators.surrogates import (
     MARGIN_LOSSES,
     ROUNDED_CORNER,
@@ -70,8 +70,34 @@ def test_proposition_6_2_margin_losses_bound_the_zero_one_loss(seed, name):
     sign = np.where(signed > 0, 1.0, -1.0)
     wrong = np.abs(signed) * (np.sign(contrast) != sign)
     surrogate = np.abs(signed) * margin_loss(name)(sign * contrast)[0]
-    corner = ROUNDED_CORNER / 2 if name == "hinge" else 0.0
-    assert (wrong <= surrogate + corner * np.abs(signed)).all()  # the hinge's rounding costs half its corner
+    assert (wrong <= surrogate).all()
+
+
+@pytest.mark.parametrize("name", MARGIN_LOSSES)
+def test_a_wrong_sign_costs_at_least_one_however_close(name):
+    margins = -np.logspace(-12, 2, 200)
+    assert (margin_loss(name)(np.append(margins, 0.0))[0] >= 1.0).all()
+
+
+def test_the_rounded_hinge_is_close_above_the_hinge():
+    margins = np.linspace(-2.0, 2.0, 100_001)
+    above = margin_loss("hinge")(margins)[0] - np.maximum(1.0 - margins, 0.0)
+    assert above.min() >= -1e-12
+    assert_allclose(above.max(), ROUNDED_CORNER / 8, rtol=1e-6)  # at a margin of one
+
+
+@pytest.mark.parametrize("name", MARGIN_LOSSES)
+def test_the_neural_margin_losses_never_lose_their_gradient(name):
+    torch = pytest.importorskip("torch", reason="optional: PyTorch")
+    margins = np.array([-50.0, -10.5, -3.0, -0.1, 0.3])
+    scores = torch.tensor(np.stack([np.zeros(5), margins], axis=1), requires_grad=True)
+    values = neural._loss(torch, scores, torch.ones(5, dtype=torch.float64), name)
+    values.sum().backward()
+    slope = scores.grad[:, 1].numpy()
+    assert (slope < 0.0).all()  # whoever is wrong is told so, however wrong
+    assert (np.diff(slope) >= -1e-12).all()  # convex
+    near = margins >= -10.0
+    assert_allclose(values.detach().numpy()[near], margin_loss(name)(margins[near])[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

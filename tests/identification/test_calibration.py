@@ -7,6 +7,8 @@ from scipy.integrate import quad
 from scipy.special import softmax
 from scipy.stats import binom
 
+from selective_labels.estimators.surrogates import MARGIN_LOSSES, margin_loss
+
 POINTS, CLASSES = 6, 4
 
 
@@ -67,20 +69,13 @@ def test_theorem_6_1_domain_of_the_exchange():
     assert np.exp(best) - np.exp(predicted) < 0
 
 
-SURROGATES = {
-    "hinge": lambda margin: np.maximum(1 - margin, 0),
-    "logistic": lambda margin: np.logaddexp(0, -margin) / np.log(2),
-    "exponential": lambda margin: np.exp(-margin),
-}
-
-
-@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize("surrogate", MARGIN_LOSSES)
 @pytest.mark.parametrize("seed", range(10))
 def test_proposition_6_2_calibration_of_the_weighted_risk(surrogate, seed):
     rng = np.random.default_rng(seed)
     scores, signed, weight = rng.normal(size=40), rng.normal(size=40), rng.dirichlet(np.ones(40))
     target = weight @ (np.abs(signed) * (np.sign(scores) != np.sign(signed)))
-    phi_risk = weight @ (np.abs(signed) * SURROGATES[surrogate](scores * np.sign(signed)))
+    phi_risk = weight @ (np.abs(signed) * margin_loss(surrogate)(scores * np.sign(signed))[0])
     # Both infima over all scores are zero, so the inequality is between the risks themselves.
     assert target <= phi_risk
 
@@ -89,7 +84,7 @@ def test_proposition_6_2_needs_the_binary_logarithm():
     margin = -0.01
     # E9: with the natural logarithm a wrong sign can cost less than one.
     assert np.log1p(np.exp(-margin)) < 1
-    assert SURROGATES["logistic"](margin) > 1
+    assert margin_loss("logistic")(np.array([margin]))[0][0] > 1
 
 
 def test_generalization_bound_needs_all_scores():

@@ -190,7 +190,7 @@ def _row_numbers(name: str, values: Any, n_samples: int) -> np.ndarray:
 LABEL = "RiskPerformance"
 EXTERNAL_RISK = "ExternalRiskEstimate"
 SPECIAL_VALUES = (-7, -8, -9)
-HIDDEN = ("boosting", "forest")
+HIDDEN = ("boosting", "forest", "released")
 
 
 def load_heloc(path: str | Path, *, special_as_missing: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
@@ -262,12 +262,13 @@ def make_fico(
     z uniform on 1..J. ExternalRisk is standardised, including special values, as in the released code: on its
     original scale of 33 to 94, the expit would be one for nearly every loan and every decision-maker.
 
-    The paper's text and the released code use different u (E17):
+    The main text, the appendix and the released code use different u (E17), each fitted to the same rows:
 
-    * "forest", the text: u = y - m(x), m a random forest regression fitted to the same rows. Its residuals
-      are small (an overfitted forest), so selection on u is mild.
-    * "boosting", the released code: u = 5 (y - p(x)), p a gradient boosting classifier of 200 iterations
-      fitted to the same rows. The code also has five decision-makers, not ten: set `n_decision_makers=5`.
+    * "boosting", the main text: u = y - m(x), m a regression by histogram gradient boosting.
+    * "forest", the appendix: u = y - m(x), m a random forest regression. Its residuals are small (an
+      overfitted forest), so selection on u is mild.
+    * "released", the code: u = 5 (y - p(x)), p a gradient boosting classifier of 200 iterations. The code
+      also has five decision-makers, not ten: set `n_decision_makers=5`.
 
     Selection favours y=1 (repaid). If the gain of a method turns into a loss when `mirrored`, the method has
     learned a shift and not the truth. Report the worse of the two.
@@ -280,7 +281,7 @@ def make_fico(
     alpha : float in [0, 1]
         Weight of the hidden variable in the decision.
     n_decision_makers : int
-    hidden : {"forest", "boosting"}
+    hidden : {"boosting", "forest", "released"}
     mirrored : bool
         Replace u by -u. Selection then favours y=0.
     random_state : int, SeedSequence, Generator, RandomState or None
@@ -308,11 +309,12 @@ def make_fico(
     X, y = load_heloc(path)
     for_model, for_selection = seed_sequence(random_state).spawn(2)
     seed = int(for_model.generate_state(1)[0])
-    if hidden == "forest":
-        residual = y - RandomForestRegressor(random_state=seed).fit(X, y).predict(X)
-    else:
+    if hidden == "released":
         boosting = HistGradientBoostingClassifier(max_iter=200, random_state=seed).fit(X, y)
         residual = 5 * (y - boosting.predict_proba(X)[:, 1])
+    else:
+        models = {"boosting": HistGradientBoostingRegressor, "forest": RandomForestRegressor}
+        residual = y - models[hidden](random_state=seed).fit(X, y).predict(X)
     return make_selective(
         X,
         y,

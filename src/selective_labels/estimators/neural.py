@@ -13,6 +13,8 @@ from selective_labels.nuisance.models.encoders import standardised
 BATCH_ROWS = 1024
 # Training stops if the loss has not fallen by this fraction for this many epochs.
 TOLERANCE, PATIENCE = 1e-3, 20
+# Below this margin the exponential loss goes on as its tangent.
+STEEPEST_MARGIN = -10.0
 
 
 class NeuralScore(BaseEstimator):
@@ -148,6 +150,12 @@ def _loss(torch: Any, scores: Any, targets: Any, surrogate: str) -> Any:
     phi = {
         "logistic": lambda a: torch.nn.functional.softplus(-a) / np.log(2.0),
         "hinge": lambda a: torch.clamp(1.0 - a, min=0.0),
-        "exponential": lambda a: torch.exp(-torch.clamp(a, min=-10.0)),
+        "exponential": lambda a: _exponential(torch, a),
     }[surrogate]
     return targets.abs() * phi(margin)
+
+
+def _exponential(torch: Any, margin: Any) -> Any:
+    """e^-a, below -10 its tangent: single precision would overflow, and a flat end has no gradient."""
+    capped = torch.clamp(margin, min=STEEPEST_MARGIN)
+    return torch.exp(-capped) * (1.0 + capped - margin)

@@ -1,0 +1,64 @@
+"""The page "The paper, item by item": every name can be imported, every test and correction exists."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import selective_labels as sl
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "paper.md").read_text()
+NAMES = sorted(
+    set(
+        re.findall(
+            r"`((?:sl|study|identification|estimators|nuisance|assumptions|diagnostics)\.[\w.]+)`", PAGE
+        )
+    )
+)
+TESTS = sorted(set(re.findall(r"`(test_\w+)`", PAGE)))
+
+
+def found(name: str) -> object:
+    """The object behind a name of the page."""
+    first, *rest = name.split(".")
+    if first == "sl":
+        thing: object = sl
+        for part in rest:
+            thing = getattr(thing, part)
+        return thing
+    module = ".".join([first, *rest[:-1]])
+    return getattr(import_module(module if first == "study" else f"selective_labels.{module}"), rest[-1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_can_be_imported(name):
+    assert found(name) is not None
+
+
+def test_every_test_exists():
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in TESTS if f"def {name}(" not in sources] == []
+
+
+def test_every_correction_is_in_the_errata():
+    errata = (ROOT / "docs" / "errata.md").read_text()
+    cited = set(re.findall(r"\bE\d+b?\b", PAGE))
+    assert [each for each in sorted(cited) if f"| {each} |" not in errata] == []
+
+
+def test_every_numbered_item_of_the_paper_is_there():
+    numbered = ["Assumption 3.1 (1)", "Assumption 3.1 (2)", "Assumption 3.2", "Lemma 4.1", "Assumption 4.2"]
+    numbered += ["Theorem 4.3", "Theorem 4.4", "Assumption 5.1", "Theorem 5.2", "Theorem 5.3", "Algorithm 1"]
+    numbered += [
+        "Theorem 6.1",
+        "Proposition 6.2",
+        "Proposition A.1",
+        "Theorem B.1",
+        "Theorem B.2",
+        "Lemma D.1",
+    ]
+    numbered += ["Assumptions D.2 and D.3", "Proposition D.4", "Lemmas D.5 and D.6", "Table 1"]
+    items = " ".join(line.split("|")[1] for line in PAGE.splitlines() if line.startswith("|"))
+    assert [item for item in numbered if item not in items] == []
