@@ -131,7 +131,7 @@ def data():
     return sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
 
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 
 
 def test_a_label_that_is_no_class_is_named(data):

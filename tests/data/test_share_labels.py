@@ -14,7 +14,8 @@ from selective_labels import InputError, SelectiveLabels
 from selective_labels.data.roles import HOLE
 from tests.panel_designs import make_panels
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+FITTED = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = FITTED | {"propensity": "shares"}
 
 
 @st.composite
@@ -203,8 +204,8 @@ def test_training_uses_shared_labels(mode):
     sample, data = shared(800)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = sl.UCLClassifier(mode, "plug-in", **QUICK).fit(data)
-        apart = sl.UCLClassifier(mode, "plug-in", **QUICK).fit(
+        model = sl.UCLClassifier(mode, "plug-in", **FITTED).fit(data)
+        apart = sl.UCLClassifier(mode, "plug-in", **FITTED).fit(
             SelectiveLabels.from_arrays(sample.X, sample.y, **(sample.roles | {"share_labels": False}))
         )
     assert model.nuisance_report_.banded
@@ -228,7 +229,7 @@ def test_methods_of_single_decision_makers_refuse():
         with pytest.raises(InputError, match="follows single decision-makers"):
             method(sample.X[:, 0], data)
     with pytest.raises(InputError, match="panels decide"):
-        sl.UCLClassifier(instrument="numeric", **QUICK).fit(data)
+        sl.UCLClassifier(instrument="numeric", **FITTED).fit(data)
 
 
 def test_a_stratum_with_one_panel_is_refused_by_that_name():

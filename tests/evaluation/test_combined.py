@@ -118,7 +118,7 @@ def small(n_classes=2, seed=0, n=800):
     return sample, data, np.where(sample.X[:, 0] < 0, n_classes - 1, 0)
 
 
-FIT = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+FIT = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "tpr", "f1", "ppv", "auc", "balanced_accuracy", "regret"])

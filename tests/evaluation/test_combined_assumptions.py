@@ -10,7 +10,7 @@ from selective_labels.datasets import make_decision_makers
 SAMPLE = make_decision_makers(1500, n_classes=2, random_state=0)
 DATA = sl.SelectiveLabels.from_arrays(SAMPLE.X, SAMPLE.y, decision_maker=SAMPLE.decision_maker)
 SCORE = -SAMPLE.X[:, 0]
-SETTINGS = {"nuisance": "logistic", "n_jobs": 1, "random_state": 0}
+SETTINGS = {"nuisance": "logistic", "propensity": "shares", "n_jobs": 1, "random_state": 0}
 
 
 def failures(assumption):

@@ -7,7 +7,7 @@ import selective_labels as sl
 from selective_labels.nuisance import cross_fit
 from tests.evaluation.partitioned.tables import from_folder, make_table, write
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

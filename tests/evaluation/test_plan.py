@@ -9,7 +9,7 @@ from selective_labels.evaluation.plan import expected_maximum, lottery_error, lo
 from selective_labels.evaluation.results import Design
 from selective_labels.evaluation.scored_rows import leniency_moments
 
-QUICK = {"nuisance": "logistic", "cv": 2, "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "cv": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ def run(sample, prediction, **options):
         return sample.oracle.joint(X).mean(axis=1, keepdims=True)
 
     known_joint = average if options.get("decision_maker") is None else sample.oracle.joint
-    options = {"nuisance": known_joint, "random_state": 0} | options
+    options = {"nuisance": known_joint, "propensity": "shares", "random_state": 0} | options
     return sensitivity_curve(prediction, sample.X, sample.y, **options)
 
 
@@ -71,6 +71,7 @@ def test_ends_are_consistent(instrument):
             nuisance=small.oracle.joint
             if instrument
             else lambda X: small.oracle.joint(X).mean(1, keepdims=True),
+            propensity="shares",
             values=[12.0],
         )
         found.append((curve.lower[0], curve.upper[0]))
@@ -102,7 +103,8 @@ def test_kappa_runs_from_nucem_to_the_instrument(sample, predictions):
 
 @pytest.mark.parametrize(("parameter", "start"), [("gamma", "unconfounded"), ("kappa", "nucem")])
 def test_ends_of_the_curve_are_what_evaluate_says(sample, predictions, parameter, start):
-    options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint}
+    known = {"nuisance": sample.oracle.joint, "propensity": "shares"}
+    options = {"decision_maker": sample.decision_maker, **known}
     curve = run(
         sample,
         predictions[0],
@@ -258,7 +260,8 @@ def test_with_all_labels_seen_the_interval_is_the_textbook_one(cluster, level):
 def test_every_value_is_what_evaluate_says_under_its_assumption(
     sample, predictions, parameter, value, assumed
 ):
-    options = {"decision_maker": sample.decision_maker, "nuisance": sample.oracle.joint, "random_state": 0}
+    known = {"nuisance": sample.oracle.joint, "propensity": "shares", "random_state": 0}
+    options = {"decision_maker": sample.decision_maker, **known}
     curve = run(sample, predictions[0], parameter=parameter, values=[value], **options)
     found = evaluate(predictions[0], sample.X, sample.y, assumption=assumed, **options)
     for end in ("lower", "upper", "ci_lower", "ci_upper"):
@@ -280,6 +283,7 @@ def test_any_function_of_a_value_will_do(sample, predictions):
         sample.y,
         assumption=known(0.4),
         nuisance=sample.oracle.joint,
+        propensity="shares",
         random_state=0,
         **options,
     )
@@ -302,7 +306,8 @@ def test_supported_odds_hold_the_true_ratio_and_conclusions_flip_at_it():
     """The tilt is the truth here: the odds of class 1 among the refused are e^{-γ} times those accepted."""
     tilted = make_tilted(6000, 2, tilt=(0.0, -1.0), random_state=0)
     truth = np.exp(1.0)
-    options = {"decision_maker": tilted.decision_maker, "nuisance": tilted.oracle.joint, "random_state": 0}
+    known = {"nuisance": tilted.oracle.joint, "propensity": "shares", "random_state": 0}
+    options = {"decision_maker": tilted.decision_maker, **known}
     curve = sensitivity_curve(
         None, tilted.X, tilted.y, metric="share", parameter="odds", threshold=tilted.y_true.mean(), **options
     )

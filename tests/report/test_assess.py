@@ -1,5 +1,7 @@
 """The whole document: what the schema says, never a crash, the same numbers as the library's own calls."""
 
+from functools import cache
+
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -191,6 +193,11 @@ def very_few():
     return {"X": X, "y": y, "decision_maker": makers}
 
 
+@cache
+def document_of(case):
+    return sl.assess(**case(), **QUICK)
+
+
 # Sections about the rules, which need two classes.
 RULES = {"answers", "outlook", "comparators", "acceptance", "team"}
 
@@ -207,7 +214,7 @@ RULES = {"answers", "outlook", "comparators", "acceptance", "team"}
     ],
 )
 def test_what_cannot_be_computed_says_why(case, missing):
-    document = sl.assess(**case(), **QUICK)
+    document = document_of(case)
     validate(document)
     assert {name for name in SECTIONS if is_missing(document[name])} == missing
     for name in missing:
@@ -215,35 +222,44 @@ def test_what_cannot_be_computed_says_why(case, missing):
 
 
 def test_what_the_library_warns_of_becomes_a_note():
-    document = sl.assess(**one_decision_maker(), **QUICK)
+    document = document_of(one_decision_maker)
     assert any("one value only" in note for note in document["data"]["notes"])
 
 
-@pytest.mark.parametrize("stop_after", [1, 4])
-def test_an_interrupted_assessment_resumes_with_the_same_numbers(two_classes, stop_after):
+def test_an_assessment_interrupted_twice_resumes_with_the_same_numbers(two_classes):
     X, y, makers = table()
     arguments = {"X": X, "y": y, "decision_maker": makers, "by": X[["town", "a"]]} | QUICK
     arguments["assumptions"] = BELIEVED
-    store = Store(stop_after)
-    with pytest.raises(KeyboardInterrupt):
-        sl.assess(**arguments, sections=store)
-    assert len(store.kept) == stop_after
+    store = Store()
+    for store.stop_after in (1, 4):
+        with pytest.raises(KeyboardInterrupt):
+            sl.assess(**arguments, sections=store)
+        assert len(store.kept) == store.stop_after
     store.stop_after = None
     resumed = sl.assess(**arguments, sections=store)
     assert resumed == two_classes | {"created": resumed["created"]}
 
 
-def test_a_finished_assessment_fits_nothing_again(monkeypatch):
+@pytest.fixture(scope="module")
+def small():
+    """A small table, the sections that its assessment kept, what it told on the way, and its document."""
     X, y, makers = table(300)
-    store = Store()
-    first = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
+    arguments = {"y": y.to_list(), "decision_maker": makers.to_list(), **QUICK}
+    store, told = Store(), []
+    with listening(lambda what, done, total: told.append((what, done, total))):
+        document = sl.assess(X, by=X[["town"]], **arguments, sections=store)
+    return X, arguments, store, told, document
+
+
+def test_a_finished_assessment_fits_nothing_again(small, monkeypatch):
+    X, arguments, store, _, first = small
 
     def refuse(*arguments, **options):
         raise AssertionError("fitted again")
 
     for name in ("robust_classifier", "usual_practice", "Evaluator", "diagnosis_part"):
         monkeypatch.setattr(f"selective_labels.report.assess.{name}", refuse)
-    again = sl.assess(X, y, decision_maker=makers, **QUICK, sections=store)
+    again = sl.assess(X, by=X[["town"]], **arguments, sections=store)
     assert again == first | {"created": again["created"]}
 
 
@@ -270,23 +286,18 @@ def test_very_many_rows_are_judged_on_a_part(monkeypatch):
     assert any("on a random 300 of" in note for note in document["data"]["notes"])
 
 
-def test_progress_is_told_by_section():
-    X, y, makers = table(300)
-    said = []
-    with listening(lambda what, done, total: said.append((what, done, total))):
-        sl.assess(X, y, decision_maker=makers, **QUICK)
-    steps = [(done, total) for what, done, total in said if what == "assessing"]
+def test_progress_is_told_by_section(small):
+    *_, told, _ = small
+    steps = [(done, total) for what, done, total in told if what == "assessing"]
     assert steps == [(done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)]
 
 
-def test_polars_frames_are_taken():
+def test_polars_frames_are_taken(small):
     polars = pytest.importorskip("polars", reason="optional: polars is not installed")
-    X, y, makers = table(300)
-    documents = [
-        sl.assess(frame, y.to_list(), decision_maker=makers.to_list(), by=frame[["town"]], **QUICK)
-        for frame in (X, polars.from_pandas(X))
-    ]
-    assert documents[0] == documents[1]
+    X, arguments, *_, document = small
+    frame = polars.from_pandas(X)
+    found = sl.assess(frame, by=frame[["town"]], **arguments)
+    assert found == document | {"created": found["created"]}
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(browser, tmp_path_factory):
+    """Pages to open; without a browser none is made."""
     folder = tmp_path_factory.mktemp("pages")
     pages = {
         "plain": document(n_makers=200),

@@ -28,6 +28,11 @@ def document(given):
     return sl.assess(**given, assumptions=[Informed("yes"), Prevalence("yes", (0.0, 0.001))], **QUICK)
 
 
+@pytest.fixture(scope="module")
+def without(given):
+    return sl.assess(**given, **QUICK)
+
+
 def test_rungs_are_those_of_the_library(given, document):
     seed = int(np.random.SeedSequence(0).generate_state(7)[5])  # the seed of the scores
     roles = {name: given[name] for name in ("X", "y", "decision_maker")}
@@ -54,8 +59,7 @@ def test_what_is_contradicted_has_no_number_and_is_named(document):
         assert "The data contradict “prevalence(yes, 0 to 0.001)”" in climbed["takeaway"]
 
 
-def test_other_sections_are_as_without(given, document):
-    without = sl.assess(**given, **QUICK)
+def test_other_sections_are_as_without(document, without):
     for name in ("models", "comparison", "acceptance", "sensitivity"):
         assert document[name] == without[name]
     # The last of the next steps asks for what is known, or says where it is used.
@@ -71,9 +75,8 @@ def test_a_class_that_is_not_there_is_refused_before_anything_is_fitted(given, m
         sl.assess(**given, assumptions=Informed("maybe"), **QUICK)
 
 
-def test_periods_add_a_section_and_leave_the_others(given, document):
+def test_periods_add_a_section_and_leave_the_others(given, without):
     days = [f"2024-{1 + 4 * place // 800:02d}-15" for place in range(800)]
-    without = sl.assess(**given, **QUICK)
     with_progress = sl.assess(**given, period=days, every="quarter", **QUICK)
     validate(with_progress)
     assert [each["period"] for each in with_progress["drift"]["periods"]] == ["2024Q1", "2024Q2"]

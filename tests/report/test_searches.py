@@ -5,12 +5,13 @@ import pytest
 import selective_labels as sl
 from selective_labels.evaluation.policy import SEARCHED
 from tests.evaluation.test_policy import COST, drawn
+from tests.report.samples import QUICK
 
 
 def page(**options):
     risk, data = drawn(500)
     flagged = (risk > 0.5).astype(int)
-    return sl.assess(data, predictions=flagged, cost=COST, nuisance="logistic", random_state=0, **options)
+    return sl.assess(data, predictions=flagged, cost=COST, **QUICK, **options)
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ from tests.evaluation.partitioned.tables import (
     write,
 )
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 # What sums in another order may differ by, and the issue's own limit.
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 
 CASES = {
-    "plain": ((), 2, 6, {}),
+    "plain, and who decides is chosen": ((), 2, 6, {"propensity": "auto"}),
     "many decision-makers are bands": ((), 2, 25, {"metric": ["accuracy", "tpr"]}),
     "weights and strata": (("sample_weight", "strata"), 3, 6, {"metric": ["accuracy", "ppv", "f1", "share"]}),
     "clusters are groups": (("groups",), 2, 6, {"metric": ["fpr", "balanced_accuracy"]}),

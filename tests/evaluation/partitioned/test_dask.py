@@ -19,7 +19,12 @@ dask = pytest.importorskip("dask", reason="optional: dask")
 distributed = pytest.importorskip("distributed", reason="optional: distributed")
 import dask.dataframe as dd  # noqa: E402
 
-QUICK = {"nuisance": "logistic", "random_state": 0, "metric": ["accuracy", "tpr", "fpr"]}
+QUICK = {
+    "nuisance": "logistic",
+    "propensity": "shares",
+    "random_state": 0,
+    "metric": ["accuracy", "tpr", "fpr"],
+}
 
 
 @pytest.fixture(scope="module")

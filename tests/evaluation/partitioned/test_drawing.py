@@ -10,7 +10,7 @@ from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import draw_rows
 from tests.evaluation.partitioned.tables import FEATURES, from_folder, make_table, write
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 SETTINGS = FittingSettings.read("logistic", random_state=0)
 
 

@@ -12,7 +12,7 @@ from selective_labels.evaluation.evaluate import evaluate_judged
 from selective_labels.evaluation.partitioned.question import partition_pass
 from tests.evaluation.partitioned.tables import from_folder, make_table, numbers, write
 
-HOW = {"metric": ["accuracy", "tpr"], "nuisance": "logistic", "random_state": 0}
+HOW = {"metric": ["accuracy", "tpr"], "nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 @pytest.fixture

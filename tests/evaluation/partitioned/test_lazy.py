@@ -10,7 +10,7 @@ from selective_labels.data import partition_sources, partitioned
 from selective_labels.data.partition_sources import FOLDS, SPLIT, hash_folds, row_keys, uniform
 from tests.evaluation.partitioned.tables import FEATURES, from_folder, in_memory, make_table, write
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from selective_labels import assumptions as a
 from selective_labels.evaluation.partitioned import keys
 from tests.evaluation.partitioned.tables import folds_of, from_folder, in_memory, make_table, numbers, write
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 COST = [[0, 1], [5, 0]]
 MEASURES = ["acceptance", "failures", "failure_rate", "avoided", "good_lost", "cost", "profit"]

@@ -21,7 +21,7 @@ from tests.evaluation.partitioned.tables import (
     write,
 )
 
-QUICK = {"nuisance": "logistic", "random_state": 0}
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 NUMERIC = FEATURES[:4]
 EXTRA = {"sample_weight": "weight", "groups": "person"}
