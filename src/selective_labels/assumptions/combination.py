@@ -81,6 +81,11 @@ class Combination(Assumption):
         return any(each.needs_decision_makers for each in self.parts)
 
     @property
+    def extrapolates(self) -> bool:  # type: ignore[override]
+        """Whether any part does."""
+        return any(each.extrapolates for each in self.parts)
+
+    @property
     def label_range(self) -> LabelRange | None:
         """The label range among the parts, or None."""
         return next((each for each in self.parts if isinstance(each, LabelRange)), None)

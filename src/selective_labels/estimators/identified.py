@@ -16,7 +16,8 @@ from selective_labels._errors import DiagnosticWarning, LargeWorkWarning
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.roles import HOLE, read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.diagnose import instrument_refuted, warn_if_not_allowed
+from selective_labels.diagnostics.cautions import doubts_of_instrument, instrument_warning
+from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
@@ -322,10 +323,12 @@ def identify(
         classes=None if assumption is None else data.classes,
     )
     probabilities = None
+    doubts = doubts_of_instrument(data, joint, seed=fitting.seed)
+    for each in doubts[:1]:
+        warnings.warn(instrument_warning(each, labeled_only=mode == "auto"), stacklevel=4)
     if point:
         identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
-    elif mode == "auto" and (refuted := instrument_refuted(data, joint)) is not None:
-        warnings.warn(refuted, stacklevel=4)
+    elif mode == "auto" and doubts:
         identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
         identified, probabilities = _by_tilt(identified, data, bounds, fitting)
