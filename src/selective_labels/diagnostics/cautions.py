@@ -72,7 +72,7 @@ def cautions_of(
     chosen = list(assumptions)
     by_instrument: list[str] = []
     if any(each.needs_decision_makers for each in chosen):
-        by_instrument = [_of_instrument(each) for each in doubts_of_instrument(data, fit, scores, seed=seed)]
+        by_instrument = [in_words(each) for each in doubts_of_instrument(data, fit, scores, seed=seed)]
     by_overlap: list[str] = []
     if any(each.extrapolates for each in chosen):
         by_overlap = _of_overlap(data, fit, seed)
@@ -121,10 +121,11 @@ def doubts_of_instrument(
 def instrument_warning(found: CheckResult, labeled_only: bool = False) -> DiagnosticWarning:
     """The same doubt as a warning, for estimators."""
     then = " The classifier is fitted to the labeled rows alone." if labeled_only else ""
-    return DiagnosticWarning(found.code, f"({found.name}): {_of_instrument(found)}{then}")
+    return DiagnosticWarning(found.code, f"({found.name}): {in_words(found)}{then}")
 
 
-def _of_instrument(found: CheckResult) -> str:
+def in_words(found: CheckResult) -> str:
+    """The doubt that a check raises about the instrument, in one or two sentences."""
     if found.code == QUICK_MONOTONICITY.code:
         return (
             f"The instrument is doubtful here ({found.code}, p = {found.p_value:.1g}): {EITHER}. The data "
