@@ -218,8 +218,8 @@ class Findings:
             each.code for each in self.results if each.family in families and each.status == status
         )
 
-    def rejecting(self, level: float, *families: str) -> str:
-        """Codes of the checks in these families whose p-value is not above the level, separated by commas.
+    def rejecting(self, level: float, *names: str) -> str:
+        """Codes of the checks with these families or codes whose p-value is not above the level.
 
         Examples
         --------
@@ -232,7 +232,9 @@ class Findings:
         return ", ".join(
             each.code
             for each in self.results
-            if each.family in families and each.p_value is not None and each.p_value <= level
+            if (each.family in names or each.code in names)
+            and each.p_value is not None
+            and each.p_value <= level
         )
 
     def disagreement(self, *families: str) -> str:

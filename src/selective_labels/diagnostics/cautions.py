@@ -4,15 +4,16 @@
 wrong: each test of an instrument is at 1 % corrected for the seven that there are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from selective_labels._errors import DiagnosticWarning
 from selective_labels.assumptions.base import OK, VIOLATED, WARNING, Assumption
-from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import DOUBT_LEVEL, Instrument
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.balance import quick_assignment
-from selective_labels.diagnostics.combinations import directions_against
+from selective_labels.diagnostics.combinations import direction_against, stated_directions
 from selective_labels.diagnostics.context import Context, panel_cases_of_fit
 from selective_labels.diagnostics.exclusion import (
     INEQUALITY_CHECK,
@@ -70,22 +71,33 @@ def cautions_of(
     {}
     """
     chosen = list(assumptions)
-    by_instrument: list[str] = []
-    if any(each.needs_decision_makers for each in chosen):
-        by_instrument = [in_words(each) for each in doubts_of_instrument(data, fit, scores, seed=seed)]
-    by_overlap: list[str] = []
-    if any(each.extrapolates for each in chosen):
-        by_overlap = _of_overlap(data, fit, seed)
+    # A sensitivity curve scores the same rows under many assumptions: each check runs once for a fit.
+    known = _found.setdefault(fit, {})
+
+    def once(key: Any, find: Callable[[], list[str]]) -> list[str]:
+        if key not in known:
+            known[key] = find()
+        return known[key]
+
+    def of_instrument() -> list[str]:
+        return [in_words(each) for each in doubts_of_instrument(data, fit, scores, seed=seed)]
+
     found = {}
     for each in chosen:
-        sentences = [
-            *(by_instrument if each.needs_decision_makers else ()),
-            *(by_overlap if each.extrapolates else ()),
-            *(directions_against(each, data, fit) if isinstance(each, Combination) else ()),
-        ]
+        sentences: list[str] = []
+        if each.needs_decision_makers:
+            sentences += once("instrument", of_instrument)
+        if each.extrapolates:
+            sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
+        for part in stated_directions(each, data):
+            sentences += once(part, lambda part=part: direction_against(part, data, fit))
         if sentences:
             found[each.name] = tuple(sentences)
     return found
+
+
+# What the checks said of fitted models, as long as these exist.
+_found: WeakKeyDictionary[CrossFit, dict[Any, list[str]]] = WeakKeyDictionary()
 
 
 def doubts_of_instrument(
@@ -127,13 +139,8 @@ def instrument_warning(found: CheckResult, labeled_only: bool = False) -> Diagno
 def in_words(found: CheckResult) -> str:
     """The doubt that a check raises about the instrument, in one or two sentences."""
     if found.code == QUICK_MONOTONICITY.code:
-        return (
-            f"The instrument is doubtful here ({found.code}, p = {found.p_value:.1g}): {EITHER}. The data "
-            "cannot tell which."
-        )
-    return (
-        f"The instrument is not to be trusted here ({found.code}, p = {found.p_value:.1g}). {found.message}"
-    )
+        return f"The instrument is doubtful here ({found.code}): {EITHER}. The data cannot tell which."
+    return f"The instrument is not to be trusted here ({found.code}). {found.message}"
 
 
 def _of_overlap(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:

@@ -16,7 +16,7 @@ from selective_labels.assumptions.base import (
     event_codes,
     event_words,
 )
-from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.combination import DIRECTION_LEVEL, Combination
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Refused, RisingRisk, SameRanking
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -72,7 +72,7 @@ def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
             checks.append(check("SL1004", "rising risk", partial(_order, adverse=part.adverse)))
         if isinstance(part, Refused) and part.at_most is not None and part.scale == "ratio":
             checks.append(check("SL1005", "least ratio", partial(_least, assumption=assumption, part=part)))
-        if says_worse(part):
+        if isinstance(part, Informed | Refused) and says_worse(part):
             checks.append(check("SL1006", "direction", partial(_direction, adverse=part.adverse)))
     return checks
 
@@ -311,11 +311,11 @@ class _AlongLeniency:
         return Scores(values, values, np.zeros(len(rows.y), dtype=bool))
 
 
-def says_worse(part: Assumption) -> bool:
+def says_worse(part: Informed | Refused) -> bool:
     """Whether an assumption says that refused cases have the event at least as often as accepted ones."""
     if isinstance(part, Refused):
         return part.scale != "share" and part.at_least is not None and part.at_least >= 1.0
-    return isinstance(part, Informed)
+    return True
 
 
 def _falls_with_leniency(fit: CrossFit, data: SelectiveLabels, event: tuple[int, ...]) -> tuple[float, float]:
@@ -345,20 +345,23 @@ def _direction(context: Context, adverse: object) -> Finding:
     )
 
 
-def directions_against(
-    assumption: Combination, data: SelectiveLabels, fit: CrossFit, *, level: float = 0.01
+def stated_directions(assumption: Assumption, data: SelectiveLabels) -> list[Informed | Refused]:
+    """Parts of an assumption whose direction leniency can speak against."""
+    parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
+    several = data.n_decision_makers > 1
+    return [each for each in parts if isinstance(each, Informed | Refused) and several and says_worse(each)]
+
+
+def direction_against(
+    part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
 ) -> list[str]:
-    """Sentences on the parts whose direction the data speak against (SL1006), from fitted models."""
-    found = []
-    for part in assumption.parts:
-        if data.n_decision_makers > 1 and says_worse(part):
-            adverse = part.adverse  # type: ignore[attr-defined]
-            _, p_value = _falls_with_leniency(fit, data, event_codes(adverse, data.classes))
-            if p_value <= level:
-                what = event_words(adverse)
-                found.append(
-                    f"The direction of {part.name!r} is doubtful (SL1006, p = {p_value:.1g}): more lenient "
-                    f"decision-makers have {what} less often among like cases that they accept, as if the "
-                    f"refused had {what} less often than the accepted, not more."
-                )
-    return found
+    """Sentence if the data speak against the direction of an assumption (SL1006), from fitted models."""
+    _, p_value = _falls_with_leniency(fit, data, event_codes(part.adverse, data.classes))
+    if p_value > level:
+        return []
+    what = event_words(part.adverse)
+    return [
+        f"The direction of {part.name!r} is doubtful (SL1006): more lenient decision-makers have {what} less "
+        f"often among like cases that they accept, as if the refused had {what} less often than the "
+        "accepted, not more."
+    ]
