@@ -1,5 +1,6 @@
 """The plain-language summary: sentences made from the numbers, each with the assumption that it needs."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -190,9 +191,11 @@ def _narrow(
 def cautions(models: Any) -> list[str]:
     """Cautions of the results, once each, with the assumptions whose numbers they are about.
 
+    Codes of checks stand in the appendix.
+
     Examples
     --------
-    >>> doubt = {"assumption": "instrument", "cautions": ["It is doubtful."]}
+    >>> doubt = {"assumption": "instrument", "cautions": ["It is doubtful (SL501)."]}
     >>> cautions([{"evaluations": [doubt, doubt, {"assumption": "none", "cautions": []}]}])
     ['Caution (numbers under instrument): It is doubtful.']
     """
@@ -200,8 +203,8 @@ def cautions(models: Any) -> list[str]:
         return []
     found: dict[str, dict[str, None]] = {}
     for each in (result for model in models for result in model["evaluations"]):
-        for sentence in each["cautions"]:
-            found.setdefault(sentence, {})[each["assumption"]] = None
+        for sentence in each.get("cautions", ()):
+            found.setdefault(re.sub(r" \(SL\d+\)", "", sentence), {})[each["assumption"]] = None
     return [f"Caution (numbers under {', '.join(about)}): {sentence}" for sentence, about in found.items()]
 
 
