@@ -199,3 +199,30 @@ def placebo_labels(n_samples, n_decision_makers, seed):
     y = (generator.random(n_samples) < np.linspace(0.1, 0.7, n_strata)[strata]).astype(int)
     decided = generator.random(n_samples) < expit(index)
     return Drawn(np.zeros((n_samples, 0)), np.where(decided, y, -1), decision_maker, strata)
+
+
+def who_decides_changes_the_outcome(n_samples, n_decision_makers, seed, *, change=1.0):
+    """Exclusion fails mildly: the log-odds of the outcome shift between decision-makers; all rank alike."""
+    generator = np.random.default_rng(seed)
+    X, hidden = generator.standard_normal((n_samples, 2)), generator.standard_normal(n_samples)
+    maker = generator.integers(n_decision_makers, size=n_samples)
+    shift = generator.permutation(np.linspace(-1.7, 1.7, n_decision_makers))
+    leniency = np.linspace(-1.2, 1.2, n_decision_makers)
+    y = (generator.random(n_samples) < expit(X[:, 0] + 1.5 * hidden + change * shift[maker])).astype(int)
+    decided = generator.random(n_samples) < expit(leniency[maker] - 0.5 * X[:, 0] - hidden)
+    return Drawn(X, np.where(decided, y, -1), maker)
+
+
+def never_accepted(n_samples, n_decision_makers, seed, *, shape="product"):
+    """About 31 % of cases are never accepted, by a product or a band of features; all else is random.
+
+    A model linear in the features sees no trace of them.
+    """
+    generator = np.random.default_rng(seed)
+    X, hidden = generator.standard_normal((n_samples, 4)), generator.standard_normal(n_samples)
+    maker = generator.integers(n_decision_makers, size=n_samples)
+    never = {"product": X[:, 0] * X[:, 1] > 0.22, "band": np.abs(X[:, 2]) < 0.4}[shape]
+    y = (generator.random(n_samples) < expit(X[:, 3] + hidden)).astype(int)
+    leniency = np.linspace(-1.0, 1.0, n_decision_makers)
+    decided = ~never & (generator.random(n_samples) < expit(0.5 + leniency[maker] - hidden))
+    return Drawn(X, np.where(decided, y, -1), maker)

@@ -1,4 +1,4 @@
-"""SL1001 to SL1005: size where a combination holds, power where it does not."""
+"""SL1001 to SL1006: size where a combination holds, power where it does not."""
 
 import numpy as np
 import pytest
@@ -110,3 +110,17 @@ def test_copies_of_cases_are_no_more_evidence_if_the_groups_say_so():
         found.append(check.statistic)
     # Folds differ, since copies stay together where groups are known; the statistic falls by about √3.
     assert 1.3 < found[0] / found[1] < 2.4
+
+
+def test_leniency_speaks_against_a_wrong_direction():
+    """Refused cases are class 1 more often here: `Informed(0)` is the wrong way round."""
+    sample = sl.datasets.make_decision_makers(
+        3000, n_classes=2, n_decision_makers=6, mirrored=True, additive=False, random_state=0
+    )
+    data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    wrong, right = INSTRUMENT & Informed(0), INSTRUMENT & Informed(1)
+    found = sl.diagnose(data, assumptions=[wrong, right], random_state=0, n_permutations=19)
+    status = {each.name: each.status for each in found if each.code == "SL1006"}
+    assert status == {f"direction ({wrong.name})": "warning", f"direction ({right.name})": "ok"}
+    assert found.allows(wrong).verdict == "doubtful"
+    assert found.allows(right).verdict == "cannot be checked"

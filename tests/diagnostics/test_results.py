@@ -1,11 +1,14 @@
 """The verdict, from findings alone: its word, what is allowed, and which checks the reason names."""
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from selective_labels.assumptions.base import VERDICTS
+from selective_labels.assumptions import EventTilt, NearNucem
+from selective_labels.assumptions.base import VERDICTS, Findings
+from selective_labels.assumptions.parse import named
 from selective_labels.diagnostics.results import CheckResult, permission
 
 FAMILY_OF_CODE = {
@@ -49,7 +52,7 @@ def test_unconfounded_is_never_allowed(status):
     assert refused.verdict == word
 
 
-def test_every_text_begins_with_one_of_three_verdicts():
+def test_every_text_begins_with_a_verdict():
     for code, status in product(FAMILY_OF_CODE, ("warning", "violated", "not applicable")):
         for assumption, given in product(ASSUMPTIONS, ("strata", "features")):
             answer = permission(assumption, given, findings(**{code: status}))
@@ -83,19 +86,54 @@ def test_checks_that_disagree_are_called_that():
     assert "disagree" not in every.reason
 
 
-@pytest.mark.parametrize("code", ["SL501", "SL601", "SL602"])
+def sl501(p_value):
+    """SL501 with a p-value, violated at 5 %; nothing else rejects."""
+    return [
+        replace(each, p_value=p_value) if each.code == "SL501" else each
+        for each in findings(SL501="violated")
+    ]
+
+
 @pytest.mark.parametrize("given", ["strata", "features"])
-def test_what_may_be_a_failed_exclusion_is_named(code, given):
-    """Truth value kept: an instrument needs neither one threshold nor NUCEM."""
-    answer = permission("instrument", given, findings(**{code: "violated"}))
-    assert answer
-    assert f"Another check rejects ({code}): who decides changes the label" in answer.reason
-    assert code in permission("nucem", given, findings(**{code: "violated"})).reason
+def test_sl501_makes_an_instrument_doubtful_at_one_per_cent_of_seven_tests(given):
+    doubtful = permission("instrument", given, sl501(0.01 / 7))
+    assert doubtful.verdict == "doubtful"
+    assert not doubtful
+    assert "(SL501)" in doubtful.reason
+    assert "rank cases differently" in doubtful.reason
+    weaker = permission("instrument", given, sl501(0.011 / 7))
+    assert weaker, "a rejection at 5 % only is said, and leaves the truth value"
+    assert "Another check rejects (SL501)" in weaker.reason
+
+
+@pytest.mark.parametrize("assumption", ["nucem", NearNucem(0.02), EventTilt()])
+def test_what_rests_on_a_doubtful_instrument_is_doubtful(assumption):
+    assert permission_of(assumption, sl501(1e-6)).verdict == "doubtful"
+
+
+def permission_of(assumption, results):
+    """Verdict of an assumption that diagnose has no line for, too."""
+    return named(assumption).permission(Findings(tuple(results)), "strata")
+
+
+def test_case_mix_is_no_doubt_about_an_instrument_given_features():
+    """Not random within strata: decision-makers show different labels because their cases differ."""
+    mixed = [replace(each, status="violated") if each.code == "SL201" else each for each in sl501(1e-6)]
+    assert permission("instrument", "strata", mixed).verdict == "refuted"
+    assert permission("instrument", "features", mixed).verdict == "not refuted"
+
+
+@pytest.mark.parametrize("code", ["SL601", "SL602", "SL901"])
+@pytest.mark.parametrize("given", ["strata", "features"])
+def test_signs_of_confounding_say_nothing_of_the_instrument(code, given):
+    found = findings(**{code: "violated"})
+    assert permission("instrument", given, found) == permission("instrument", given, findings())
 
 
 def test_all_that_rejected_are_named():
     broken = dict.fromkeys(("SL201", "SL401", "SL402", "SL501", "SL601", "SL602", "SL701"), "violated")
-    assert all(code in permission("instrument", "strata", findings(**broken)).reason for code in broken)
+    refused = permission("instrument", "strata", findings(**broken))
+    assert all(code in refused.reason for code in set(broken) - {"SL601", "SL602"})
     of_nucem = set(broken) - {"SL201"}
     assert all(code in permission("nucem", "features", findings(**broken)).reason for code in of_nucem)
 

@@ -1,6 +1,7 @@
 """SL303: kinds of cases that nobody decides in favour of."""
 
 import numpy as np
+import pytest
 from scipy.special import expit
 
 from selective_labels.diagnostics.overlap import DECISION_OVERLAP_CHECK
@@ -30,3 +31,21 @@ def test_every_label_seen():
     drawn = by_one_feature(0.5)
     whole = designs.Drawn(drawn.X, np.abs(drawn.y), drawn.decision_maker)
     assert DECISION_OVERLAP_CHECK(context_of(whole)).status == "not applicable"
+
+
+@pytest.mark.parametrize("shape", ["product", "band"])
+def test_cases_that_are_never_accepted_are_seen_whatever_their_shape(shape):
+    """A third of the cases, of which a linear model sees nothing; every sample warns."""
+    for number in range(3):
+        result = DECISION_OVERLAP_CHECK(
+            context_of(designs.never_accepted(2000, 6, seed(number), shape=shape))
+        )
+        assert result.status == "warning"
+        assert 0.15 < result.statistic < 0.4
+
+
+def test_chances_that_are_rare_for_all_are_no_kind_of_case():
+    """Overfit trees call some cases hopeless; the rows that they have not seen say otherwise."""
+    for number in range(3):
+        drawn = designs.plain(500, 8, seed(number))
+        assert DECISION_OVERLAP_CHECK(context_of(drawn)).status == "ok"

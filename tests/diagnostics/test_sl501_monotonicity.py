@@ -75,3 +75,23 @@ def test_what_is_left_within_cells_and_its_noise_against_matrices():
     assert_allclose(pairs.left(values), operator @ values, atol=1e-12)
     noise = operator @ np.diag(variance / rows) @ operator.T
     assert_allclose(pairs.covariance(variance), noise, atol=1e-14)
+
+
+def test_weights_and_groups_count_as_repeated_rows_of_one_case():
+    """A row with weight three is three rows of one group: the same shares, the same effective number."""
+    generator = np.random.default_rng(0)
+    seen, decided, maker = (generator.integers(2, size=60) for _ in range(3))
+    weight, cell = generator.integers(1, 4, size=60), np.zeros(60, dtype=int)
+    rows = np.repeat(np.arange(60), weight)
+    weighted = Shares.of(seen * decided, decided, maker, cell, weight.astype(float))
+    repeated = Shares.of((seen * decided)[rows], decided[rows], maker[rows], cell[rows], None, rows)
+    for name in ("maker", "rows", "seen", "leniency"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_copies_of_cases_are_no_more_evidence_if_the_groups_say_so():
+    drawn = designs.plain(2000, 8, seed())
+    rows = np.repeat(np.arange(2000), 4)
+    copies = designs.Drawn(drawn.X[rows], drawn.y[rows], drawn.decision_maker[rows], None, rows)
+    found, once = (MONOTONICITY_CHECK(context_of(each)) for each in (copies, drawn))
+    assert_allclose(found.statistic, once.statistic, rtol=1e-6)

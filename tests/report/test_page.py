@@ -1,6 +1,6 @@
 """The ladder on the page: from weak to strong, nothing drawn where the data contradict."""
 
-from selective_labels.report.page import CONTRADICTED, ladder_figures
+from selective_labels.report.page import CONTRADICTED, assumption_cards, ladder_figures
 from selective_labels.report.render import render
 from tests.report.documents import document, ladder
 from tests.report.page import parse
@@ -22,3 +22,12 @@ def test_the_page_says_what_each_rung_adds():
     lines = [node.inner_text() for node in section.all("li")]
     assert ["contradict" in line for line in lines] == [False, False, True]
     assert "what informed(defaulted) says." in lines[-1]
+
+
+def test_a_doubtful_assumption_has_a_card_of_its_own_and_is_not_used():
+    asked = {"assumption": "instrument", "given": "strata", "allowed": False, "verdict": "doubtful"}
+    cards = assumption_cards({"verdict": [asked | {"plain": "this or that.", "could_see": []}]})
+    assert [(card.status, card.look, card.used) for card in cards] == [
+        ("Needs no check", "not applicable", True),
+        ("Doubtful", "warning", False),
+    ]

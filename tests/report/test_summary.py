@@ -252,3 +252,9 @@ def test_no_code_and_no_power_before_the_appendix():
     words = " ".join([summary["headline"], *summary["assumed"], *summary["next"], *summary["sentences"]])
     assert "SL2" not in words
     assert "power" not in words
+
+
+def test_a_doubt_stands_first_among_what_is_assumed_without_its_code():
+    doubt = "The instrument is doubtful here (SL501): either this or that."
+    first = summarise(DATA, sections(cautions=[doubt]), LOTTERY)["assumed"][0]
+    assert first == "Caution (numbers under instrument): The instrument is doubtful here: either this or that."

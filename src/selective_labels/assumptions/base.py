@@ -14,22 +14,24 @@ from selective_labels._errors import InputError
 from selective_labels.identification.event_bounds import AnyFloor, Floor
 from selective_labels.nuisance.score_formulas import Rows, Scores
 
-REFUTED, NOT_REFUTED, UNCHECKED = "refuted", "not refuted", "cannot be checked"
+REFUTED, DOUBTFUL = "refuted", "doubtful"
+NOT_REFUTED, UNCHECKED = "not refuted", "cannot be checked"
 # A check can refute an assumption but never prove it.
-VERDICTS = (REFUTED, NOT_REFUTED, UNCHECKED)
+VERDICTS = (REFUTED, DOUBTFUL, NOT_REFUTED, UNCHECKED)
 
 
 @dataclass(frozen=True)
 class CheckVerdict:
     """Whether an assumption may be used, and why.
 
-    A verdict is true as a condition if the assumption is allowed, and prints as its reason.
+    A verdict is true as a condition if the assumption is allowed, and prints as its reason. It is never true
+    where the assumption is refuted or doubtful.
 
     Attributes
     ----------
     reason : str
-        Starts with the verdict: "refuted", "not refuted" or "cannot be checked". A reason given without a
-        verdict gets "not refuted" if allowed, else "refuted".
+        Starts with the verdict: "refuted", "doubtful", "not refuted" or "cannot be checked". A reason given
+        without a verdict gets "not refuted" if allowed, else "refuted".
     plain : str
         The reason without the verdict, the check codes and the statement about power. Defaults to `reason`
         without the verdict.
@@ -168,6 +170,10 @@ class Found(Protocol):
         """One of STATUSES."""
 
     @property
+    def p_value(self) -> float | None:
+        """P-value of the null hypothesis, if the check is a test."""
+
+    @property
     def detects(self) -> str:
         """Violation that the check detects with 80% power at this sample size; empty if unknown."""
 
@@ -210,6 +216,25 @@ class Findings:
         """Codes of the checks in these families that have this status, separated by commas."""
         return ", ".join(
             each.code for each in self.results if each.family in families and each.status == status
+        )
+
+    def rejecting(self, level: float, *names: str) -> str:
+        """Codes of the checks with these families or codes whose p-value is not above the level.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> tried = [SimpleNamespace(code="SL501", family="monotonicity", p_value=0.004),
+        ...          SimpleNamespace(code="SL401", family="inequality", p_value=None)]
+        >>> Findings(tuple(tried)).rejecting(0.01, "monotonicity", "inequality")
+        'SL501'
+        """
+        return ", ".join(
+            each.code
+            for each in self.results
+            if (each.family in names or each.code in names)
+            and each.p_value is not None
+            and each.p_value <= level
         )
 
     def disagreement(self, *families: str) -> str:
@@ -273,6 +298,8 @@ class Assumption(ABC):
     refuted_by: str = ""
     # Families of the checks that can refute it.
     spoken_to_by: tuple[str, ...] = ()
+    # Whether it says something of refused cases from labels of others even where no like case is accepted.
+    extrapolates: bool = False
 
     @property
     @abstractmethod
@@ -434,6 +461,7 @@ class Restriction(Part):
 
     formula = "P(A | D=0, x, z) >= g(P(A | D=1, x, z))"
     refuted_by = "floors that leave no room (SL1001)."
+    extrapolates = True
 
     @abstractmethod
     def refused(self, accepted: np.ndarray) -> np.ndarray:
@@ -483,3 +511,14 @@ def in_words(labels: Any) -> str:
     ('late or lost', '1')
     """
     return " or ".join(map(str, labels)) if isinstance(labels, tuple) else str(labels)
+
+
+def event_words(labels: Any) -> str:
+    """The event in the user's words, for sentences; the one place to change for a vocabulary.
+
+    Examples
+    --------
+    >>> event_words("failed"), event_words(("late", "lost"))
+    ("the event 'failed'", "the event 'late or lost'")
+    """
+    return f"the event '{in_words(labels)}'"

@@ -7,6 +7,7 @@ import numpy as np
 from selective_labels._errors import InputError
 from selective_labels.assumptions.base import (
     ALGEBRA,
+    DOUBTFUL,
     REFUTED,
     UNCHECKED,
     VIOLATED,
@@ -81,6 +82,11 @@ class Combination(Assumption):
         return any(each.needs_decision_makers for each in self.parts)
 
     @property
+    def extrapolates(self) -> bool:  # type: ignore[override]
+        """Whether any part does."""
+        return any(each.extrapolates for each in self.parts)
+
+    @property
     def label_range(self) -> LabelRange | None:
         """The label range among the parts, or None."""
         return next((each for each in self.parts if isinstance(each, LabelRange)), None)
@@ -134,16 +140,21 @@ class Combination(Assumption):
         return combined_scores(rows, scores, floors, overlap) if floors else scores
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Never allowed: refuted if a check contradicts it or the instrument, else taken on trust."""
+        """Never allowed: refuted or doubtful by a check of it or of the instrument, else taken on trust."""
         codes = findings.codes(VIOLATED, ALGEBRA)
         if codes:
             return decided(REFUTED, False, said("the data contradict it{}.", codes))
         parts = [each.permission(findings, given) for each in self.parts if isinstance(each, Instrument)]
         if parts and not parts[0]:
             return parts[0]
+        if codes := findings.rejecting(DIRECTION_LEVEL, "SL1006"):
+            doubt = "more lenient decision-makers show the opposite of the stated direction{}."
+            return decided(DOUBTFUL, False, said(doubt, codes))
         return decided(UNCHECKED, False, f"it would be refuted by {self.refuted_by}")
 
 
+# Level of SL1006 for a doubt about a stated direction.
+DIRECTION_LEVEL = 0.01
 # Order of the parts in a name; users' own parts follow, then Prevalence.
 ORDER = ("Instrument", "LabelRange", "Informed", "Refused", "RisingRisk", "SimilarBias", "SameRanking")
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels.assumptions.base import (
+    DOUBTFUL,
     NOT_APPLICABLE,
     NOT_REFUTED,
     OK,
@@ -58,7 +59,7 @@ class Instrument(Assumption):
     )
     formula = "η_k >= max_z P(Y=k, D=1 | x, z)"
     refuted_by = "lower bounds that sum to more than one (SL401, SL402), or cases not dealt out at random."
-    spoken_to_by = ("assignment", "inequality")
+    spoken_to_by = ("assignment", "inequality", "monotonicity")
     needs_decision_makers = True
     identifies_value = False
     questions = (
@@ -73,7 +74,12 @@ class Instrument(Assumption):
         return bound_scores(rows, overlap)
 
     def permission(self, findings: Findings, given: str) -> CheckVerdict:
-        """Not allowed if there is nobody to compare with, or a check on bounds or assignment rejects."""
+        """Not allowed if there is nobody to compare with, or a check that bears on it rejects.
+
+        A check of bounds or assignment refutes it. SL501 makes it doubtful, at 1 % after correction for the
+        number of tests: it also rejects where decision-makers rank cases differently. Where assignment is
+        not random within strata, SL501 says nothing about the instrument given features.
+        """
         if findings.status("SL301", "SL302") == NOT_APPLICABLE:
             return decided(UNCHECKED, False, said("there is only one decision-maker{}.", "SL301"))
         if findings.status("SL302") == VIOLATED:
@@ -83,12 +89,14 @@ class Instrument(Assumption):
         if given == "strata":
             contradictions += _not_random(findings)
         if any(contradictions):
-            return decided(REFUTED, False, *contradictions, besides(findings))
+            return decided(REFUTED, False, *contradictions, besides(findings, given))
+        if comparable(findings, given) and (codes := findings.rejecting(DOUBT_LEVEL, "monotonicity")):
+            return decided(DOUBTFUL, False, said(DOUBT, codes))
         verdict, reason = _assigned(given, findings)
         weak = findings.status("relevance") != OK
         use = said("But decision-makers hardly differ{}, so it will add little.", "SL101") if weak else ""
         power = findings.power("assignment", "inequality")
-        return decided(verdict, True, reason, besides(findings), use, power=power)
+        return decided(verdict, True, reason, besides(findings, given), use, power=power)
 
 
 def contradicted(findings: Findings) -> Sentence | str:
@@ -99,21 +107,36 @@ def contradicted(findings: Findings) -> Sentence | str:
     )
 
 
-def besides(findings: Findings) -> Sentence | str:
-    """Sentence if a check rejects the instrument jointly with another assumption; else empty.
+# Seven tests bear on an instrument: SL201 to SL204, SL401, SL402, SL501. Bonferroni at 1 %.
+DOUBT_LEVEL = 0.01 / 7
+DOUBT = (
+    "either who decides changes the outcome, and then decision-makers are not an instrument, or "
+    "decision-makers rank cases differently, which an instrument allows{}. The data cannot tell which: ask "
+    "whether decision-makers do anything to a case besides deciding."
+)
 
-    Such a check does not identify which of the two fails.
+
+def comparable(findings: Findings, given: str) -> bool:
+    """Whether SL501, which compares decision-makers within strata, bears on the instrument.
+
+    Where assignment is not random within strata, decision-makers show different labels because their cases
+    differ. That contradicts an instrument within strata, and is allowed by one given features.
     """
-    codes = findings.codes(VIOLATED, "monotonicity", "nucem")
+    return given == "strata" or findings.status("assignment") != VIOLATED
+
+
+def besides(findings: Findings, given: str) -> Sentence | str:
+    """Sentence if SL501 rejects at its own level; else empty.
+
+    SL601 and SL901 reject wherever decisions use hidden reasons, and say nothing about the instrument.
+    """
+    codes = findings.codes(VIOLATED, "monotonicity") if comparable(findings, given) else ""
     if not codes:
         return ""
     return said(
-        "Another check rejects{}: who decides changes the label, in which case no instrument is left, or "
-        "decision-makers differ by more than a threshold{}, or hidden reasons do not move them all alike{}, "
-        "which an instrument does not need. The data cannot tell which.",
+        "Another check rejects{}: either who decides changes the outcome, and then decision-makers are not "
+        "an instrument, or decision-makers rank cases differently, which an instrument allows.",
         codes,
-        "SL501",
-        "SL601, SL602",
     )
 
 
@@ -194,6 +217,7 @@ class Unconfounded(Assumption):
     formula = "η_k = P(Y=k | D=1, x)"
     refuted_by = "labels of like cases that depend on who decided (SL901)."
     spoken_to_by = ("unconfounded",)
+    extrapolates = True
     needs_decision_makers = False
     identifies_value = True
     questions = (("features", "unconfounded"),)
@@ -446,6 +470,7 @@ class EventTilt(Assumption):
         "odds of P(C | D=0, x, z) = e^-γ times the odds of P(C | D=1, x, z), one γ for a predicted class"
     )
     refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies is not noticed."
+    extrapolates = True
     needs_decision_makers = True
     identifies_value = True
 

@@ -8,7 +8,14 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice
-from selective_labels.assumptions.base import Part, Restriction, as_event, event_codes, in_words
+from selective_labels.assumptions.base import (
+    Part,
+    Restriction,
+    as_event,
+    event_codes,
+    event_words,
+    in_words,
+)
 from selective_labels.identification.event_bounds import (
     AnyFloor,
     Chord,
@@ -48,8 +55,8 @@ class Informed(Restriction):
     >>> Informed("failed").name
     'informed(failed)'
     >>> print(Informed("failed").sentence)
-    among like cases, those that a decision-maker refuses are failed at least as often as those that the same
-    decision-maker accepts.
+    among cases with the same features, those refused by a decision-maker have the event 'failed' at least as
+    often as those accepted by the same one.
     """
 
     adverse: Any
@@ -73,11 +80,11 @@ class Informed(Restriction):
     @property
     def sentence(self) -> str:
         """The assumption in one sentence."""
-        who = "a decision-maker refuses" if self.given == "decision_maker" else "were refused"
-        same = "that the same decision-maker accepts" if self.given == "decision_maker" else "accepted"
+        by = " by a decision-maker" if self.given == "decision_maker" else ""
+        same = " by the same one" if self.given == "decision_maker" else ""
         return (
-            f"among like cases, those that {who} are {in_words(self.adverse)} at least as often as those "
-            f"{same}."
+            f"among cases with the same features, those refused{by} have {event_words(self.adverse)} at "
+            f"least as often as those accepted{same}."
         )
 
     @property
@@ -125,8 +132,8 @@ class Refused(Restriction):
     >>> refused.name
     'refused(failed, ratio 1 to 3)'
     >>> print(refused.sentence)
-    refused cases are failed at least 1 and at most 3 times as often as cases alike that the same
-    decision-maker accepts.
+    refused cases have the event 'failed' at least 1 and at most 3 times as often as cases with the same
+    features that the same decision-maker accepts.
     """
 
     adverse: Any
@@ -167,13 +174,14 @@ class Refused(Restriction):
         """The assumption in one sentence."""
         ends = [("at least", self.at_least), ("at most", self.at_most)]
         limits = " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
-        label = in_words(self.adverse)
+        event = event_words(self.adverse)
         if self.scale == "share":
-            return f"among refused cases, whatever their features, the share of {label} is {limits}."
+            return f"among refused cases, whatever their features, the share with {event} is {limits}."
         same = "that the same decision-maker accepts" if self.given == "decision_maker" else "accepted"
+        others = f"cases with the same features {same}"
         if self.scale == "odds":
-            return f"the odds that a refused case is {label} are {limits} times those of cases alike {same}."
-        return f"refused cases are {label} {limits} times as often as cases alike {same}."
+            return f"the odds of {event} for a refused case are {limits} times those of {others}."
+        return f"refused cases have {event} {limits} times as often as {others}."
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -279,8 +287,8 @@ class RisingRisk(Part):
     def sentence(self) -> str:
         """The assumption in one sentence."""
         return (
-            "a more lenient decision-maker accepts all that a stricter one does, and the further cases are "
-            f"{in_words(self.adverse)} more often, those that nobody accepts most often."
+            "a more lenient decision-maker accepts all that a stricter one does, and the further cases have "
+            f"{event_words(self.adverse)} more often, those that nobody accepts most often."
         )
 
     def floors(self, classes: np.ndarray) -> tuple[AnyFloor, ...]:

@@ -246,7 +246,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
     row |= {"nuisance": report.chosen}
     regret = number(model.worst_case_regret_)
-    condition = "the instrument is valid"
+    condition = "decision-makers get like cases as if at random and do not change the outcome"
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
     parts = [
@@ -255,6 +255,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
         f"Worst-case regret: {regret}. If {condition}, the rule costs about that much at most above the best "
         "rule, whatever the unseen labels are.",
         *_assumed_of(model),
+        *(f"Caution: {each}" for each in model.cautions_),
         f"Saved: {path}",
     ]
     return View(document, [row], parts)

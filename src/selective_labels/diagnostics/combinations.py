@@ -1,4 +1,4 @@
-"""SL1001 to SL1005: whether the data contradict a combination of assumptions."""
+"""SL1001 to SL1006: whether the data contradict a combination of assumptions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,18 @@ from itertools import permutations
 
 import numpy as np
 
-from selective_labels.assumptions.base import ALGEBRA, OK, VIOLATED, WARNING, Assumption, event_codes
-from selective_labels.assumptions.combination import Combination
+from selective_labels.assumptions.base import (
+    ALGEBRA,
+    OK,
+    VIOLATED,
+    WARNING,
+    Assumption,
+    event_codes,
+    event_words,
+)
+from selective_labels.assumptions.combination import DIRECTION_LEVEL, Combination
 from selective_labels.assumptions.parse import named
-from selective_labels.assumptions.refused import Refused, RisingRisk, SameRanking
+from selective_labels.assumptions.refused import Informed, Refused, RisingRisk, SameRanking
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import mean_above_zero
@@ -18,6 +26,7 @@ from selective_labels.diagnostics.results import Check, CheckResult, Finding, st
 from selective_labels.identification.bounds import allocate_slack
 from selective_labels.identification.event_bounds import share_of
 from selective_labels.identification.prevalence import Share
+from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.score_formulas import Rows, Scores, allowed_arms, seen_labels
 from selective_labels.nuisance.scores import cross_fit_scores
 
@@ -63,6 +72,8 @@ def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
             checks.append(check("SL1004", "rising risk", partial(_order, adverse=part.adverse)))
         if isinstance(part, Refused) and part.at_most is not None and part.scale == "ratio":
             checks.append(check("SL1005", "least ratio", partial(_least, assumption=assumption, part=part)))
+        if isinstance(part, Informed | Refused) and says_worse(part):
+            checks.append(check("SL1006", "direction", partial(_direction, adverse=part.adverse)))
     return checks
 
 
@@ -272,3 +283,85 @@ def _least(context: Context, assumption: Combination, part: Refused) -> Finding:
     )
     advice = "State a larger ratio." if above > SOME else ""
     return Finding(WARNING if above > SOME else OK, words, float(high), None, advice)
+
+
+@dataclass(frozen=True)
+class _AlongLeniency:
+    """Score of the covariance of leniency and the event A among like accepted cases.
+
+    s = D (λ_Z - λ̄_D) (1{Y in A} - m_A),   λ̄_D = Σ_z e_z λ_z² / Σ_z e_z λ_z,   m_A = Σ_z e_z p_Az / Σ e_z λ_z
+
+    Since Σ_z e_z λ_z (λ_z - λ̄_D) = 0, errors of m_A do not matter to first order. The mean is zero where the
+    share of A among like accepted cases does not depend on who decided.
+    """
+
+    event: tuple[int, ...]
+    name = "along leniency"
+    needs_halves = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """The score in the first column, zero in the others."""
+        leniency, chance = 1.0 - rows.joint[:, :, 0].T, rows.propensity * (1.0 - rows.joint[:, :, 0].T)
+        accepted = np.maximum(chance.sum(axis=1), overlap)
+        own = leniency[np.arange(len(rows.y)), rows.arm] - np.sum(chance * leniency, axis=1) / accepted
+        members = rows.joint[:, :, 1:][:, :, list(self.event)].sum(axis=2).T
+        residual = np.isin(rows.y, self.event) - np.sum(rows.propensity * members, axis=1) / accepted
+        values = np.zeros((len(rows.y), rows.joint.shape[2] - 1))
+        values[:, 0] = (rows.y >= 0) * own * residual
+        return Scores(values, values, np.zeros(len(rows.y), dtype=bool))
+
+
+def says_worse(part: Informed | Refused) -> bool:
+    """Whether an assumption says that refused cases have the event at least as often as accepted ones."""
+    if isinstance(part, Refused):
+        return part.scale != "share" and part.at_least is not None and part.at_least >= 1.0
+    return True
+
+
+def _falls_with_leniency(fit: CrossFit, data: SelectiveLabels, event: tuple[int, ...]) -> tuple[float, float]:
+    """Statistic and p-value of the null "accepted cases do not have the event less often with leniency"."""
+    scores = cross_fit_scores(fit, data, [_AlongLeniency(event)])["along leniency"]
+    return mean_above_zero(-scores.values[:, 0], data.weights, data.groups)
+
+
+def _direction(context: Context, adverse: object) -> Finding:
+    event = event_codes(adverse, context.model_data.classes)
+    statistic, p_value = _falls_with_leniency(context.fit, context.model_data, event)
+    what = event_words(adverse)
+    if p_value > context.level:
+        return Finding(
+            OK,
+            f"More lenient decision-makers are not found to have {what} less often among cases they accept.",
+            statistic,
+            p_value,
+        )
+    return Finding(
+        WARNING,
+        f"More lenient decision-makers have {what} less often among like cases that they accept: as if the "
+        f"cases that stricter ones refuse had {what} less often, not more.",
+        statistic,
+        p_value,
+        "Ask whether the direction is right. It can be, if stricter decision-makers judge cases less well.",
+    )
+
+
+def stated_directions(assumption: Assumption, data: SelectiveLabels) -> list[Informed | Refused]:
+    """Parts of an assumption whose direction leniency can speak against."""
+    parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
+    several = data.n_decision_makers > 1
+    return [each for each in parts if isinstance(each, Informed | Refused) and several and says_worse(each)]
+
+
+def direction_against(
+    part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
+) -> list[str]:
+    """Sentence if the data speak against the direction of an assumption (SL1006), from fitted models."""
+    _, p_value = _falls_with_leniency(fit, data, event_codes(part.adverse, data.classes))
+    if p_value > level:
+        return []
+    what = event_words(part.adverse)
+    return [
+        f"The direction of {part.name!r} is doubtful (SL1006): more lenient decision-makers have {what} less "
+        f"often among like cases that they accept, as if the refused had {what} less often than the "
+        "accepted, not more."
+    ]

@@ -1,6 +1,7 @@
 """Shared inputs of the checks, computed on first use: the sample, cross-fitted models, their predictions."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -238,6 +239,8 @@ class Context:
     n_permutations : int
     fit : CrossFit, optional
         Models fitted in halves on all rows of `data`, used instead of new ones.
+    scores : dict of Scores, optional
+        Scores of the rows, by assumption, used instead of new ones; models need no halves then.
 
     Notes
     -----
@@ -252,12 +255,14 @@ class Context:
         level: float = 0.05,
         n_permutations: int = 199,
         fit: CrossFit | None = None,
+        scores: Mapping[str, Scores] | None = None,
     ) -> None:
         self.level = level
         self.n_permutations = n_permutations
         self._fitting = fitting
         self._seeds = SeedSequence(fitting.seed).generate_state(4)
         self._given_fit = fit
+        self._given_scores = scores
         self._results: dict[str, CheckResult] = {}
         self.data = data if fit is not None else _varying(data)
         self.n_classes = len(data.classes)
@@ -385,8 +390,10 @@ class Context:
         return assignment_model(self.data, chosen, self.cell, generator)
 
     @cached_property
-    def scores(self) -> dict[str, Scores]:
+    def scores(self) -> Mapping[str, Scores]:
         """Scores of the model rows under the instrument and NUCEM, by name of the assumption."""
+        if self._given_scores is not None:
+            return self._given_scores
         return cross_fit_scores(self.fit, self.model_data, [Instrument(), Nucem()])
 
     @cached_property

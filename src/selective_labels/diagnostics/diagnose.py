@@ -10,7 +10,6 @@ from selective_labels._errors import DiagnosticWarning, InputError
 from selective_labels._parallel import with_progress
 from selective_labels._validation import Roles, require_count, require_share, split_keywords
 from selective_labels.assumptions.base import OK, Assumption
-from selective_labels.assumptions.instrument import Instrument
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, read_table, with_instrument
 from selective_labels.data.roles import GivenRoles
@@ -19,11 +18,9 @@ from selective_labels.diagnostics import balance, exclusion, nucem, overlap, rel
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
-from selective_labels.diagnostics.hypothesis_tests import one_sided
 from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
-from selective_labels.nuisance.scores import cross_fit_scores
 
 CHECKS = (
     relevance.CONDITIONAL_STRENGTH_CHECK,
@@ -84,14 +81,14 @@ def diagnose(
         Level of every test: a check is "violated" if its p-value does not exceed it.
     n_permutations : int
     assumptions : list of assumption objects
-        Combinations to check as well (SL1001 to SL1005), such as ``Instrument() & Informed("failed")``.
+        Combinations to check as well (SL1001 to SL1006), such as ``Instrument() & Informed("failed")``.
     **roles
         `decision_maker`, `decision`, `sample_weight`, `groups`, `strata`, `assignment`, as in
-        :class:`selective_labels.Evaluator`. Weights are used by the models and by SL204; all other tests
-        count each row once. The rows of a group that one decision-maker handled are permuted together. The
-        parts of a group that several decision-makers handled are permuted separately. If a SelectiveLabels
-        shares labels within groups, each case counts once and the checks compare panels (with more than
-        twenty, bands of panels by off-fold leniency).
+        :class:`selective_labels.Evaluator`. Weights are used by the models and by SL204, SL303, SL401,
+        SL402 and SL501; all other tests count each row once. The rows of a group that one decision-maker
+        handled are permuted together. The parts of a group that several decision-makers handled are
+        permuted separately. If a SelectiveLabels shares labels within groups, each case counts once and the
+        checks compare panels (with more than twenty, bands of panels by off-fold leniency).
 
     Returns
     -------
@@ -195,24 +192,6 @@ def warn_if_not_allowed(
         return True
     warnings.warn(found, stacklevel=stacklevel + 1)
     return False
-
-
-def instrument_refuted(
-    data: SelectiveLabels, fit: CrossFit, *, level: float = 0.05
-) -> DiagnosticWarning | None:
-    """Warning if SL401 refutes the instrument, from fitted models; else None.
-
-    This takes one prediction of every row under every decision-maker; no model is fitted.
-    """
-    scores = cross_fit_scores(fit, data, [Instrument()])["instrument"]
-    total, (_, p_value) = 1.0 - float(scores.slack.mean()), one_sided(-scores.slack)
-    if p_value > level:
-        return None
-    text = (
-        f"(instrumental inequality, violated): the best lower bounds of the classes sum to {total:.2f} on "
-        "average, so decision-makers are not an instrument here. See diagnose() for all checks."
-    )
-    return DiagnosticWarning("SL401", text)
 
 
 def nucem_warning(

@@ -1,12 +1,20 @@
 """SL401, SL402, SL501, SL701: the instrumental inequality, monotonicity with exclusion, crossing bounds."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from scipy.special import ndtri
 from sklearn.tree import DecisionTreeRegressor
 
 from selective_labels.assumptions.base import OK, VIOLATED, WARNING
 from selective_labels.diagnostics.context import Context, excess
-from selective_labels.diagnostics.hypothesis_tests import POWER, decision_makers_per_cell, holm, one_sided
+from selective_labels.diagnostics.hypothesis_tests import (
+    POWER,
+    decision_makers_per_cell,
+    holm,
+    mean_above_zero,
+)
 from selective_labels.diagnostics.marginal_curve import MarginalCurve, Shares, marginal_curve, n_parameters
 from selective_labels.diagnostics.results import Check, Finding, need, status_of_test
 from selective_labels.nuisance.models.encoders import one_hot_columns
@@ -14,10 +22,11 @@ from selective_labels.nuisance.models.encoders import one_hot_columns
 
 def _find_inequality(context: Context) -> Finding:
     values = excess(context)
-    statistic, p_value = one_sided(values)
-    total = 1.0 + float(values.mean())
+    statistic, p_value = _above_zero(context, values)
+    mean = float(np.average(values, weights=context.model_data.weights))
+    total = 1.0 + mean
     status = status_of_test(p_value, context.level)
-    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    error = mean / statistic if statistic else 0.0
     seen = 1.0 + (ndtri(1.0 - context.level) + ndtri(POWER)) * error
     detects = f"lower bounds that sum to {seen:.2f} or more on average"
     if status == VIOLATED:
@@ -38,6 +47,14 @@ def _find_inequality(context: Context) -> Finding:
         p_value,
         detects=detects,
     )
+
+
+def _above_zero(context: Context, values: np.ndarray, rows: np.ndarray | None = None) -> tuple[float, float]:
+    """Statistic and p-value of the null "the weighted mean among some rows is at most zero", by groups."""
+    data = context.model_data
+    kept = np.ones(len(data), dtype=bool) if rows is None else rows
+    units = None if data.groups is None else data.groups[kept]
+    return mean_above_zero(values[kept], data.weights[kept], units)
 
 
 INEQUALITY_CHECK = Check("SL401", "instrumental inequality", "inequality", _find_inequality)
@@ -65,13 +82,14 @@ def _find_inequality_leaves(context: Context) -> Finding:
     features = one_hot_columns(context.model_data.categorical).fit_transform(context.model_data.features)
     leaf = tree.fit(features, expected).apply(features)
     leaves = np.unique(leaf)
-    tests = np.array([one_sided(values[leaf == each]) for each in leaves])
+    tests = np.array([_above_zero(context, values, leaf == each) for each in leaves])
     adjusted = holm(tests[:, 1])
     worst = int(adjusted.argmin())
     statistic, p_value = float(tests[worst, 0]), float(adjusted[worst])
     status = status_of_test(p_value, context.level)
-    total = 1.0 + float(values[leaf == leaves[worst]].mean())
-    cases = int(np.sum(leaf == leaves[worst]))
+    here = leaf == leaves[worst]
+    total = 1.0 + float(np.average(values[here], weights=context.model_data.weights[here]))
+    cases = int(here.sum())
     if status == VIOLATED:
         return Finding(
             status,
@@ -102,11 +120,15 @@ FEWEST_EXPECTED = 3
 MOST_DECISION_MAKERS = 1500
 
 
-def _find_monotonicity(context: Context) -> Finding:
+# The same where the check runs unasked; the time grows with the cube.
+QUICK_DECISION_MAKERS = 150
+
+
+def _find_monotonicity(context: Context, most: int = MOST_DECISION_MAKERS) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     context.need_rejected()
     generator = context.generator(501)
-    found = [(label, _curve(context, label, generator)) for label in range(context.n_classes)]
+    found = [(label, _curve(context, label, generator, most)) for label in range(context.n_classes)]
     tested = [(label, curve) for label, curve in found if curve is not None]
     need(
         tested,
@@ -131,8 +153,9 @@ def _find_monotonicity(context: Context) -> Finding:
             f"Decision-makers do not differ by a threshold alone: {reason}.",
             curve.fit_statistic,
             p_value,
-            "Avoid methods that need monotonicity (extrapolation to full leniency, contraction); bounds from "
-            "an instrument do not.",
+            "Either who decides changes the outcome, or decision-makers rank cases differently. Ask which: "
+            "bounds from an instrument allow the second and not the first; extrapolation to full leniency "
+            "and contraction allow neither.",
         )
     return Finding(
         status,
@@ -143,11 +166,11 @@ def _find_monotonicity(context: Context) -> Finding:
     )
 
 
-def _curve(context: Context, label: int, generator: np.random.Generator) -> MarginalCurve | None:
+def _curve(context: Context, label: int, generator: np.random.Generator, most: int) -> MarginalCurve | None:
     """Marginal curve of a class; None if too few decision-makers can be compared."""
     codes, cells, rows = context.decision_maker, context.cell, context.compared
     counts = np.bincount(codes[rows], minlength=context.n_decision_makers)
-    large = counts >= max(FEWEST_ROWS, np.sort(counts)[-MOST_DECISION_MAKERS:][0])
+    large = counts >= max(FEWEST_ROWS, np.sort(counts)[-most:][0])
     # Select decision-makers by expected labels: selecting on observed labels would bias the test.
     seen, decided = context.seen_labels[rows, label], context.data.decision[rows]
     rate = np.bincount(cells[rows], seen) / np.maximum(np.bincount(cells[rows], decided), 1.0)
@@ -161,7 +184,14 @@ def _curve(context: Context, label: int, generator: np.random.Generator) -> Marg
     if len(makers) < FEWEST_DECISION_MAKERS:
         return None
     _, cell = np.unique(cells[rows], return_inverse=True)
-    shares = Shares.of(context.seen_labels[rows, label], context.data.decision[rows], maker, cell)
+    shares = Shares.of(
+        context.seen_labels[rows, label],
+        context.data.decision[rows],
+        maker,
+        cell,
+        None if context.data.sample_weight is None else context.data.weights[rows],
+        None if context.data.groups is None else context.data.groups[rows],
+    )
     leniency = shares.pairs().left(shares.leniency[:, None]).round(12)
     if len(np.unique(leniency)) <= n_parameters(len(makers)):
         return None
@@ -169,6 +199,7 @@ def _curve(context: Context, label: int, generator: np.random.Generator) -> Marg
 
 
 MONOTONICITY_CHECK = Check("SL501", "monotonicity with exclusion", "monotonicity", _find_monotonicity)
+QUICK_MONOTONICITY = replace(MONOTONICITY_CHECK, find=partial(_find_monotonicity, most=QUICK_DECISION_MAKERS))
 
 
 # Sampling error alone makes some bounds cross. Above these shares of rows: a warning, a possible violation.

@@ -65,7 +65,7 @@ class Shares:
     maker, cell : (n_pairs,) int arrays
         Pairs that have cases; decision-makers and cells are numbered from zero without gaps.
     rows : (n_pairs,) array
-        Number of cases.
+        Number of cases, or their effective number with weights.
     seen, leniency : (n_pairs,) arrays
         Means of D Y_k and D.
     """
@@ -77,8 +77,19 @@ class Shares:
     leniency: np.ndarray
 
     @classmethod
-    def of(cls, seen: np.ndarray, decision: np.ndarray, maker: np.ndarray, cell: np.ndarray) -> "Shares":
-        """Aggregate rows: D Y_k and D, decision-maker, and cell.
+    def of(
+        cls,
+        seen: np.ndarray,
+        decision: np.ndarray,
+        maker: np.ndarray,
+        cell: np.ndarray,
+        weight: np.ndarray | None = None,
+        group: np.ndarray | None = None,
+    ) -> "Shares":
+        """Aggregate rows: D Y_k and D, decision-maker, and cell; `weight` and `group` if there are any.
+
+        The rows of a group in one pair count as one, with their mean. Its variance is at most that of one
+        row, so the tests keep their level however alike these rows are.
 
         Examples
         --------
@@ -87,9 +98,19 @@ class Shares:
         array([1., 0.])
         """
         n_cells = int(cell.max()) + 1
-        code, pair, rows = np.unique(maker * n_cells + cell, return_inverse=True, return_counts=True)
-        means = sums_by(pair, np.column_stack([seen, decision]).astype(float), len(code)) / rows[:, None]
-        return cls(code // n_cells, code % n_cells, rows.astype(float), means[:, 0], means[:, 1])
+        code, pair = np.unique(maker * n_cells + cell, return_inverse=True)
+        weight = np.ones(len(seen)) if weight is None else weight
+        # Rows without weight would make a pair without cases.
+        total = np.maximum(np.bincount(pair, weight), np.finfo(float).tiny)
+        columns = weight[:, None] * np.column_stack([seen, decision])
+        means = sums_by(pair, columns, len(code)) / total[:, None]
+        of_unit, place = weight, pair
+        if group is not None:
+            unit = pair * (int(group.max()) + 1) + group
+            place, first, number = np.unique(unit, return_index=True, return_inverse=True)
+            of_unit, place = np.bincount(number, weight), pair[first]
+        rows = total**2 / np.maximum(np.bincount(place, of_unit**2), np.finfo(float).tiny)
+        return cls(code // n_cells, code % n_cells, rows, means[:, 0], means[:, 1])
 
     def pairs(self, *columns: np.ndarray) -> CellPairs:
         """Pairs from which a constant and further columns are projected out within each cell."""

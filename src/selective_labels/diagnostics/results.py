@@ -430,9 +430,10 @@ class Diagnosis(Display):
         Returns
         -------
         CheckVerdict
-            True as a condition if the assumption is allowed. The text, `reason`, starts with the verdict:
-            "refuted", "not refuted" (with what the checks could have detected) or "cannot be checked".
-            "unconfounded" is never allowed: a check that does not reject does not prove it.
+            True as a condition if the assumption is allowed, never where it is refuted or doubtful. The text,
+            `reason`, starts with the verdict: "refuted", "doubtful", "not refuted" (with what the checks
+            could have detected) or "cannot be checked". "unconfounded" is never allowed: a check that does
+            not reject does not prove it.
         """
         return permission(assumption, given, self.results)
 

@@ -16,7 +16,8 @@ from selective_labels._errors import DiagnosticWarning, LargeWorkWarning
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.roles import HOLE, read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.diagnose import instrument_refuted, warn_if_not_allowed
+from selective_labels.diagnostics.cautions import doubts_of_instrument, in_words, instrument_warning
+from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
@@ -149,6 +150,8 @@ class Identified:
         Labels of the classes, to which an assumption refers.
     share : tuple of (n_classes,) array, float and float, or None
         The event with a known share, its multiplier, and the limit of the share that binds.
+    cautions : tuple of str
+        Why the instrument is doubtful.
     """
 
     joint: CrossFit
@@ -164,6 +167,7 @@ class Identified:
     assumption: Assumption | None = None
     classes: np.ndarray | None = None
     share: tuple[np.ndarray, float, float] | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def has_probabilities(self) -> bool:
@@ -322,10 +326,13 @@ def identify(
         classes=None if assumption is None else data.classes,
     )
     probabilities = None
+    doubts = doubts_of_instrument(data, joint, seed=fitting.seed)
+    if doubts:
+        warnings.warn(instrument_warning(doubts[0], labeled_only=mode == "auto"), stacklevel=4)
+        identified = replace(identified, cautions=tuple(map(in_words, doubts)))
     if point:
         identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
-    elif mode == "auto" and (refuted := instrument_refuted(data, joint)) is not None:
-        warnings.warn(refuted, stacklevel=4)
+    elif mode == "auto" and doubts:
         identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
         identified, probabilities = _by_tilt(identified, data, bounds, fitting)

@@ -216,7 +216,7 @@ class UCLClassifier(SelectiveClassifier):
         odds of a class among the refused differ from those among the accepted by one factor for everybody,
         which the instrument identifies. It requires decision-makers who differ (`concentration_` of 25 or
         more); otherwise the classifier is fitted to the labeled rows. "auto" is "tilt", and also uses the
-        labeled rows where the instrument is refuted (SL401).
+        labeled rows where the instrument is refuted or doubtful (SL401, SL402, SL501).
     estimator : scikit-learn classifier, "linear", "plug-in", "neural", LinearScore, NeuralScore or None
         Learner of the cost-sensitive problem. None is gradient boosting. "plug-in" predicts the cheapest
         class at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and
@@ -271,11 +271,13 @@ class UCLClassifier(SelectiveClassifier):
     disagreement_ : float
         With an `assumption`: share of training rows for which the rule under the instrument alone predicts
         another class. It measures how much depends on the assumption.
+    cautions_ : tuple of str
+        Why the instrument is doubtful in these rows (SL401, SL402, SL501), which `fit` also warns of.
     n_ignored_labels_ : int
         Number of labels given where the decision is 0. They are not used.
     mode_ : str
         Mode used: the requested one, "tilt" in auto mode, or "labeled-only" if the instrument is too weak
-        (or, in auto mode, refuted), so that the classifier is fitted to the labeled rows only.
+        (or, in auto mode, refuted or doubtful), so that the classifier is fitted to the labeled rows only.
     concentration_ : float
         Tilt and auto: squared t-value of the effect of decision-makers on decisions. Tilts need 25.
     gate_open_ : bool
@@ -353,6 +355,7 @@ class UCLClassifier(SelectiveClassifier):
         alone = replace(self._identified, assumption=None, classes=None)
         self._identified = with_share(self._identified, rows, assumed, data)
         self.nuisance_report_ = self._identified.joint.report
+        self.cautions_ = self._identified.cautions
         self._tell_of_mode()
         problem = self._problem(data, rows)
         surrogate = usual_surrogate(self.surrogate, from_labels=self._identified.direct is not None)

@@ -187,9 +187,14 @@ def _interval_text(result: "Estimated") -> str:
     )
 
 
+def caution_lines(sample: "Sample") -> list[str]:
+    """List why the numbers under an assumption are doubtful on these rows."""
+    return [f"Caution: {each}" for each in sample.cautions]
+
+
 def notes_of(result: "Estimated") -> list[str]:
     """List what is missing, why, and what makes a number less certain than it looks; cautions come first."""
-    notes = [f"Caution: {caution}" for caution in result.sample.cautions]
+    notes = caution_lines(result.sample)
     if result.reason is not None:
         missing = "No interval" if result.defined else "No value"
         notes.append(f"{missing}: {result.reason}")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from selective_labels._display import Described
 from selective_labels.data.selective_labels import class_code
-from selective_labels.evaluation.display import ENDS, assumption_text, sample_text
+from selective_labels.evaluation.display import ENDS, assumption_text, caution_lines, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import Judged
 from selective_labels.evaluation.results import Evaluation
@@ -51,6 +51,7 @@ class Drift(Described):
         """Describe the columns, the assumption, and the changes that exceed sampling error."""
         first = self.evaluations[0]
         return [
+            *caution_lines(first.sample),
             f"acceptance: share accepted; event: share of {self.pos_label!r} among the labeled; lower to "
             f"ci_upper: bounds and interval of {first.metric} on everybody of the period.",
             *self.moves(),

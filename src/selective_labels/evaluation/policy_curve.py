@@ -16,7 +16,7 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
 from selective_labels.assumptions.refused import Prevalence
 from selective_labels.data.selective_labels import class_code
-from selective_labels.evaluation.display import ENDS, assumption_text, frame_along, sample_text
+from selective_labels.evaluation.display import ENDS, assumption_text, caution_lines, frame_along, sample_text
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import default_thresholds
 from selective_labels.evaluation.policy import (
@@ -194,6 +194,7 @@ class PolicyCurve(Described):
         """Describe the rule, the effect of accepting more cases, the assumption and the sample."""
         human = self.human[FAILURES]
         return [
+            *caution_lines(human.sample),
             f"rate: share of cases with a score below the cut-off; {self._words}.",
             *(f"{name}: {WORDS[name]}." for name in self.evaluations),
             self._human_sentence(),

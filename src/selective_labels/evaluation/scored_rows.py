@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
-from selective_labels.assumptions.instrument import EventTilt, Nucem
+from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
+from selective_labels.diagnostics.cautions import cautions_of
 from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional
@@ -353,7 +354,7 @@ def score_sample(
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
     plain = [each for each in chosen if each != EventTilt()]
-    clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
+    clipped, bounded, lost, refused, assignment, cautions = [], [], [], {}, "", {}
     made = fits(data, any(each.needs_halves for each in chosen))
     for seed, fit in zip(seeds, made, strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # check once, not in every repetition
@@ -367,7 +368,12 @@ def score_sample(
                 assignment = f"{PANELS} {assignment}".strip()
         scores: dict[str, Scores] = {}
         for some, range_of_labels in ranges:
-            scores |= cross_fit_scores(fit, data, some, label_range=range_of_labels)
+            # The checks of the instrument need its scores, which cost little beside those of others.
+            watched = [] if range_of_labels is not None else [Instrument()]
+            scores |= cross_fit_scores(fit, data, [*some, *watched], label_range=range_of_labels)
+        if not repeats:
+            plain_scores = scores if ranges[0][1] is None else None
+            cautions = cautions_of(data, fit, chosen, plain_scores, seed=seed)
         repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
         if EventTilt() in chosen:
             bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
@@ -391,6 +397,7 @@ def score_sample(
         objects,
         impossible_in(repeats),
         tilted,
+        cautions,
     )
 
 

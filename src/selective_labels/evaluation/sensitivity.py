@@ -67,6 +67,8 @@ class SensitivityCurve(Curve):
     supported : list of pairs, or None
         For a curve over odds, the odds ratios that the instrument does not reject: infinite where the set is
         unbounded, empty if all are rejected. None without an instrument, and for other curves.
+    cautions : tuple of str
+        Why points of the curve, or its limit, are doubtful on these rows.
     """
 
     limit: str
@@ -83,6 +85,7 @@ class SensitivityCurve(Curve):
     break_even_below: float | None = None
     break_even_below_ci: float | None = None
     supported: list[tuple[float, float]] | None = None
+    cautions: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with one row per value, and the share of contradictions if there are any."""
@@ -91,7 +94,7 @@ class SensitivityCurve(Curve):
 
     def sentences(self) -> list[str]:
         """Describe the assumption, the quantity, the sample, and where the conclusion changes."""
-        sentences = super().sentences()
+        sentences = [*(f"Caution: {each}" for each in self.cautions), *super().sentences()]
         if self.units:
             sentences.append(f"Units: {self.units}.")
         if self.ends_crossed.any():
@@ -550,6 +553,7 @@ def sensitivity_request(
         **conclude(
             machine.solve, everywhere, list(solved.values()), family.reference, threshold, name.lower()
         ),
+        cautions=tuple(machine.cautions),
     )
 
 
@@ -567,6 +571,8 @@ class _Machine:
     confidence_level: float
     warned: bool = field(default=False, init=False)
     in_halves: bool = field(default=False, init=False)
+    # In order, without repetition.
+    cautions: dict[str, None] = field(default_factory=dict, init=False)
 
     def solve(self, values: Sequence[float]) -> list[Point]:
         """Return the estimates at each value."""
@@ -605,7 +611,10 @@ class _Machine:
             # Once an assumption needs halves, all later values and the limit use the same models.
             self.in_halves = self.in_halves or any(each.needs_halves for each in assumptions)
             how = self.cluster, self.label_range, self.in_halves
-            return self.fitted.score(self.data, assumptions, *how)
+            sample = self.fitted.score(self.data, assumptions, *how)
+        for sentences in sample.cautions.values():
+            self.cautions |= dict.fromkeys(sentences)
+        return sample
 
     def _point(self, sample: ScoredSample, name: str) -> Point:
         level, subject = self.confidence_level, self.subjects[0]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
-from selective_labels.evaluation.display import assumption_text, frame_along, sample_text
+from selective_labels.evaluation.display import assumption_text, caution_lines, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
@@ -61,6 +61,7 @@ class ThresholdCurve(Described):
         """Describe the rule, the assumption and the sample."""
         first = self.evaluations[ACCEPTANCE][0]
         return [
+            *caution_lines(first.sample),
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
             f"{assumption_text(first.assumption, first.sample.sentence)} The share accepted needs none.",

@@ -55,7 +55,7 @@ class FoldModel:
         return total if len(self.models) == 1 else total / len(self.models)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CrossFit:
     """Cross-fitted models of the outcome, each fitted without one fold.
 

@@ -77,7 +77,7 @@ def _assumes(model: Any) -> list[str]:
     ]
     if getattr(model, "assumption", None) is not None:
         said.append(f"Besides: {model.assumption.sentence}")
-    return said
+    return said + [f"Caution: {each}" for each in getattr(model, "cautions_", ())]
 
 
 def _promises(model: Any) -> list[str]:

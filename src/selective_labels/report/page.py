@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from selective_labels.assumptions.base import DOUBTFUL, NOT_REFUTED, REFUTED, UNCHECKED
 from selective_labels.report import wording
 from selective_labels.report.charts import Row, Scale, interval_chart, round_scale
 from selective_labels.report.figures import (
@@ -244,9 +245,13 @@ PLAINLY = (
         r"outcomes of like cases that change by \1 points where decision-makers accept ten points more",
     ),
 )
-REFUTED, NOT_REFUTED, UNCHECKED = "refuted", "not refuted", "cannot be checked"
 # No check can prove an assumption, so no status is shown as passed.
-LOOKS = {REFUTED: "violated", NOT_REFUTED: "not applicable", UNCHECKED: "not applicable"}
+LOOKS = {
+    REFUTED: "violated",
+    DOUBTFUL: "warning",
+    NOT_REFUTED: "not applicable",
+    UNCHECKED: "not applicable",
+}
 AMONG_LIKE = "As if by lot among like cases"
 SHARED_REASONS = (
     "Reasons that nobody recorded and all decision-makers share show in no check, so this is never taken on "
@@ -325,6 +330,8 @@ def _plainly(text: str) -> str:
 def _status(found: Mapping[str, Any]) -> str:
     if found["verdict"] == REFUTED:
         return "The data contradict it"
+    if found["verdict"] == DOUBTFUL:
+        return "Doubtful"
     if found["verdict"] == UNCHECKED:
         return "Cannot be checked here"
     return "Not contradicted" if found["allowed"] else "Not contradicted, not proved"

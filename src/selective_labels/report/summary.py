@@ -1,5 +1,6 @@
 """The plain-language summary: sentences made from the numbers, each with the assumption that it needs."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -187,6 +188,26 @@ def _narrow(
     ]
 
 
+def cautions(models: Any) -> list[str]:
+    """Cautions of the results, once each, with the assumptions whose numbers they are about.
+
+    Codes of checks stand in the appendix.
+
+    Examples
+    --------
+    >>> doubt = {"assumption": "instrument", "cautions": ["It is doubtful (SL501)."]}
+    >>> cautions([{"evaluations": [doubt, doubt, {"assumption": "none", "cautions": []}]}])
+    ['Caution (numbers under instrument): It is doubtful.']
+    """
+    if not isinstance(models, list):
+        return []
+    found: dict[str, dict[str, None]] = {}
+    for each in (result for model in models for result in model["evaluations"]):
+        for sentence in each.get("cautions", ()):
+            found.setdefault(re.sub(r" \(SL\d+\)", "", sentence), {})[each["assumption"]] = None
+    return [f"Caution (numbers under {', '.join(about)}): {sentence}" for sentence, about in found.items()]
+
+
 COST = "cost"
 ALWAYS_UNSAID = (
     "Whether a rule is fair: rates in subgroups, equal or not, do not settle that.",
@@ -244,7 +265,7 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
         sentences += _decided(sections["decided"], basis)
     return {
         "headline": headline(answers, basis, words) or _headline(models, rule, found, basis),
-        "assumed": assumed(basis, words),
+        "assumed": [*cautions(models), *assumed(basis, words)],
         "next": next_steps(sections, basis, words),
         "sentences": sentences,
         "does_not_say": [*_unsaid(basis), *ALWAYS_UNSAID],

@@ -291,7 +291,12 @@ WAYS = {
 # The shape distinguishes statuses without colour, and the word does so without the shape.
 SHAPES = {"ok": "tick", "warning": "triangle", "violated": "cross", "not applicable": "dash"}
 # The status whose symbol a verdict uses.
-VERDICTS = {"refuted": "violated", "not refuted": "ok", "cannot be checked": "not applicable"}
+VERDICTS = {
+    "refuted": "violated",
+    "doubtful": "warning",
+    "not refuted": "ok",
+    "cannot be checked": "not applicable",
+}
 STATUS_WORDS = {
     "ok": "nothing against it",
     "warning": "warning",

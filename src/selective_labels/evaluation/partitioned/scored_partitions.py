@@ -13,6 +13,7 @@ from selective_labels.assumptions.instrument import Nucem
 from selective_labels.data.partition_sources import INNER, hash_folds, uniform
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.cautions import cautions_of
 from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.evaluation.partitioned.cell_sample import CellSample, SampleSummary
 from selective_labels.evaluation.partitioned.partition_pass import (
@@ -322,7 +323,9 @@ class ScoredPartitions:
             if refusal is not None:
                 warnings.warn(refusal, stacklevel=3)
                 refused[Nucem().name] = str(refusal)
-        summary = replace(summary, assignment=assignment, refused=refused, n_fitted=len(drawn.frame))
+        cautions = cautions_of(data, models.fit, chosen, seed=seeds[0])
+        summary = replace(summary, assignment=assignment, refused=refused, cautions=cautions)
+        summary = replace(summary, n_fitted=len(drawn.frame))
         return Prepared(
             lazy, drawn.frame, data, replace(passing, reader=reader, repeats=models.repeats), summary
         )
