@@ -12,6 +12,7 @@ from selective_labels._validation import Roles, require_count, require_share, sp
 from selective_labels.assumptions.base import OK, Assumption
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, read_table, with_instrument
+from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics import balance, exclusion, nucem, overlap, relevance
@@ -119,6 +120,7 @@ def diagnose(
     fitting = FittingSettings.read(nuisance, cv=cv, n_jobs=n_jobs, random_state=random_state)
     if data.panels is not None:
         sharing, data = describe_panels(data), panel_cases(data, fitting.seed)
+    sharing = f"{sharing} {repeated_rows_caution(data) or ''}".strip()
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
     results = tuple(with_progress(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     results += tuple(algebra_results(context, data, assumptions))

@@ -36,6 +36,7 @@ from selective_labels.evaluation.scored_rows import (
     score_sample,
     with_classes_of,
 )
+from selective_labels.evaluation.subject_checks import subject_cautions
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
@@ -226,7 +227,12 @@ class FittedRows:
                 for subject in subjects:
                     metric.functional(subject)
         masks = None if request.by is None else _read_subgroups(request.by, len(known))
-        return JudgedRows(self.scored(request), tuple(subjects), metrics, masks)
+        return JudgedRows(self._checked(request, subjects), tuple(subjects), metrics, masks)
+
+    def _checked(self, request: EvaluationRequest, subjects: Sequence[Predictions]) -> ScoredSample:
+        """Return scores of all rows, with the cautions of what is evaluated."""
+        sample = self.scored(request)
+        return sample.with_cautions(subject_cautions(sample, subjects, request.pos_label))
 
     def cut(
         self, request: EvaluationRequest, thresholds: Array | None
@@ -234,8 +240,9 @@ class FittedRows:
         """Return scored rows, their score, the event's code, and the thresholds."""
         known = with_classes_of(self.table, list(request.given))
         event = class_code(request.pos_label, known.classes)
-        score = read_predictions(request.given[0], known).score(event)
-        return self.scored(request), score, event, thresholds
+        subject = read_predictions(request.given[0], known)
+        score = subject.score(event)
+        return self._checked(request, [subject]), score, event, thresholds
 
     def policy_sample(
         self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()
@@ -254,7 +261,9 @@ class FittedRows:
                 else read_policy_actions
             )
             read(policy, known, failure, name)
-        return PolicySample(self.scored(replace(request, given=tuple(scores))), failure, names)
+        subjects = [read_predictions(each, known, name) for name, each in zip(names, scores, strict=True)]
+        sample = self._checked(replace(request, given=tuple(scores)), subjects)
+        return PolicySample(sample, failure, names)
 
     def classes_with(self, classifiers: Sequence[Any]) -> np.ndarray:
         """Return the classes of the table and those that only a fitted classifier knows."""

@@ -14,6 +14,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
+from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
 from selective_labels.diagnostics.cautions import cautions_of
@@ -24,6 +25,7 @@ from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION,
 from selective_labels.inference.evidence import Ends, Evidence, covariance
 from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf, contradiction
 from selective_labels.inference.standard_errors import (
+    ROWS,
     BoundStandardErrors,
     bound_standard_errors,
     choose_clusters,
@@ -187,6 +189,16 @@ class ScoredSample:
         """Return the same rows with some of the assumptions."""
         return replace(self, clipped={name: self.clipped[name] for name in assumptions})
 
+    def with_cautions(self, sentences: Sequence[str]) -> "ScoredSample":
+        """Return the same rows with further cautions under every assumption."""
+        if not sentences:
+            return self
+        cautions = {
+            name: tuple(dict.fromkeys([*self.cautions.get(name, ()), *sentences]))
+            for name in self.assumptions
+        }
+        return replace(self, cautions=cautions)
+
     @property
     def weights(self) -> Array:
         """Sample weights, ones if none were given."""
@@ -342,13 +354,23 @@ def score_sample(
     ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
+    repeated = None if cluster == ROWS else repeated_rows_caution(data)
+    cautions = dict.fromkeys(names, () if repeated is None else (repeated,))
     cluster = choose_clusters(cluster, data)
     require_two_classes(data.classes)
     if data.decision.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)
         return ScoredSample(
-            data, [dict.fromkeys(names, evidence)], none, none, none, {}, cluster, objects=objects
+            data,
+            [dict.fromkeys(names, evidence)],
+            none,
+            none,
+            none,
+            {},
+            cluster,
+            objects=objects,
+            cautions=cautions,
         )
     check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []

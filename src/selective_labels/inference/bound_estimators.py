@@ -26,6 +26,7 @@ from selective_labels.inference.evidence import (
     Ends,
     Estimate,
     Evidence,
+    TwoSamples,
     by_row,
     count_scores,
     mean_estimate,
@@ -40,6 +41,8 @@ from selective_labels.inference.known_prevalence import SharedSeparation, notice
 FindEnds = Callable[[Evidence, Array], Ends]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-12
+# With fewer events, or fewer other rows, ranks say too little for an interval of an AUC.
+FEWEST_EVENTS = 10.0
 
 
 class Functional(Protocol):
@@ -173,12 +176,26 @@ class Separation:
     scale: float
     centre: float = 0.5
 
+    @property
+    def fewest(self) -> float:
+        """Smallest number of events, and of other rows, with which an interval is reported."""
+        return 0.0
+
+    def compared(self, chance: Array, weights: Array | None) -> TwoSamples:
+        """Return the events and the other rows, given the chance of the event in each row."""
+        weight = np.ones_like(chance) if weights is None else weights
+        if weight.ndim > 1:  # linear forms of cells, whose weights are in the moments
+            weight = weight.any(axis=1, keepdims=True).astype(float)
+        # A gain lies between zero and one, and the difference of two gains between minus one and one.
+        span = (0.0, 1.0) if self.centre else (-1.0, 1.0)
+        return TwoSamples((weight * chance, weight * (1.0 - chance)), self.scale, span, self.fewest)
+
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
         gain = self.gain(weights)
         if evidence.shares:
             plain = self.ends(replace(evidence, shares=()), weights)
-            known = SharedSeparation(gain, self.event, self.centre, self.scale, self.spill)
+            known = SharedSeparation(gain, self.event, self.centre, self.scale, self.spill, self.compared)
             return known.ends(evidence, weights, plain)
         event = evidence.bounds.lower[:, self.event], evidence.bounds.upper[:, self.event]
         extremes = balanced_accuracy_extremes(gain, *event, by_row(weights))
@@ -213,7 +230,8 @@ class Separation:
         gradient = self.scale * np.array([1.0 / spread, -share.value / spread, by_share])
         both = [joint, mean, share]
         found = smooth_estimate(lambda *_: self.centre + self.scale * contrast, gradient, both)
-        return replace(found, support=min(share.value, 1.0 - share.value))
+        compared = self.compared(chance, weights)
+        return replace(found, support=min(share.value, 1.0 - share.value), compared=compared)
 
     def _mean_of_gain(self, gain: Array, mass: Array, weights: Array | None) -> Estimate:
         direct = mean_estimate(of_rows(gain, mass) * mass, weights)
@@ -238,6 +256,11 @@ class RankSeparation(Separation):
     """
 
     signs: tuple[float, ...] = (1.0,)
+
+    @property
+    def fewest(self) -> float:
+        """Smallest number of events, and of other rows, with which an interval is reported."""
+        return FEWEST_EVENTS
 
     def gain(self, weights: Array | None) -> Array:
         """Mid-ranks in [0, 1]."""

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri, owens_t
 from scipy.stats import t as student
 
 from selective_labels._validation import require_choice, require_share
-from selective_labels.inference.exact_intervals import Interval
+from selective_labels.inference.exact_intervals import Interval, wilson
 from selective_labels.inference.standard_errors import FEWEST, ROUNDING, BoundStandardErrors
 
 INTERVALS = ("parameter", "set")
@@ -118,6 +118,7 @@ def report(
     - Scores that are labels (0 and 1, with equal weights): an exact interval, see
       :mod:`selective_labels.inference.exact_intervals`. Each tail has the error probability that corresponds
       to the constant of the parameter (or set) interval.
+    - AUC and balanced accuracy: Wilson's limits. An AUC needs ten events and ten other cases.
     - Otherwise bounds ± constant · standard error, with Student's factor for the effective number of units
       (:func:`selective_labels.inference.standard_errors.effective_number`). A standard error of zero only
       means that all n scores in the sample are equal. A share of 1 - (α/2)^(1/n) of the population can have
@@ -155,6 +156,8 @@ def report(
         return Reported(lower, upper, NOTHING, errors, crossed, reason=too_few)
     constants = _constants(replace(spread, lower=lower, upper=upper), errors, interval, confidence_level)
     found = Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
+    if spread.compared is not None:
+        found = _score_limits((lower, upper), errors, constants, spread.compared.span)
     first, second = spread.counts
     exact = first is not None and second is not None
     if first is not None and second is not None:
@@ -217,7 +220,27 @@ def _too_few(spread: BoundStandardErrors) -> str | None:
     elif spread.n_clusters < FEWEST_ROWS:
         verb = "is" if spread.n_clusters == 1 else "are"
         return f"an interval needs five cases or more, and there {verb} {spread.n_clusters}."
-    return None
+    return None if spread.compared is None else spread.compared.too_few
+
+
+def _score_limits(ends: Pair, errors: Pair, constants: Pair, span: Pair) -> Interval:
+    """Wilson's limits of a separation, with the number of cases that gives its standard error.
+
+    |end - θ| <= c √((θ - low) (high - θ) / n),   n = (end - low) (high - end) / error²
+
+    The standard error of an AUC falls as it approaches one, so limits that hold it fixed are too narrow on
+    the side of one half. At the ends of the span the error is a worst case and does not vary.
+    """
+    found = []
+    for place, (end, error, constant) in enumerate(zip(ends, errors, constants, strict=True)):
+        rate, scaled = (end - span[0]) / (span[1] - span[0]), error / (span[1] - span[0])
+        number = rate * (1.0 - rate) / max(scaled**2, np.finfo(float).tiny)
+        limit = rate + (2 * place - 1) * constant * scaled
+        if number > ROUNDING:
+            level = 1.0 - 2.0 * float(ndtr(-constant))
+            limit = float(wilson(np.array(rate), number, level)[place])
+        found.append(span[0] + limit * (span[1] - span[0]))
+    return Interval(*found)
 
 
 def _constants(spread: BoundStandardErrors, errors: Pair, interval: str, confidence_level: float) -> Pair:

@@ -23,6 +23,28 @@ N_DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False)
+class TwoSamples:
+    """Events and the other rows, whose gains a separation such as AUC compares.
+
+    Attributes
+    ----------
+    masses : tuple of (n_samples,) arrays
+        Mass of each row in either sample: weight times chance of the event, and of its complement.
+    scale : float
+        Change of the estimate if the mean gain of one sample rises by one.
+    span : pair of float
+        Possible values of the estimate.
+    fewest : float
+        Smallest effective number of events, and of other rows, with which an interval is reported.
+    """
+
+    masses: tuple[Array, ...]
+    scale: float
+    span: tuple[float, float]
+    fewest: float
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """An estimate with its influence function.
 
@@ -39,6 +61,8 @@ class Estimate:
         Change of the estimate per standard error of each external number, such as a known share.
     widened : float
         Factor on the standard error, because the estimate was selected as the best of several.
+    compared : TwoSamples, optional
+        The events and the other rows that a separation compares.
     """
 
     value: float
@@ -47,6 +71,7 @@ class Estimate:
     support: float = 1.0
     outside: tuple[float, ...] = ()
     widened: float = 1.0
+    compared: TwoSamples | None = None
 
 
 Ends = tuple[Estimate, Estimate]
@@ -136,11 +161,17 @@ def subtract(first: Estimate, second: Estimate) -> Estimate:
     -0.5
     """
     support = min(first.support, second.support)
+    compared = None
+    if first.compared is not None and second.compared is not None:
+        (low, high), (least, most) = first.compared.span, second.compared.span
+        masses = first.compared.masses + second.compared.masses
+        compared = replace(first.compared, masses=masses, span=(low - most, high - least))
     return Estimate(
         first.value - second.value,
         first.influence - second.influence,
         support=support,
         outside=weighted_outside([1.0, -1.0], [first, second]),
+        compared=compared,
     )
 
 

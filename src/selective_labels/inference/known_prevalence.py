@@ -27,6 +27,7 @@ from selective_labels.inference.evidence import (
     Ends,
     Estimate,
     Evidence,
+    TwoSamples,
     mean_estimate,
     of_rows,
     ratio_estimate,
@@ -268,6 +269,8 @@ class SharedSeparation:
         Code of the class that is the event.
     spill : callable of chances and weights
         Effect of each row on E[gain · chance] through the gains of the other rows.
+    compared : callable of chances and weights
+        The events and the other rows.
     """
 
     gain: Array
@@ -275,6 +278,7 @@ class SharedSeparation:
     centre: float
     scale: float
     spill: Callable[[Array, Array | None], Array]
+    compared: Callable[[Array, Array | None], TwoSamples]
 
     def ends(self, evidence: Evidence, weights: Array | None, plain: Ends) -> Ends:
         """Lower and upper bound, never wider than `plain`, the bounds without the share.
@@ -353,6 +357,7 @@ class SharedSeparation:
             self.scale * influence / spread,
             support=min(prevalence, 1.0 - prevalence),
             outside=tuple(self.scale * each for each in moved),
+            compared=self.compared(chance, weights),
         )
 
 

@@ -17,12 +17,13 @@ from selective_labels.evaluation.scored_rows import Observed, impossible_in
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation
 from selective_labels.inference.confidence_intervals import Basis
-from selective_labels.inference.evidence import Ends, Evidence
+from selective_labels.inference.evidence import Ends, Estimate, Evidence
 from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf
 from selective_labels.inference.standard_errors import (
     FEWEST,
     ROUNDING,
     BoundStandardErrors,
+    kish_numbers,
     number_of_carriers,
     summed_up,
 )
@@ -255,7 +256,7 @@ class CellSample:
         n_units = float(cells.weights[rows].sum() ** 2 / cells.square_weights[rows].sum())
         if n_rows < FEWEST:
             return _without_errors(ends, n_rows, False, n_units)
-        matrices, numbers = [], []
+        matrices, numbers, compared = [], [], []
         for pair, repeat in zip(ends, self.repeats, strict=True):
             forms = [end.influence for end in pair]
             squares = repeat[name].covariance(forms)
@@ -266,7 +267,8 @@ class CellSample:
                     for place, form in enumerate(forms)
                 ]
             )
-        return summed_up(ends, matrices, numbers, n_rows, False, n_units)
+            compared.append([_kish_numbers(end, repeat[name]) for end in pair])
+        return summed_up(ends, matrices, numbers, n_rows, False, n_units, compared)
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
         among = [each[name].among(self.cells, rows) for each in self.clusters]
@@ -274,12 +276,13 @@ class CellSample:
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
         if len(mass) < FEWEST:
             return _without_errors(ends, len(mass), True, n_units)
-        matrices, numbers = [], []
+        matrices, numbers, compared = [], [], []
         for pair, clusters in zip(ends, among, strict=True):
             sums = clusters.sums([end.influence for end in pair])
             matrices.append(len(mass) / (len(mass) - 1) * sums @ sums.T)
             numbers.append([_carriers(np.sum(each**2), np.sum(each**4), n_units) for each in sums])
-        return summed_up(ends, matrices, numbers, len(mass), True, n_units)
+            compared.append([kish_numbers(end, clusters.sums) for end in pair])
+        return summed_up(ends, matrices, numbers, len(mass), True, n_units, compared)
 
     def count_units(self, rows: np.ndarray) -> int:
         """Return the number of independent units in some cells."""
@@ -301,6 +304,16 @@ def _moved(pair: Ends, reach: float) -> Ends:
     """Widen the bounds by the error due to binned scores."""
     low, high = pair
     return replace(low, value=low.value - reach), replace(high, value=high.value + reach)
+
+
+def _kish_numbers(end: Estimate, cells: CellMoments) -> tuple[float, ...]:
+    """As `kish_numbers`, if every row is a unit: sums and sums of squares are those of the cells."""
+    masses = () if end.compared is None else end.compared.masses
+    return tuple(
+        float(np.vdot(cells.first, form)) ** 2
+        / max(float(cells.covariance([form])[0, 0]), np.finfo(float).tiny)
+        for form in masses
+    )
 
 
 def _carriers(second: float, fourth: float, n_units: float) -> float:
