@@ -255,6 +255,6 @@ def test_no_code_and_no_power_before_the_appendix():
 
 
 def test_a_doubt_stands_first_among_what_is_assumed_without_its_code():
-    doubt = "The instrument is doubtful here (SL501): either this or that."
+    doubt = "The instrument is doubtful (SL501): either this or that."
     first = summarise(DATA, sections(cautions=[doubt]), LOTTERY)["assumed"][0]
-    assert first == "Caution (numbers under instrument): The instrument is doubtful here: either this or that."
+    assert first == "Caution (numbers under instrument): The instrument is doubtful: either this or that."

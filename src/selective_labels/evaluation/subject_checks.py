@@ -165,6 +165,6 @@ def _refit_caution(subject: ClassifierPredictions, among: _Labeled, right: Array
         return None
     return (
         f"The classifier is right in {among.mean(right)[0]:.1%} of the labeled rows. Refitted to half of "
-        f"them, it is right in {best:.1%} of that half and {worse:.1%} of the other: it was probably trained on "
-        f"these rows, so its numbers are not to be trusted. {UNSEEN}"
+        f"them, it is right in {best:.1%} of that half and {worse:.1%} of the other: it was probably trained "
+        f"on these rows, so its numbers are not to be trusted. {UNSEEN}"
     )
