@@ -181,6 +181,11 @@ class Separation:
         """Smallest number of events, and of other rows, with which an interval is reported."""
         return 0.0
 
+    @property
+    def unseen(self) -> float:
+        """Squared effect of a row whose gain differs by .7 from the mean of those in the sample."""
+        return 0.5 * self.scale**2
+
     def compared(self, chance: Array, weights: Array | None) -> TwoSamples:
         """Return the events and the other rows, given the chance of the event in each row."""
         weight = np.ones_like(chance) if weights is None else weights
@@ -188,7 +193,7 @@ class Separation:
             weight = weight.any(axis=1, keepdims=True).astype(float)
         # A gain lies between zero and one, and the difference of two gains between minus one and one.
         span = (0.0, 1.0) if self.centre else (-1.0, 1.0)
-        return TwoSamples((weight * chance, weight * (1.0 - chance)), self.scale, span, self.fewest)
+        return TwoSamples((weight * chance, weight * (1.0 - chance)), self.unseen, span, self.fewest)
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
@@ -261,6 +266,11 @@ class RankSeparation(Separation):
     def fewest(self) -> float:
         """Smallest number of events, and of other rows, with which an interval is reported."""
         return FEWEST_EVENTS
+
+    @property
+    def unseen(self) -> float:
+        """Squared effect of a row whose rank differs by .5; by .7 for the difference of two ranks."""
+        return 0.25 if len(self.signs) == 1 else 0.5
 
     def gain(self, weights: Array | None) -> Array:
         """Mid-ranks in [0, 1]."""

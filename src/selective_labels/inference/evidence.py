@@ -30,8 +30,8 @@ class TwoSamples:
     ----------
     masses : tuple of (n_samples,) arrays
         Mass of each row in either sample: weight times chance of the event, and of its complement.
-    scale : float
-        Change of the estimate if the mean gain of one sample rises by one.
+    unseen : float
+        Squared effect of a row unlike those in the sample, if it were alone in its sample.
     span : pair of float
         Possible values of the estimate.
     fewest : float
@@ -39,7 +39,7 @@ class TwoSamples:
     """
 
     masses: tuple[Array, ...]
-    scale: float
+    unseen: float
     span: tuple[float, float]
     fewest: float
 

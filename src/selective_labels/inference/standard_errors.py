@@ -59,10 +59,6 @@ NORMAL_KURTOSIS = 3.0
 ROUNDING = 1e-12
 
 
-# Squared difference between the gain of one further event, or other row, and the mean of those in the sample.
-UNSEEN_SQUARE = 0.5
-
-
 @dataclass(frozen=True)
 class ComparedNumbers:
     """Effective numbers (Kish) of events and of other rows that two bounds on a separation compare.
@@ -114,19 +110,19 @@ def kish_numbers(end: Estimate, sums: Callable[[Sequence[Array]], Array]) -> tup
 def unseen_error(end: Estimate, variance: float, numbers: Sequence[float]) -> float:
     """Standard error due to events, and other rows, unlike any in the sample.
 
-    error² = scale² Σ_j ½ / (N_j (N_j + 1)),   at most (θ - low) (high - θ) / min_j N_j - variance
+    error² = unseen Σ_j 1 / (N_j (N_j + 1)),   at most (θ - low) (high - θ) / min_j N_j - variance
 
     N_1 events and N_0 other rows are in the sample. The first expression is the additional variance if each
-    had one row more, whose gain differs from the mean by .7. The second is the largest possible variance of
-    a mean of N values between low and high. Without this error, intervals of AUC cover .49 instead of .95
-    with ten events, because ten ranks that happen to be alike seem to have no variance.
+    had one row more, unlike the others. The second makes the sum the largest possible variance of a mean of
+    N values between low and high. Without this error, intervals of AUC cover .49 instead of .95 with ten
+    events, because ten ranks that happen to be alike seem to have no variance.
     """
     if not numbers or end.compared is None:
         return 0.0
     least, (low, high) = max(min(numbers), FEWEST), end.compared.span
-    unseen = UNSEEN_SQUARE * sum(1.0 / (each * (each + 1.0)) for each in numbers)
+    unseen = end.compared.unseen * sum(1.0 / (each * (each + 1.0)) for each in numbers)
     room = max((end.value - low) * (high - end.value), 0.0) / least - variance
-    return float(np.sqrt(max(min(end.compared.scale**2 * unseen, room), 0.0)))
+    return float(np.sqrt(max(min(unseen, room), 0.0)))
 
 
 @dataclass(frozen=True)
