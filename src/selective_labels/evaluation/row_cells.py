@@ -31,7 +31,7 @@ class RowCells(CellSample):
     row: np.ndarray
 
     @property
-    def impossible(self) -> dict[str, str]:  # type: ignore[override]
+    def impossible(self) -> dict[str, str]:
         """By assumption, the contradiction that the rows show."""
         return self.source.impossible
 
@@ -82,8 +82,7 @@ def cells_between(sample: ScoredSample, scores: Array, thresholds: Array) -> Row
                 {name: ClusterSums.of_rows(units, key, each, weights) for name, each in scored.items()}
             )
     summary = SampleSummary(sample.classes, sample.data.n_decision_makers, 0, len(sample.data))
-    how = {"cluster": sample.cluster, "clusters": clusters}
-    return RowCells(repeats, summary, **how, source=sample, row=row)
+    return RowCells(repeats, summary, cluster=sample.cluster, clusters=clusters, source=sample, row=row)
 
 
 def _summable(evidence: Evidence) -> bool:

@@ -146,7 +146,8 @@ def smooth_estimate(
     (1.0, array([-0.5,  0.5]))
     """
     value = function(*(each.value for each in estimates))
-    influence = sum(slope * each.influence for slope, each in zip(gradient, estimates, strict=True))
+    slopes: list[float] = np.asarray(gradient, dtype=np.float64).tolist()
+    influence = sum(slope * each.influence for slope, each in zip(slopes, estimates, strict=True))
     return Estimate(
         float(value),
         np.asarray(influence),
