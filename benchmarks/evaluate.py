@@ -1,10 +1,10 @@
-"""``evaluate`` with all metrics over five bare fits of the model that it chose."""
+"""``evaluate`` with all metrics over five bare fits, and several questions on one ``Evaluator`` over one."""
 
 import numpy as np
 
 import selective_labels as sl
 from benchmarks.floor import floor_seconds, make_table, some_probabilities
-from benchmarks.ratios import Ratio, median_ratio
+from benchmarks.ratios import Ratio, median_ratio, timed
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import selector_bands
 
@@ -25,7 +25,16 @@ METRICS = [
 ]
 
 
+# Rows, and pairs of classes and decision-makers, for several questions on one table.
+N_QUESTIONED = 15_000
+QUESTIONED = ((2, 8), (2, 40), (3, 8))
+
+
 def measure() -> list[Ratio]:
+    return [*all_metrics(), *(several_questions(*each) for each in QUESTIONED)]
+
+
+def all_metrics() -> list[Ratio]:
     X, y, maker = make_table(N_SAMPLES, N_DECISION_MAKERS)
     guess = some_probabilities(X)
     data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=maker)
@@ -51,3 +60,27 @@ def evaluate_all(
     """All metrics under the instrument."""
     cost = 1.0 - np.eye(guess.shape[1])
     sl.evaluate(guess, X, y, decision_maker=maker, metric=METRICS, cost=cost, **settings)
+
+
+def several_questions(n_classes: int, n_makers: int) -> Ratio:
+    """An evaluation, a comparison, a threshold curve and a second metric: the models are fitted once."""
+    sample = sl.datasets.make_decision_makers(N_QUESTIONED, n_classes, n_makers, random_state=0)
+    data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    first, second = (sample.X[:, 0] < 0.0).astype(int), (sample.X[:, 1] < 0.0).astype(int)
+    settings = {"n_jobs": 1, "random_state": 0}
+
+    def ask() -> None:
+        evaluator = sl.Evaluator(data, **settings)
+        evaluator.evaluate(first)
+        evaluator.compare(first, second)
+        evaluator.threshold_curve(-sample.X[:, 0])
+        evaluator.evaluate(first, metric="tpr")
+
+    return median_ratio(
+        "evaluation, comparison, threshold curve and second metric on one Evaluator, "
+        f"n=15,000, J={n_makers}, K={n_classes}, over one evaluation",
+        ask,
+        lambda: timed(lambda: sl.evaluate(first, data, **settings))[0],
+        1.15,
+        n_rounds=7,
+    )

@@ -119,6 +119,12 @@ class PolicyOptions:
     pos_label: PosLabel = None
     confidence_level: Level = 0.95
     cluster: Units = None
+    simultaneous: Annotated[
+        bool,
+        typer.Option(
+            "--simultaneous", help="Intervals that hold at all shares at once.", rich_help_panel=MODEL
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)

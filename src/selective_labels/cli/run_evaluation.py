@@ -351,6 +351,7 @@ def draw_policies(
             rule=request.rule.value,
             cost=cost,
             assumption=assumed.listed(loaded.classes)[0],
+            simultaneous=request.simultaneous,
             confidence_level=request.confidence_level,
             cluster=None if request.cluster is None else request.cluster.value,
             **fitting.keywords,
@@ -365,6 +366,7 @@ def draw_policies(
         "pos_label": plain(curve.pos_label),
         "assumption": curve.assumption,
         "confidence_level": request.confidence_level,
+        "simultaneous": curve.simultaneous,
         "policies": rows,
         "human": {name: _ends(each) for name, each in curve.human.items()},
         "decision_makers": [

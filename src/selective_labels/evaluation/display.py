@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 INTERVAL_TEXTS = {
     "parameter": "covers the value, wherever it lies between the ends,",
     "set": "covers the whole identified interval",
+    "simultaneous": "holds together with all others of its table, so also after choosing,",
 }
 LARGE_CLIPPED_SHARE = 0.05
 # With fewer units, Student's t is only a rough approximation.

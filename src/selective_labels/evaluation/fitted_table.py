@@ -11,7 +11,7 @@ from selective_labels._parallel import with_progress
 from selective_labels.data.reading import LENIENCY, with_instrument
 from selective_labels.data.roles import as_series, refuse_strange_cells
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
-from selective_labels.evaluation.metrics import AnyMetric, read_metrics
+from selective_labels.evaluation.metrics import AnyMetric, default_thresholds, read_metrics
 from selective_labels.evaluation.periods import read_periods
 from selective_labels.evaluation.policy import (
     AnyPolicySample,
@@ -26,6 +26,7 @@ from selective_labels.evaluation.predictions import (
     Predictions,
     read_predictions,
 )
+from selective_labels.evaluation.row_cells import cells_between
 from selective_labels.evaluation.scored_rows import (
     Assumed,
     Scored,
@@ -113,9 +114,7 @@ class FittedTable(Protocol):
     def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> Judged:
         """Score the table for a request; `with_outcomes` also counts decisions and labels."""
 
-    def cut(
-        self, request: EvaluationRequest, thresholds: Array | None
-    ) -> tuple[Scored, Array, int, Array | None]:
+    def cut(self, request: EvaluationRequest, thresholds: Array | None) -> tuple[Scored, Array, int, Array]:
         """Return scored rows or cells, their score, the event's code, and the thresholds."""
 
     def policy_sample(
@@ -223,7 +222,7 @@ class FittedRows:
         ]
         metrics = read_metrics(request.metric, subjects[0], request.pos_label, request.cost)
         for metric in metrics:
-            if len(subjects) == 1 or metric.difference(*subjects) is None:
+            if request.labels or len(subjects) == 1 or metric.difference(*subjects) is None:
                 for subject in subjects:
                     metric.functional(subject)
         masks = None if request.by is None else _read_subgroups(request.by, len(known))
@@ -234,15 +233,17 @@ class FittedRows:
         sample = self.scored(request)
         return sample.with_cautions(subject_cautions(sample, subjects, request.pos_label))
 
-    def cut(
-        self, request: EvaluationRequest, thresholds: Array | None
-    ) -> tuple[ScoredSample, Array, int, Array | None]:
-        """Return scored rows, their score, the event's code, and the thresholds."""
+    def cut(self, request: EvaluationRequest, thresholds: Array | None) -> tuple[Scored, Array, int, Array]:
+        """Return cells between the thresholds (or rows, where cells do not do), and the thresholds."""
         known = with_classes_of(self.table, list(request.given))
         event = class_code(request.pos_label, known.classes)
         subject = read_predictions(request.given[0], known)
-        score = subject.score(event)
-        return self._checked(request, [subject]), score, event, thresholds
+        score, sample = subject.score(event), self._checked(request, [subject])
+        cuts = default_thresholds(score, weights=sample.weights) if thresholds is None else thresholds
+        cells = cells_between(sample, score, cuts)
+        if cells is None:
+            return sample, score, event, cuts
+        return cells, np.append(-np.inf, cuts)[cells.cells.key[:, -1]], event, cuts
 
     def policy_sample(
         self, request: EvaluationRequest, policies: Mapping[str, Policy], thresholds: Sequence[float] = ()

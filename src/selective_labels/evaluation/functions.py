@@ -179,6 +179,7 @@ def threshold_curve(
     thresholds: ArrayLike | None = None,
     metric: str | Sequence[str] = DEFAULT_METRICS,
     assumption: str | Assumption = "instrument",
+    simultaneous: bool = False,
     **settings: Unpack[EvaluatorSettings],
 ) -> ThresholdCurve:
     """Bound the accuracy and the true and false positive rates of a score at many thresholds.
@@ -201,6 +202,9 @@ def threshold_curve(
     thresholds : array of numbers, optional
         Default: 41 quantiles of the score, and one value above its maximum.
     metric : "accuracy", "error", "tpr" or "fpr", or a list of these
+    simultaneous : bool
+        Intervals of a metric that hold at all thresholds at once, so also at one that is chosen by looking at
+        the curve. They are wider than those for the value at one threshold.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt" (accuracy and error), or an object
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
@@ -221,7 +225,8 @@ def threshold_curve(
     [0.2, 0.5, 0.8]
     """
     evaluator = Evaluator.unfitted("threshold_curve", X, y, assumption, settings)
-    return evaluator.threshold_curve(classifier, thresholds=thresholds, metric=metric, pos_label=pos_label)
+    how = {"metric": metric, "pos_label": pos_label, "simultaneous": simultaneous}
+    return evaluator.threshold_curve(classifier, thresholds=thresholds, **how)
 
 
 def policy_curve(
@@ -234,6 +239,7 @@ def policy_curve(
     rule: str = "score",
     cost: ArrayLike | None = None,
     assumption: str | Assumption = "instrument",
+    simultaneous: bool = False,
     **settings: Unpack[EvaluatorSettings],
 ) -> PolicyCurve:
     """Bound the outcomes of accepting the cases with the lowest scores, for every acceptance rate.
@@ -271,6 +277,9 @@ def policy_curve(
         choice of a threshold in ``curve.cut_offs``.
     assumption
         As in `evaluate`; one assumption.
+    simultaneous : bool
+        Intervals of a measure that hold at all rates at once, so also at one that is chosen by looking at the
+        curve. What ``curve.cut_offs`` recommends is always quoted with such limits.
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
 
@@ -290,7 +299,8 @@ def policy_curve(
     True
     """
     evaluator = Evaluator.unfitted("policy_curve", X, y, assumption, settings)
-    return evaluator.policy_curve(scores, rates=rates, rule=rule, pos_label=pos_label, cost=cost)
+    how = {"pos_label": pos_label, "cost": cost, "simultaneous": simultaneous}
+    return evaluator.policy_curve(scores, rates=rates, rule=rule, **how)
 
 
 def ladder(

@@ -37,6 +37,7 @@ from selective_labels.evaluation.policy import (
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
 from selective_labels.evaluation.predictions import EvaluationRequest
 from selective_labels.evaluation.results import Evaluation, judged
+from selective_labels.evaluation.simultaneous import coverage_text, simultaneous_intervals
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.exact_intervals import clopper_pearson
 
@@ -69,6 +70,8 @@ class PolicyCurve(Described):
         Observed outcomes of every decision-maker.
     cut_offs : CutOffs or None
         With costs: the recommended thresholds, and those that could still be best.
+    simultaneous : bool
+        Whether the intervals of a measure hold at all rates at once, also at one that is chosen.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class PolicyCurve(Described):
     policy_sample: AnyPolicySample = field(repr=False)
     scores: Any = field(repr=False)
     policy_measures: Mapping[str, PolicyMeasure] = field(repr=False)
+    simultaneous: bool = False
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -202,8 +206,8 @@ class PolicyCurve(Described):
             *([] if self.cut_offs is None else self.cut_offs.sentences()),
             assumption_text(self.assumption, human.sample.sentence),
             "What the human accepted, and how often it failed, needs no assumption.",
-            f"Sample: {sample_text(human.sample)} In brackets below the bounds stands the "
-            f"{self.confidence_level:.0%} interval, which covers the value at one rate.",
+            f"Sample: {sample_text(human.sample)} Intervals stand in brackets below the bounds. "
+            f"{coverage_text(human, self.simultaneous, 'rate')}",
         ]
 
     def plot(self, measure: str = FAILURES, ax: Any = None) -> Any:
@@ -292,6 +296,7 @@ def policy_curve_request(
     rates: ArrayLike | None,
     rule: str,
     confidence_level: float,
+    bands: bool = False,
 ) -> PolicyCurve:
     """Compute the policy curve of a request; input errors are raised before anything is fitted."""
     (scores,), assumption = request.given, request.assumption
@@ -305,7 +310,8 @@ def policy_curve_request(
     policy = Policy(scores)
     policy_sample = fitted.policy_sample(replace(request, given=(policy,)), {"scores": policy})
     assumed = the_only(policy_sample.sample.assumptions, "assumption", "policy_curve takes one assumption.")
-    return policy_curve_of(policy_sample, scores, assumed, shares, rule, request.cost, confidence_level)
+    how = assumed, shares, rule, request.cost, confidence_level, bands
+    return policy_curve_of(policy_sample, scores, *how)
 
 
 def _refuse_shares(assumption: str | Assumption) -> None:
@@ -327,6 +333,7 @@ def policy_curve_of(
     rule: str = "score",
     cost: ArrayLike | None = None,
     confidence_level: float = 0.95,
+    bands: bool = False,
 ) -> PolicyCurve:
     """Compute the curve on rows, or cells of rows, that are already scored."""
     _check_rule(rule)
@@ -338,11 +345,15 @@ def policy_curve_of(
     ]
     human = PolicyActions.human(len(cases))
 
-    def value(policy_measure: PolicyMeasure, actions: PolicyActions) -> Any:
-        functional = PolicyValue.of(policy_measure, cases, (1.0, actions))
-        return judged(
-            sample, functional, policy_measure.name, assumption, functional.limits, confidence_level
-        )
+    def values(policy_measure: PolicyMeasure, several: Sequence[PolicyActions]) -> tuple[Evaluation, ...]:
+        functionals = [PolicyValue.of(policy_measure, cases, (1.0, each)) for each in several]
+        found = [
+            judged(sample, each, policy_measure.name, assumption, each.limits, confidence_level)
+            for each in functionals
+        ]
+        if bands and len(several) > 1:
+            return simultaneous_intervals(sample, assumption, functionals, found)
+        return tuple(found)
 
     cut_offs = None
     if cost is not None and team is None:
@@ -359,15 +370,15 @@ def policy_curve_of(
         pos_label=cases.classes.tolist()[policy_sample.failure],
         rates=rates,
         evaluations={
-            policy_measure.name: tuple(value(policy_measure, each) for each in policy_actions)
-            for policy_measure in policy_measures
+            policy_measure.name: values(policy_measure, policy_actions) for policy_measure in policy_measures
         },
-        human={policy_measure.name: value(policy_measure, human) for policy_measure in policy_measures},
+        human={policy_measure.name: values(policy_measure, [human])[0] for policy_measure in policy_measures},
         decision_makers=decision_maker_points(policy_sample, confidence_level),
         cut_offs=cut_offs,
         policy_sample=policy_sample,
         scores=scores,
         policy_measures={policy_measure.name: policy_measure for policy_measure in policy_measures},
+        simultaneous=bands,
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
@@ -18,13 +20,14 @@ from selective_labels.inference.evidence import (
     Ends,
     Estimate,
     Evidence,
+    NoiseOf,
     by_row,
     count_scores,
     mean_estimate,
     of_rows,
     ratio_estimate,
 )
-from selective_labels.inference.known_prevalence import NoiseOf
+from selective_labels.inference.simultaneous import critical_value
 
 Term = tuple[float, PolicyActions]
 
@@ -249,6 +252,9 @@ class CutOffs:
         Estimated upper bound on the mean cost.
     worst_regret : (n_cut_offs,) array
         Estimated worst-case regret against the best threshold: max_c' max_η cost(c) - cost(c').
+    worst_cost_upper, worst_regret_upper : (n_cut_offs,) arrays
+        Upper confidence limits of the two, each at all thresholds at once: they hold with probability
+        `confidence_level` for a threshold that is chosen by looking at them, such as a recommended one.
     possible : (n_cut_offs,) bool array
         Whether the threshold is best for some η in the estimated identified set.
     could_be_best : (n_cut_offs,) bool array
@@ -260,6 +266,8 @@ class CutOffs:
     acceptance: Array
     worst_cost: Array
     worst_regret: Array
+    worst_cost_upper: Array
+    worst_regret_upper: Array
     possible: np.ndarray
     could_be_best: np.ndarray
     confidence_level: float
@@ -282,6 +290,8 @@ class CutOffs:
                 "acceptance": self.acceptance,
                 "worst_cost": self.worst_cost,
                 "worst_regret": self.worst_regret,
+                "worst_cost_upper": self.worst_cost_upper,
+                "worst_regret_upper": self.worst_regret_upper,
                 "possible": self.possible,
                 "could_be_best": self.could_be_best,
             }
@@ -293,10 +303,12 @@ class CutOffs:
         inside = self.acceptance[self.could_be_best]
         return [
             f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score below "
-            f"{self.thresholds[cost]:.4g}); it costs {self.worst_cost[cost]:.4g} a case at most.",
+            f"{self.thresholds[cost]:.4g}); it costs {self.worst_cost_upper[cost]:.4g} a case at most.",
             f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score below "
-            f"{self.thresholds[regret]:.4g}); the best cut-off saves {self.worst_regret[regret]:.4g} a case "
-            "at most.",
+            f"{self.thresholds[regret]:.4g}); the best cut-off saves {self.worst_regret_upper[regret]:.4g} a "
+            "case at most.",
+            f"Both limits are {self.confidence_level:.0%} limits for all {len(self.thresholds)} cut-offs at "
+            "once, so they hold for the recommended ones.",
             f"Could still be best ({self.confidence_level:.0%}, sampling error included): cut-offs that "
             f"accept from {inside.min():.0%} to {inside.max():.0%}, {self.could_be_best.sum()} of "
             f"{len(self.thresholds)}.",
@@ -338,51 +350,129 @@ def choose_cut_off(
 
     Sampling error: c is excluded if for some c' the lower bound on cost(c) - cost(c') exceeds zero by more
     than a critical value times its standard error. The critical value has a Bonferroni correction for the
-    number of comparisons.
+    number of comparisons. The upper limits of worst costs, and of worst regrets, hold for all thresholds at
+    once (:mod:`selective_labels.inference.simultaneous`), because one of them is chosen.
     """
     below = (risk[None, :] < thresholds[:, None]).astype(float)
     repeats = sample.repeated(assumption)
     found = [_judge(evidence, below, policy_measure, weights, noise) for evidence, weights, noise in repeats]
-    cost, excess, errors = (np.stack(each) for each in zip(*found, strict=True))
-    least = np.median(excess, axis=0)
-    # The error includes the variation over repetitions of cross-fitting, as for other estimates.
-    error = np.sqrt(np.median(errors**2 + (excess - least) ** 2, axis=0))
-    units = sample.count_units(np.ones(sample.size, dtype=bool))
-    rivals = max(len(thresholds) - 1, 1)
-    constant = student.isf((1.0 - confidence_level) / rivals, max(units - 1, 1))
+    least, error = _over_repeats([each.excess for each in found], [each.excess_errors for each in found])
+    cost, cost_error = _over_repeats([each.cost for each in found], [each.cost_errors for each in found])
+    units = max(sample.count_units(np.ones(sample.size, dtype=bool)) - 1, 1)
+    constant = student.isf((1.0 - confidence_level) / max(len(thresholds) - 1, 1), units)
+    of_costs = np.mean([each.cost_noise for each in found], axis=0)
+    of_sums = np.mean([each.noise for each in found], axis=0)
+    reach_cost = _with_units(critical_value(of_costs, confidence_level), units)
+    largest = partial(_largest_of_pairs, errors=_pair_errors(of_sums))
+    reach_regret = _with_units(critical_value(of_sums, confidence_level, largest), units)
     return CutOffs(
         thresholds=thresholds,
         acceptance=np.average(below, axis=1, weights=by_row(repeats[0][1])),
-        worst_cost=np.median(cost, axis=0),
+        worst_cost=cost,
         # The largest value of cost(c) - cost(c') is minus the smallest of cost(c') - cost(c).
         worst_regret=np.maximum((-least).max(axis=0), 0.0),
+        worst_cost_upper=cost + reach_cost * cost_error,
+        worst_regret_upper=np.maximum((reach_regret * error - least).max(axis=0), 0.0),
         possible=least.max(axis=1) <= 1e-12,
         could_be_best=(least - constant * error).max(axis=1) <= 1e-12,
         confidence_level=confidence_level,
     )
 
 
+def _over_repeats(values: Sequence[Array], errors: Sequence[Array]) -> tuple[Array, Array]:
+    """Return medians, and standard errors that include the variation over repetitions of cross-fitting."""
+    middle = np.median(values, axis=0)
+    spread = np.square(np.array(errors)) + np.square(np.array(values) - middle)
+    return middle, np.sqrt(np.median(spread, axis=0))
+
+
+def _with_units(constant: float, units: float) -> float:
+    """Constant of Student's distribution with the tail of a normal one."""
+    return float(student.isf(ndtr(-constant), units))
+
+
+@dataclass(frozen=True, eq=False)
+class _JudgedCuts:
+    """Bounds of all thresholds from one repetition of cross-fitting.
+
+    Attributes
+    ----------
+    cost : (n_cut_offs,) array
+        Worst cost of each c.
+    cost_noise : (n_cut_offs, n_cut_offs) array
+        Its covariance matrix.
+    excess : (n_cut_offs, n_cut_offs) array
+        Lower bounds on cost(c) - cost(c').
+    noise : (2 n_cut_offs, 2 n_cut_offs) array
+        Covariance matrix of M⁻ and M⁺.
+    """
+
+    cost: Array
+    cost_noise: Array
+    excess: Array
+    noise: Array
+
+    @property
+    def cost_errors(self) -> Array:
+        """Standard errors of the worst costs."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.cost_noise), 0.0)))
+
+    @property
+    def excess_errors(self) -> Array:
+        """Standard errors of the lower bounds on differences."""
+        return _pair_errors(self.noise)
+
+
 def _judge(
     evidence: Evidence, below: Array, policy_measure: PolicyMeasure, weights: Array, noise: NoiseOf
-) -> tuple[Array, Array, Array]:
-    """Return the worst cost of each c, and the lower bounds on cost(c) - cost(c') with standard errors."""
+) -> _JudgedCuts:
+    """Return worst costs and lower bounds on differences of costs, with their covariance matrices."""
     change = policy_measure.accepted - policy_measure.refused
 
     def largest(gain: Array, worth: Array) -> Array:
         return np.asarray(np.einsum("nk...,k->n...", evidence.extreme(gain), worth))
 
-    scores = [largest(side * change, change) for side in (-1.0, 1.0)]
+    least, most = (largest(side * change, change) for side in (-1.0, 1.0))
     accepted, refused = (largest(each, each) for each in (policy_measure.accepted, policy_measure.refused))
     parts = [of_rows(row, weights) for row in below]
-    cost = np.array([np.vdot(weights, row * accepted + (1.0 - row) * refused) for row in parts])
-    sums = [[mean_estimate(row * score, weights) for row in parts] for score in scores]
-    values = np.array([[each.value for each in side] for side in sums])
+    costs = [mean_estimate(row * accepted + (1.0 - row) * refused, weights) for row in parts]
+    sums = [mean_estimate(row * score, weights) for score in (least, most) for row in parts]
+    values = np.reshape([each.value for each in sums], (2, len(below)))
     low, high = values[:, :, None] - values[:, None, :]
-    # Rows: c; columns: c'. For c > c' the difference is at least the minimum over the cases in between.
-    larger = np.tri(len(below), dtype=bool)
-    variances = []
-    for side in sums:
-        matrix = noise([each.influence for each in side])
-        variances.append(np.diag(matrix)[:, None] + np.diag(matrix)[None, :] - 2.0 * matrix)
-    error = np.sqrt(np.maximum(np.where(larger, *variances), 0.0))
-    return cost / weights.sum(), np.where(larger, low, high), error
+    return _JudgedCuts(
+        cost=np.array([each.value for each in costs]),
+        cost_noise=noise([each.influence for each in costs]),
+        excess=np.where(_larger(len(below)), low, high),
+        noise=noise([each.influence for each in sums]),
+    )
+
+
+def _larger(n_cut_offs: int) -> np.ndarray:
+    """Mark the pairs with c > c': their difference is at least the minimum over the cases in between."""
+    return np.tri(n_cut_offs, dtype=bool)
+
+
+def _pair_errors(noise: Array) -> Array:
+    """Standard errors of the lower bounds on cost(c) - cost(c'); rows: c, columns: c'."""
+    size = len(noise) // 2
+    low, high = (
+        np.diag(each)[:, None] + np.diag(each)[None, :] - 2.0 * each
+        for each in (noise[:size, :size], noise[size:, size:])
+    )
+    return np.asarray(np.sqrt(np.maximum(np.where(_larger(size), low, high), 0.0)))
+
+
+def _largest_of_pairs(draws: Array, errors: Array) -> Array:
+    """Largest standardized error of all lower bounds on cost(c) - cost(c'), for each draw."""
+    size = len(errors)
+    found = np.full(len(draws), -np.inf)
+    scale = np.where(errors > NEGLIGIBLE, errors, np.inf)
+    for place in range(size):
+        lower, higher = draws[:, : place + 1], draws[:, size + place :]
+        parts = (
+            (lower[:, [place]] - lower) / scale[place, : place + 1],
+            (higher[:, [0]] - higher) / scale[place, place:],
+        )
+        for part in parts:
+            np.maximum(found, part.max(axis=1), out=found)
+    return found

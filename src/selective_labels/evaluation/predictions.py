@@ -224,13 +224,15 @@ class EvaluationRequest:
     Attributes
     ----------
     given : tuple
-        The classifier to evaluate, or the two to compare.
+        The classifier to evaluate, the two to compare, or the candidates to choose from.
     cluster : "groups", "decision_maker", "none" or None
         Independent units for the standard errors.
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
     pos_label, cost, by
         `by` names a column of a partitioned table, or holds one value per row in memory.
+    labels : tuple of str
+        Names of the candidates to choose from; empty for an evaluation or a comparison.
     """
 
     given: tuple[Any, ...]
@@ -241,10 +243,13 @@ class EvaluationRequest:
     pos_label: Any = None
     cost: ArrayLike | None = None
     by: Any = None
+    labels: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
         """Names of the classifiers in messages."""
+        if self.labels:
+            return list(self.labels)
         return [UNNAMED] if len(self.given) == 1 else ["a", "b"]
 
 

@@ -22,8 +22,8 @@ from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional
 from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION, Basis
-from selective_labels.inference.evidence import Ends, Evidence, covariance
-from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf, contradiction
+from selective_labels.inference.evidence import Ends, Evidence, NoiseOf, covariance
+from selective_labels.inference.known_prevalence import ContradictedError, contradiction
 from selective_labels.inference.standard_errors import (
     ROWS,
     BoundStandardErrors,

@@ -14,10 +14,11 @@ from selective_labels._validation import the_only
 from selective_labels.evaluation.display import assumption_text, caution_lines, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
-from selective_labels.evaluation.metrics import AnyMetric, Metric, default_thresholds, named_metrics
+from selective_labels.evaluation.metrics import AnyMetric, Metric, named_metrics
 from selective_labels.evaluation.predictions import ArrayPredictions, EvaluationRequest
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import Scored
+from selective_labels.evaluation.simultaneous import coverage_text, simultaneous_intervals
 from selective_labels.identification.bounds import Array
 
 ACCEPTANCE = "acceptance"
@@ -39,11 +40,14 @@ class ThresholdCurve(Described):
     evaluations : dict of list of Evaluation
         By metric, one for each threshold. "acceptance", the share of cases below the threshold, is always
         included; its interval reflects sampling error only.
+    simultaneous : bool
+        Whether the intervals of a metric hold at all thresholds at once, also at one that is chosen.
     """
 
     pos_label: Any
     thresholds: np.ndarray
     evaluations: Mapping[str, Sequence[Evaluation]]
+    simultaneous: bool = False
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -65,8 +69,7 @@ class ThresholdCurve(Described):
             f"Rule: a case is flagged as {self.pos_label!r} if its score is at or above the threshold, and "
             "accepted if it is below.",
             f"{assumption_text(first.assumption, first.sample.sentence)} The share accepted needs none.",
-            f"Sample: {sample_text(first.sample)} Each {first.confidence_level:.0%} interval covers the "
-            "value at one threshold.",
+            f"Sample: {sample_text(first.sample)} {coverage_text(first, self.simultaneous, 'threshold')}",
         ]
 
 
@@ -76,6 +79,7 @@ def threshold_request(
     thresholds: ArrayLike | None,
     interval: str,
     confidence_level: float,
+    bands: bool = False,
 ) -> ThresholdCurve:
     """Compute the threshold curve of a request."""
     metrics = [request.metric] if isinstance(request.metric, str) else list(request.metric)
@@ -83,7 +87,7 @@ def threshold_request(
     sample, scores, event, cuts = fitted.cut(request, given)
     assumed = the_only(sample.assumptions, "assumption", "threshold_curve takes one assumption.")
     return threshold_curve_of_sample(
-        sample, scores, event, assumed, cuts, metrics, confidence_level, interval
+        sample, scores, event, assumed, cuts, metrics, confidence_level, interval, bands
     )
 
 
@@ -92,31 +96,37 @@ def threshold_curve_of_sample(
     scores: Array,
     event: int,
     assumption: str,
-    thresholds: ArrayLike | None = None,
+    cuts: Array,
     metrics: Sequence[str] = DEFAULT_METRICS,
     confidence_level: float = 0.95,
     interval: str = "parameter",
+    bands: bool = False,
 ) -> ThresholdCurve:
-    """Compute the curve for a score of the class with code `event` on scored rows, without fitting."""
+    """Compute the curve for a score of the class with code `event` on scored rows or cells."""
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
         raise InputError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.", "metric")
-    if thresholds is None:
-        cuts = default_thresholds(scores, weights=sample.weights)
-    else:
-        cuts = _read_thresholds(thresholds)
     classes = sample.classes
     measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
+    codes = np.eye(len(classes))
     rest = 1 if event == 0 else 0
-    rows = []
-    for cut in cuts:
-        rule = ArrayPredictions(classes[np.where(scores >= cut, event, rest)], classes, "the rule")
-        points = evaluate_sample(
-            sample, rule, measures, None, interval, confidence_level, assumptions=[assumption]
-        )
-        rows.append(points)
-    columns = dict(zip([ACCEPTANCE, *metrics], zip(*rows, strict=True), strict=True))
-    return ThresholdCurve(pos_label=classes.tolist()[event], thresholds=cuts, evaluations=columns)
+    rules = [
+        ArrayPredictions(codes[np.where(scores >= cut, event, rest)], classes, "the rule") for cut in cuts
+    ]
+    columns: dict[str, Sequence[Evaluation]] = {}
+    for name, measure in zip([ACCEPTANCE, *metrics], measures, strict=True):
+        points = [
+            evaluate_sample(sample, rule, [measure], None, interval, confidence_level, [assumption])[0]
+            for rule in rules
+        ]
+        if bands:
+            functionals = [measure.functional(rule) for rule in rules]
+            columns[name] = simultaneous_intervals(sample, assumption, functionals, points)
+        else:
+            columns[name] = tuple(points)
+    return ThresholdCurve(
+        pos_label=classes.tolist()[event], thresholds=cuts, evaluations=columns, simultaneous=bands
+    )
 
 
 def acceptance_metric(event: Any) -> Metric:

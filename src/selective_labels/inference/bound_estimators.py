@@ -76,6 +76,9 @@ class Ratio:
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
+        if self.known_denominator and not evidence.shares and self._known_numerator:
+            end = self._end(evidence, weights, 1.0)
+            return end, end
         low, high = (self._end(evidence, weights, sign) for sign in (-1.0, 1.0))
         return notice_ties(low, high, evidence.covariance) if evidence.shares else (low, high)
 
@@ -83,6 +86,11 @@ class Ratio:
     def known_denominator(self) -> bool:
         """Whether g does not depend on the class."""
         return bool((self.denominator == self.denominator[:, :1]).all())
+
+    @property
+    def _known_numerator(self) -> bool:
+        """Whether c does not depend on the class, so that the value is known."""
+        return bool((self.numerator == self.numerator[:, :1]).all())
 
     def row_ends(self, evidence: Evidence) -> tuple[Array, Array]:
         """Scores of the lower and upper bound of a mean over all rows, that is with g = 1."""

@@ -9,12 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import ndtr, ndtri, owens_t
+from scipy.special import ndtr, ndtri, owens_t, stdtrit
 from scipy.stats import t as student
 
 from selective_labels._validation import require_choice, require_share
 from selective_labels.inference.exact_intervals import Interval, wilson
-from selective_labels.inference.standard_errors import FEWEST, ROUNDING, BoundStandardErrors
+from selective_labels.inference.standard_errors import (
+    FEWEST,
+    ROUNDING,
+    BoundStandardErrors,
+    few_clusters_factor,
+)
 
 INTERVALS = ("parameter", "set")
 Pair = tuple[float, float]
@@ -111,6 +116,7 @@ def report(
     interval: str = "parameter",
     confidence_level: float = 0.95,
     limits: Pair = EVERYTHING,
+    constant: float | None = None,
 ) -> Reported:
     """Bounds in order, with a confidence interval that is valid in small cells.
 
@@ -132,6 +138,9 @@ def report(
         Above one half.
     limits : pair of float
         Range of possible values.
+    constant : float, optional
+        Critical value of many intervals that hold at once, in place of that of a single interval (see
+        :mod:`selective_labels.inference.simultaneous`). With few units it becomes Student's with this tail.
 
     Examples
     --------
@@ -142,7 +151,7 @@ def report(
     """
     check_interval(interval, confidence_level)
     # Clipping a bound to the range of possible values can only bring it closer to the truth.
-    ends = float(np.clip(spread.lower, *limits)), float(np.clip(spread.upper, *limits))
+    ends = _clipped(spread.lower, limits), _clipped(spread.upper, limits)
     too_few = _too_few(spread)
     errors = spread.errors if too_few else _floored(spread, ends, confidence_level, limits)
     lower, upper, crossed = uncross(*ends, errors, spread.correlation, min(spread.effective))
@@ -154,7 +163,10 @@ def report(
         return Reported(NAN, NAN, NOTHING, errors, crossed, reason=reason)
     if too_few:
         return Reported(lower, upper, NOTHING, errors, crossed, reason=too_few)
-    constants = _constants(replace(spread, lower=lower, upper=upper), errors, interval, confidence_level)
+    if constant is None:
+        constants = _constants(replace(spread, lower=lower, upper=upper), errors, interval, confidence_level)
+    else:
+        constants = (_among_units(constant, spread, confidence_level),) * 2
     found = Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
     if spread.compared is not None:
         found = _score_limits((lower, upper), errors, constants, spread.compared.span)
@@ -163,7 +175,7 @@ def report(
     if first is not None and second is not None:
         tails = float(ndtr(-constants[0])), float(ndtr(-constants[1]))
         found = Interval(first.interval(tails).lower, second.interval(tails).upper)
-    found = Interval(*(float(np.clip(end, *limits)) for end in found))
+    found = Interval(*(_clipped(end, limits) for end in found))
     return Reported(lower, upper, found, errors, crossed, exact)
 
 
@@ -199,10 +211,10 @@ class Basis:
     limits: tuple[float, float]
     parts: "tuple[Basis, Basis] | None" = None
 
-    def report(self, interval: str, confidence_level: float) -> Reported:
-        """Bounds and confidence interval."""
+    def report(self, interval: str, confidence_level: float, constant: float | None = None) -> Reported:
+        """Bounds and confidence interval; `constant` is the critical value of many intervals at once."""
         if self.parts is None:
-            return report(self.spread, interval, confidence_level, self.limits)
+            return report(self.spread, interval, confidence_level, self.limits, constant)
         first, second = (each.report(interval, confidence_level) for each in self.parts)
         return report_gap(self.spread, first, second, interval, confidence_level, self.limits)
 
@@ -211,6 +223,11 @@ def check_interval(interval: str, confidence_level: float) -> None:
     """Raise an error if the type of interval or the confidence level is invalid."""
     require_choice("interval", interval, INTERVALS)
     require_share("confidence_level", confidence_level, low=0.5)
+
+
+def _clipped(value: float, limits: Pair) -> float:
+    """Return the nearest possible value; NaN stays NaN."""
+    return float(min(max(value, limits[0]), limits[1]))
 
 
 def _too_few(spread: BoundStandardErrors) -> str | None:
@@ -251,6 +268,12 @@ def _constants(spread: BoundStandardErrors, errors: Pair, interval: str, confide
     if interval == "set" or one or not max(errors) > 0.0:
         return both, both
     return parameter_constants(width, errors, spread.correlation, spread.n_clusters, confidence_level)
+
+
+def _among_units(constant: float, spread: BoundStandardErrors, confidence_level: float) -> float:
+    """Student's quantile for all units, without the factor that standard errors already have."""
+    units = max(min(spread.n_units, spread.n_clusters), FEWEST)
+    return float(stdtrit(units - 1.0, ndtr(constant))) / few_clusters_factor(units, confidence_level)
 
 
 def _floored(spread: BoundStandardErrors, ends: Pair, confidence_level: float, limits: Pair) -> Pair:

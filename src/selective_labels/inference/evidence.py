@@ -75,6 +75,8 @@ class Estimate:
 
 
 Ends = tuple[Estimate, Estimate]
+# From influences to the covariance matrix of the estimates.
+NoiseOf = Callable[[Sequence[Array]], Array]
 
 
 def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estimate:
@@ -97,9 +99,10 @@ def mean_estimate(scores: ArrayLike, weights: ArrayLike | None = None) -> Estima
     """
     scores = np.asarray(scores, dtype=np.float64)
     weights = np.ones_like(scores) if weights is None else np.asarray(weights, dtype=np.float64)
-    value = float(np.average(scores, weights=weights))
+    total = float(weights.sum())
+    value = float(np.vdot(weights, scores)) / total
     if weights.ndim > 1:  # linear forms of cells: the error contribution of a row with weight one
-        return Estimate(value, (scores - value) * weights.any(axis=1, keepdims=True) / weights.sum())
+        return Estimate(value, (scores - value) * (weights.any(axis=1, keepdims=True) / total))
     return Estimate(value, weights * (scores - value) / weights.mean())
 
 
@@ -143,10 +146,11 @@ def smooth_estimate(
     (1.0, array([-0.5,  0.5]))
     """
     value = function(*(each.value for each in estimates))
-    influence = np.tensordot(np.asarray(gradient), [each.influence for each in estimates], axes=1)
+    slopes: list[float] = np.asarray(gradient, dtype=np.float64).tolist()
+    influence = sum(slope * each.influence for slope, each in zip(slopes, estimates, strict=True))
     return Estimate(
         float(value),
-        influence,
+        np.asarray(influence),
         support=min(each.support for each in estimates),
         outside=weighted_outside(gradient, estimates),
     )
@@ -308,8 +312,23 @@ def median_of_repeats(values: ArrayLike, errors: ArrayLike) -> tuple[float, floa
     (0.52, 0.0361)
     """
     values, errors = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if len(values) == 1:
+        return float(values[0]), float(errors[0])
     value = float(np.median(values))
     return value, float(np.sqrt(np.median(errors**2 + (values - value) ** 2)))
+
+
+def median_over_repeats(rows: Sequence[Sequence[float]]) -> list[float]:
+    """Medians of several numbers over repeated cross-fitting, (n_repeats, n_numbers).
+
+    Examples
+    --------
+    >>> median_over_repeats([[1.0, 5.0], [2.0, 5.0], [9.0, 6.0]])
+    [2.0, 5.0]
+    """
+    if len(rows) == 1:  # usual, and a curve asks hundreds of times
+        return [float(each) for each in rows[0]]
+    return [float(each) for each in np.median(rows, axis=0)]
 
 
 ROUNDING = 1e-12

@@ -6,7 +6,6 @@ The bounds are solved with a Lagrange multiplier, and their standard errors incl
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,15 +26,15 @@ from selective_labels.inference.evidence import (
     Ends,
     Estimate,
     Evidence,
+    NoiseOf,
     TwoSamples,
     mean_estimate,
     of_rows,
     ratio_estimate,
     subtract,
 )
+from selective_labels.inference.simultaneous import critical_value
 
-# Function from influences to the covariance matrix of the estimates.
-NoiseOf = Callable[[Sequence[Array]], Array]
 MAX_STEPS = 50
 STEP_TOLERANCE = 1e-10
 NEGLIGIBLE = 1e-14
@@ -43,10 +42,8 @@ NEGLIGIBLE = 1e-14
 CLOSE = 2.0
 # With more candidates, neighbouring multipliers and their bounds are close anyway, so ties are ignored.
 FEW_CANDIDATES = 12
-# One-sided level of a bound selected as the best of several, and the number of normal draws for its
-# critical value.
+# One-sided level of a bound selected as the best of several.
 LEVEL = 0.95
-N_DRAWS = 20_000
 # Relative increase in the length of the interval above which a warning is given.
 NOTICED = 0.05
 
@@ -143,22 +140,12 @@ def best_of(estimates: Sequence[Estimate], noise_of: NoiseOf, sign: float) -> Es
     errors = np.sqrt(np.diag(matrix))
     if not errors[0] > NEGLIGIBLE:
         return best
-    scale = np.maximum(errors, NEGLIGIBLE)
-    squares, axes = np.linalg.eigh(matrix / np.outer(scale, scale))
-    # Use the symmetric root: others depend on the signs of eigenvectors, which rounding determines.
-    noise = _normal_draws(len(errors)) @ (axes * np.sqrt(np.maximum(squares, 0.0))) @ axes.T
-    factor = max(float(np.quantile(noise.max(axis=1), LEVEL)), float(ndtri(LEVEL)))
+    factor = max(critical_value(matrix, LEVEL), float(ndtri(LEVEL)))
     beyond = [sign * (each.value - best.value) for each in estimates]
     reach = max(float(np.min(np.array(beyond) + factor * errors)), 0.0)
     widened = float(reach / (float(ndtri(LEVEL)) * errors[0]))
     outside = tuple(widened * each for each in best.outside)
     return replace(best, influence=widened * best.influence, outside=outside, widened=widened)
-
-
-@cache
-def _normal_draws(number: int) -> Array:
-    """Fixed normal draws, so that results are reproducible."""
-    return np.random.default_rng(0).standard_normal((N_DRAWS, number))
 
 
 def contradiction(evidence: Evidence, tail: float) -> str:

@@ -4,14 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size, require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.evidence import Ends, Estimate, covariance, median_of_repeats
+from selective_labels.inference.evidence import (
+    Ends,
+    Estimate,
+    covariance,
+    median_of_repeats,
+    median_over_repeats,
+)
 from selective_labels.inference.exact_intervals import Counts
 
 GROUPS, DECISION_MAKER, ROWS = "groups", "decision_maker", "none"
@@ -241,13 +246,13 @@ def summed_up(
     ]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
     lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
-    effective = np.maximum(np.median(numbers, axis=0), FEWEST).tolist()
-    supports = np.median([[end.support for end in pair] for pair in ends], axis=0).tolist()
+    effective = [max(each, FEWEST) for each in median_over_repeats(numbers)]
+    supports = median_over_repeats([[end.support for end in pair] for pair in ends])
     return BoundStandardErrors(
         lower=lower[0],
         upper=upper[0],
         errors=(lower[1], upper[1]),
-        correlation=float(np.median(list(map(_correlation, matrices, values)))),
+        correlation=median_over_repeats([[each] for each in map(_correlation, matrices, values)])[0],
         n_clusters=n_clusters,
         clustered=clustered,
         n_units=n_units,
@@ -339,4 +344,4 @@ def few_clusters_factor(n_clusters: float, confidence_level: float = 0.95) -> fl
     (1.206, 1.0)
     """
     tail = (1.0 + confidence_level) / 2.0
-    return float(student.ppf(tail, n_clusters - 1) / ndtri(tail))
+    return float(stdtrit(n_clusters - 1, tail) / ndtri(tail))

@@ -212,10 +212,11 @@ class TiltBasis(Basis):
 
     tried: tuple[TriedTilts, ...] = ()
 
-    def report(self, interval: str, confidence_level: float) -> Reported:
+    def report(self, interval: str, confidence_level: float, constant: float | None = None) -> Reported:
         """Intersect the intervals of the tilt and of the instrument, each at half the error probability.
 
-        Both intervals are valid if the tilt is correct, so the intersection has the requested coverage.
+        Both intervals are valid if the tilt is correct, so the intersection has the requested coverage. There
+        is no critical value of several such intervals, so `constant` is not used.
         """
         half = (1.0 + confidence_level) / 2.0
         bounds = super().report("parameter", half)

@@ -156,14 +156,17 @@ def _step(curve: PolicyCurve, present: float) -> dict[str, Any] | None:
 
 
 def _cut_off(curve: PolicyCurve) -> dict[str, Any] | None:
-    """With costs, the acceptance rate with the smallest worst-case regret and those that could be optimal."""
+    """With costs, the acceptance rate with the smallest worst-case regret and those that could be optimal.
+
+    The regret is quoted as an upper limit that holds although the rate was chosen.
+    """
     found = curve.cut_offs
     if found is None:
         return None
     safest, open_ones = found.minimax_regret, found.acceptance[found.could_be_best]
     return {
         "accept": float(found.acceptance[safest]),
-        "worst_regret": float(found.worst_regret[safest]),
+        "worst_regret": float(found.worst_regret_upper[safest]),
         "could_be_best": [float(open_ones.min()), float(open_ones.max())],
     }
 

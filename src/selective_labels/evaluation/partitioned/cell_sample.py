@@ -15,10 +15,11 @@ from selective_labels.assumptions.parse import named
 from selective_labels.evaluation.partitioned.cells import CellEvidence, CellMoments, ClusterSums
 from selective_labels.evaluation.scored_rows import Observed, impossible_in
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation
+from selective_labels.identification.prevalence import Share
+from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation, Ratio
 from selective_labels.inference.confidence_intervals import Basis
-from selective_labels.inference.evidence import Ends, Estimate, Evidence
-from selective_labels.inference.known_prevalence import ContradictedError, NoiseOf
+from selective_labels.inference.evidence import Ends, Estimate, Evidence, NoiseOf
+from selective_labels.inference.known_prevalence import ContradictedError
 from selective_labels.inference.standard_errors import (
     FEWEST,
     ROUNDING,
@@ -150,22 +151,22 @@ class CellSample:
     @cached_property
     def evidence(self) -> list[dict[str, Evidence]]:
         """Evidence of the cells, in the layout of `repeats`."""
-        everywhere = np.ones(self.size, dtype=bool)
         found = []
         for number, repeat in enumerate(self.repeats):
-            here = {}
+            here: dict[str, Evidence] = {}
             for name, cells in repeat.items():
                 sums = None
                 if self.cluster is not None:
-                    sums = self.clusters[number][name].among(cells, everywhere)
-                assumed = self.assumed(name)
-                evidence: Evidence = CellEvidence.of(cells, sums)
-                if isinstance(assumed, Combination):
-                    shares = [replace(each, times=cells.rows) for each in assumed.shares(self.population)]
-                    evidence = evidence.with_shares(tuple(shares), cells.first)
-                here[name] = evidence
+                    sums = self.clusters[number][name].among(cells)
+                shares = tuple(replace(each, times=cells.rows) for each in self.known_shares(name))
+                here[name] = CellEvidence.of(cells, sums).with_shares(shares, cells.first)
             found.append(here)
         return found
+
+    def known_shares(self, assumption: str) -> tuple[Share, ...]:
+        """Return the known population shares under an assumption."""
+        assumed = self.assumed(assumption)
+        return assumed.shares(self.population) if isinstance(assumed, Combination) else ()
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample, which does not depend on the cells of a result."""
@@ -217,11 +218,21 @@ class CellSample:
         reach = self.coarse(functional, assumption, rows)
         return Basis(replace(spread, coarse=reach) if reach else spread, limits)
 
+    @staticmethod
+    def cluster_sums(evidence: Mapping[str, Evidence], assumption: str) -> ClusterSums:
+        """Return the sums by cluster of one repetition."""
+        found = evidence[assumption]
+        assert isinstance(found, CellEvidence)
+        assert found.sums is not None
+        return found.sums
+
     def coarse(self, functional: Functional, assumption: str, rows: np.ndarray) -> float:
         """Return the largest error of a functional due to binned scores."""
         if isinstance(functional, RankSeparation):
             return self.rank_error(assumption, rows, functional)
-        return functional.reach(self.cells.weights * rows) if isinstance(functional, Coarse) else 0.0
+        if isinstance(functional, Ratio) or not isinstance(functional, Coarse):
+            return 0.0
+        return functional.reach(self.cells.weights * rows)
 
     def rank_error(self, assumption: str, rows: np.ndarray, functional: RankSeparation) -> float:
         """Largest error of an AUC due to binned ranks, whatever the class probabilities are.
@@ -271,7 +282,7 @@ class CellSample:
         return summed_up(ends, matrices, numbers, n_rows, False, n_units, compared)
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
-        among = [each[name].among(self.cells, rows) for each in self.clusters]
+        among = [self.cluster_sums(each, name).within(rows) for each in self.evidence]
         mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
         if len(mass) < FEWEST:
@@ -288,8 +299,8 @@ class CellSample:
         """Return the number of independent units in some cells."""
         if self.cluster is None:
             return self.n_cases(rows)
-        found = next(iter(self.clusters[0].values())).among(self.cells, rows)
-        return len(np.unique(found.key[:, 0]))
+        (name, *_) = self.assumptions
+        return self.cluster_sums(self.evidence[0], name).within(rows).n_clusters
 
     def n_cases(self, rows: np.ndarray) -> int:
         """Return the number of rows in some cells."""

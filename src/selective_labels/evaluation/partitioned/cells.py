@@ -13,7 +13,7 @@ class, too. Sums of parts of a table are added, in any order up to rounding.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
 from math import factorial
 from typing import Protocol, Self, runtime_checkable
@@ -182,7 +182,8 @@ class CellMoments:
     def covariance(self, forms: Sequence[Array]) -> Array:
         """Σ_i (w_i f·λ_i) (w_i g·λ_i) for all pairs of forms, each form (n_cells, n_parts)."""
         stacked = np.stack(forms)
-        return np.einsum("acp,cpq,bcq->ab", stacked, self.second, stacked, optimize=True)
+        moved = np.matmul(self.second, stacked.transpose(1, 2, 0))
+        return stacked.reshape(len(forms), -1) @ moved.reshape(-1, len(forms))
 
     def fourth_powers(self, form: Array) -> float:
         """Σ_i (w_i f·λ_i)⁴, or an upper bound on it with many classes."""
@@ -190,11 +191,17 @@ class CellMoments:
             largest = (np.abs(form) * self.fourth).sum(axis=1)
             squares = np.einsum("cp,cpq,cq->c", form, self.second, form)
             return float(largest**2 @ squares)
-        total = 0.0
-        for column, places in enumerate(combinations_with_replacement(range(self.n_parts), 4)):
-            times = 24.0 / np.prod([factorial(places.count(each)) for each in set(places)])
-            total += times * float(np.prod(form[:, places], axis=1) @ self.fourth[:, column])
-        return max(total, 0.0)
+        places, times = _products(self.n_parts)
+        products = form[:, places[0]] * form[:, places[1]] * form[:, places[2]] * form[:, places[3]]
+        return max(float(np.vdot(products * times, self.fourth)), 0.0)
+
+
+@cache
+def _products(n_parts: int) -> tuple[np.ndarray, Array]:
+    """Return the factors of every product of four parts, (4, n_products), and how often it occurs."""
+    found = list(combinations_with_replacement(range(n_parts), 4))
+    times = [24.0 / np.prod([factorial(each.count(part)) for part in set(each)]) for each in found]
+    return np.array(found).T, np.array(times)
 
 
 def _parts(evidence: Evidence) -> Array:
@@ -299,21 +306,38 @@ class ClusterSums:
         values = np.concatenate([each.first for each in several])
         return cls(key, _summed(values, code, len(key)))
 
-    def among(self, cells: CellMoments, rows: np.ndarray) -> "ClusterSums":
-        """Return the sums in some cells, with the index of the cell as key."""
+    def among(self, cells: CellMoments) -> "ClusterSums":
+        """Return the same sums with the index of the cell as key."""
         both = np.concatenate([cells.key, self.key[:, 1:]])
         _, code = distinct(both)
         place = np.empty(code.max() + 1, dtype=int)
         place[code[: len(cells)]] = np.arange(len(cells))
         cell = place[code[len(cells) :]]
-        inside = rows[cell]
-        return ClusterSums(np.column_stack([self.key[:, 0], cell])[inside], self.first[inside])
+        return ClusterSums(np.column_stack([self.key[:, 0], cell]), self.first)
+
+    def within(self, rows: np.ndarray) -> "ClusterSums":
+        """Return the sums in some cells; call `among` first."""
+        if rows.all():
+            return self
+        inside = rows[self.key[:, 1]]
+        return ClusterSums(self.key[inside], self.first[inside])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self._unit.max(initial=-1)) + 1
 
     def sums(self, forms: Sequence[Array]) -> Array:
         """Return the influence of every cluster, (n_forms, n_clusters); call `among` first."""
-        _, code = np.unique(self.key[:, 0], return_inverse=True)
-        cell = self.key[:, 1]
-        return np.stack([np.bincount(code, np.einsum("rp,rp->r", self.first, form[cell])) for form in forms])
+        cell, size = self.key[:, 1], self.n_clusters
+        return np.stack(
+            [np.bincount(self._unit, np.einsum("rp,rp->r", self.first, form[cell]), size) for form in forms]
+        )
+
+    @cached_property
+    def _unit(self) -> np.ndarray:
+        """Number of the cluster of every pair."""
+        return np.unique(self.key[:, 0], return_inverse=True)[1]
 
 
 @dataclass(frozen=True, eq=False)

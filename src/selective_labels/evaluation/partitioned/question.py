@@ -84,6 +84,8 @@ class RowsPass:
         judged, within, prepared = prepared_for(fitted, request)
         self.metrics = read_metrics(request.metric, prepared.data.classes, request.pos_label, request.cost)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
+        if request.labels:
+            refuse_joint(self.metrics)
         keys = _keys(judged, prepared, self.metrics, within)
         self._keys = replace(keys, outcomes=with_outcomes)
         self._prepared = prepared
@@ -191,6 +193,17 @@ def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLi
                 "metric",
             )
     return found
+
+
+def refuse_joint(metrics: Sequence[AnyMetric]) -> None:
+    """Raise an error for metrics of which cells do not hold several candidates together."""
+    for metric in metrics:
+        if not isinstance(metric, Metric | BalancedAccuracy):
+            raise InputError(
+                f"metric {metric.name!r}: on data in partitions, choose takes metrics of predicted labels, "
+                "such as 'accuracy' and 'tpr'; take rows into memory with data.sample(n).",
+                "metric",
+            )
 
 
 def refuse_shares(assumptions: Sequence[Assumption], metrics: Sequence[AnyMetric], paired: bool) -> None:
