@@ -29,7 +29,7 @@ from selective_labels.nuisance.model_selection import (
     spaced,
 )
 from selective_labels.nuisance.models.boosting import MAX_ITERATIONS, BoostedJoint
-from selective_labels.nuisance.models.encoders import n_standardised
+from selective_labels.nuisance.models.encoders import n_factors, n_standardised
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
 from selective_labels.nuisance.score_formulas import OVERLAP
 
@@ -366,8 +366,9 @@ def _candidates(data: SelectiveLabels, n_rows: int, n_arms: int, seed: int) -> l
         return []
     families = ["logistic"]
     n_columns = n_standardised(data.features, data.categorical)
-    n_coefficients = (n_columns + 1) * (n_columns + 2) // 2 * (n_arms - 1)
-    if n_columns <= QUADRATIC_FEATURES and n_rows >= ROWS_PER_COEFFICIENT * n_coefficients:
+    factors = n_factors(data.features, data.categorical)
+    n_coefficients = (1 + n_columns + factors * (factors + 1) // 2) * (n_arms - 1)
+    if factors <= QUADRATIC_FEATURES and n_rows >= ROWS_PER_COEFFICIENT * n_coefficients:
         families.append("quadratic")
     settings = [
         (family, LogisticSettings(family == "quadratic", variance, 0.0))

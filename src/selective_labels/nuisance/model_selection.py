@@ -163,7 +163,11 @@ class NuisanceReport:
 
 
 def candidates(
-    nuisance: Any, n_features: int, seed: int, categorical: tuple[int, ...] = ()
+    nuisance: Any,
+    n_features: int,
+    seed: int,
+    categorical: tuple[int, ...] = (),
+    n_factors: int | None = None,
 ) -> tuple[list[Candidate], dict[str, str]]:
     """List the candidates for the argument `nuisance`, and the families left out with the reason.
 
@@ -175,6 +179,8 @@ def candidates(
     seed : int
     categorical : tuple of int
         Columns of the features with category codes.
+    n_factors : int, optional
+        Number of columns that enter products; all of them by default.
 
     Returns
     -------
@@ -190,9 +196,10 @@ def candidates(
         del families["index"]  # an index needs at least one feature
     if nuisance is None:
         skipped = {}
-        if n_features > QUADRATIC_FEATURES:
+        n_factors = n_features if n_factors is None else n_factors
+        if n_factors > QUADRATIC_FEATURES:
             del families["quadratic"]
-            skipped["quadratic"] = f"{n_features} features have too many products to be tried unasked"
+            skipped["quadratic"] = f"{n_factors} features have too many products to be tried unasked"
         return [candidate for family in families.values() for candidate in family], skipped
     if isinstance(nuisance, str):
         require_choice("nuisance", nuisance, tuple(families))
