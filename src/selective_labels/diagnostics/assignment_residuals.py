@@ -219,9 +219,7 @@ THOROUGH = Effort(10_000, 4, 50)
 QUICK = Effort(4_000, 1, 15)
 
 
-def misfit(
-    data: SelectiveLabels, found: Residuals, effort: Effort, generator: np.random.Generator
-) -> Misfit:
+def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: np.random.Generator) -> Misfit:
     """Test the residuals of who decides against the features of the same rows; Bonferroni over the tests.
 
     Parameters
@@ -253,9 +251,7 @@ CLOSE = 0.1
 N_PERMUTATIONS = 499
 
 
-def by_columns(
-    found: Residuals, classes: Sequence[Classes], generator: np.random.Generator
-) -> Misfit | None:
+def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.random.Generator) -> Misfit | None:
     """Variance-components F test of every column; the smallest p-value, by permutation within cells if small.
 
     F = (Σ_l S_l² / n_l / (L - 1)) / (rest / (n - C - L + 1)),   S_l = sum of residuals of class l, C cells
@@ -333,7 +329,11 @@ def by_rare_values(
             test = by_columns(net, about, generator)
             if test is not None and (worst is None or test.p_value < worst.p_value):
                 worst = Misfit(test.p_value, test.statistic, RARE, about[0])
-    return None if worst is None else Misfit(min(1.0, n_tests * worst.p_value), worst.statistic, RARE, worst.leading)
+    return (
+        None
+        if worst is None
+        else Misfit(min(1.0, n_tests * worst.p_value), worst.statistic, RARE, worst.leading)
+    )
 
 
 def _net_of(leniency: np.ndarray, X: np.ndarray, categorical: tuple[int, ...], cell: np.ndarray) -> Residuals:
@@ -461,7 +461,9 @@ def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: floa
     if found.p_value > level:
         return ""
     report = fit.report.assignment
-    said, remedy = misfit_sentence(found, SHARES if report is None else report.chosen, data.strata is not None)
+    said, remedy = misfit_sentence(
+        found, SHARES if report is None else report.chosen, data.strata is not None
+    )
     return (
         f"Who decides is not described well: {said}. Cases of different decision-makers are then not "
         f"comparable, and the interval is not to be trusted. {remedy}"

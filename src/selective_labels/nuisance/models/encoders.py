@@ -146,8 +146,8 @@ class Numbers(TransformerMixin, BaseEstimator):
     where the distance is the mean absolute deviation from the median. The transformation is about linear in
     the middle and logarithmic in the tail, where one more unit carries little information.
 
-    With an outcome `y`, other scales of a skewed column are compared with this one: as it is, logarithmic on
-    both sides of the median, and normal scores of ranks. The scale with the smallest held-out loss replaces
+    With an outcome `y`, other scales of a skewed column are compared with this one: as it is, logarithmic from
+    small values on, and normal scores of ranks. The scale with the smallest held-out loss replaces
     it if the difference exceeds its standard error (:func:`best_scales`).
 
     Examples
@@ -213,7 +213,7 @@ SMALL = 0.05
 class Scale:
     """A scale of a skewed column, fitted to its values.
 
-    squashed: asinh((x - median) / distance);   logarithm: asinh(x / small);   ranks: normal scores
+    squashed: asinh((x - median) / distance)   logarithm: asinh(x / small)   ranks: normal scores
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ def best_scales(columns: np.ndarray, y: Any = None) -> list[Scale]:
     >>> amount = np.exp(2.0 * np.random.default_rng(0).normal(size=(500, 1)))
     >>> likely = np.log(amount[:, 0]) > np.random.default_rng(1).normal(size=500)
     >>> best_scales(amount)[0].name, best_scales(amount, likely)[0].name
-    ('squashed', 'ranks')
+    ('squashed', 'logarithm')
     """
     squashed = [Scale.of(SQUASHED, column) for column in columns.T]
     if y is None or not len(squashed):
@@ -518,9 +518,7 @@ class PooledShares:
         rows = np.empty((len(column), directions.shape[1]))
         for fold in range(POOLING_FOLDS):
             here = folds == fold
-            own = np.stack(
-                [np.bincount(codes[here], each[here], len(values)) for each in happened.T], axis=1
-            )
+            own = np.stack([np.bincount(codes[here], each[here], len(values)) for each in happened.T], axis=1)
             rows[here] = _log_ratios(counts - own, prior)[codes[here]] @ directions
         columns = np.vstack([whole @ directions, np.zeros(directions.shape[1])])
         return cls(values, columns), rows
