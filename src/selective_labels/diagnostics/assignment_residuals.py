@@ -1,11 +1,11 @@
-"""SL205: do the propensity scores in use leave who decides unpredictable from the features?
+"""SL205: whether the propensity scores in use leave who decides unpredictable from the features.
 
 Whatever they are (shares, a model, or given by the user), the leniency of whoever decided minus its
 expectation should be unrelated to every column. A balance test cannot say this once a model is used.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,6 +23,7 @@ from selective_labels.diagnostics.assignment_model import (
 )
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import (
+    ROUNDING,
     assignment_units,
     centred,
     decision_makers_per_cell,
@@ -42,6 +43,8 @@ from selective_labels.nuisance.cross_fit import CrossFit, arm_propensity
 from selective_labels.nuisance.models.encoders import FEWEST_ROWS as ROWS_OF_VALUE
 from selective_labels.nuisance.models.encoders import MOST_INDICATORS, standardised
 
+# Results carry a caution if all tests together reject at this level.
+LEVEL = 0.01
 MOST_ROWS = 10_000
 FEWEST_ROWS = 100
 # With more strata than this, whole strata are drawn if there are too many rows.
@@ -242,11 +245,14 @@ def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: n
         tests.append(by_rare_values(data, found, classes, generator))
     applied = [each for each in tests if each is not None]
     need(applied, "there is no feature that varies.")
-    worst = min(applied, key=lambda each: each.p_value)
-    return Misfit(min(1.0, len(applied) * worst.p_value), worst.statistic, worst.kind, worst.leading)
+    smallest = min(1.0, len(applied) * min(each.p_value for each in applied))
+    # A column that leads says more than a combination, so it is named if it is enough for a rejection.
+    clear = [each for each in applied if each.leading and len(applied) * each.p_value <= max(LEVEL, smallest)]
+    named = min(clear or applied, key=lambda each: each.p_value)
+    return replace(named, p_value=smallest)
 
 
-# Permutations are drawn only if an F test, corrected for the number of columns, comes this close to rejecting.
+# Permutations are drawn only if the F tests, corrected for their number, come this close to rejecting.
 CLOSE = 0.1
 N_PERMUTATIONS = 499
 
@@ -267,7 +273,7 @@ def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.rando
     def f_tests(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         between, degrees = np.array([_between(values, each.codes) for each in classes]).T
         rest = np.maximum(len(values) - n_cells - degrees, 1.0)
-        statistic = between / degrees / (np.maximum(total - between, np.finfo(float).tiny) / rest)
+        statistic = between / degrees / (np.maximum(total - between, ROUNDING * total) / rest)
         return statistic, f_distribution.sf(statistic, degrees, rest)
 
     statistic, p_values = f_tests(found.value)
@@ -294,7 +300,7 @@ def _between(values: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
     return float(np.sum(sums[present] ** 2 / rows[present])), float(max(present.sum() - 1, 1))
 
 
-# A model that leaves more than this share of the variance of leniency to values of a column is no description.
+# A column is tested if pooling must leave more than this share of the variance of leniency to its values.
 MOST_LEFT = 0.03
 
 
@@ -307,8 +313,8 @@ def by_rare_values(
 
     Partial pooling makes the residuals of a held-out row and of other rows of its value uncorrelated, however
     much it leaves, so an F test of the residuals of the model sees nothing. Here ρ is the intraclass
-    correlation of the leniency itself, net of the other columns and their squares, and `left` is what the best
-    pooling leaves of it. Columns of which less than 3 % is left are not tested.
+    correlation of the leniency itself, net of the other columns and their squares, and `left` is what the
+    best pooling leaves of it. Columns of which less than 3 % is left are not tested.
     """
     assert found.leniency is not None
     worst, n_tests = None, 0
@@ -329,11 +335,7 @@ def by_rare_values(
             test = by_columns(net, about, generator)
             if test is not None and (worst is None or test.p_value < worst.p_value):
                 worst = Misfit(test.p_value, test.statistic, RARE, about[0])
-    return (
-        None
-        if worst is None
-        else Misfit(min(1.0, n_tests * worst.p_value), worst.statistic, RARE, worst.leading)
-    )
+    return None if worst is None else replace(worst, p_value=min(1.0, n_tests * worst.p_value))
 
 
 def _net_of(leniency: np.ndarray, X: np.ndarray, categorical: tuple[int, ...], cell: np.ndarray) -> Residuals:
@@ -362,7 +364,7 @@ def by_combinations(
 ) -> Misfit | None:
     """Score of randomised trees that predict the residuals of later blocks of rows from earlier ones.
 
-    T = Σ_i f(x_i) ρ_i / sqrt(Σ_i f(x_i)² ρ_i²),   standard normal for any f from other rows if ρ has mean zero
+    T = Σ_i f(x_i) ρ_i / sqrt(Σ_i f(x_i)² ρ_i²),   standard normal for f from other rows if ρ has mean 0
 
     Given the earlier blocks, scores of blocks are independent, as in SL204; those of cross-fitted models are
     not, because each model shares noise with the other's test rows.
@@ -415,18 +417,17 @@ def misfit_sentence(found: Misfit, source: str, strata_given: bool) -> tuple[str
         SHARES: "shares within strata" if strata_given else "shares of all cases",
     }.get(source, f"the model of who decides ({source})")
     p_value = f"p = {found.p_value:.2g}" if found.p_value >= 1e-4 else "p < 0.0001"
+    symbol = {TOTALS: "χ²", TOGETHER: "z"}.get(found.kind, "F")
+    size = f"({symbol} = {found.statistic:.1f}, {p_value})"
     if found.kind == TOTALS:
-        said = f"decision-makers have more or fewer cases than {used} say (χ² = {found.statistic:.1f}, {p_value})"
+        said = f"decision-makers have more or fewer cases than {used} say {size}"
     elif found.leading is None:
-        said = f"a combination of features predicts who decides beyond {used} (z = {found.statistic:.1f}, {p_value})"
+        said = f"a combination of features predicts who decides beyond {used} {size}"
     elif found.kind == RARE:
-        said = (
-            f"{found.leading.name!r} predicts who decides (F = {found.statistic:.1f}, {p_value}), and its values "
-            f"have too few rows for {used} to describe how"
-        )
+        values = f"its values have too few rows for {used} to describe how"
+        said = f"{found.leading.name!r} predicts who decides {size}, and {values}"
     else:
-        name = found.leading.name
-        said = f"{name!r} predicts who decides beyond {used} (F = {found.statistic:.1f}, {p_value})"
+        said = f"{found.leading.name!r} predicts who decides beyond {used} {size}"
     return said, _remedy(found, source, strata_given)
 
 
@@ -441,7 +442,7 @@ def _remedy(found: Misfit, source: str, strata_given: bool) -> str:
     return f"Give {name!r}{cut} as {strata}."
 
 
-def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: float = 0.01) -> str:
+def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: float = LEVEL) -> str:
     """Caution for results that rest on these propensity scores; empty if no test rejects at the level.
 
     Parameters
@@ -460,14 +461,15 @@ def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: floa
         return ""
     if found.p_value > level:
         return ""
-    report = fit.report.assignment
-    said, remedy = misfit_sentence(
-        found, SHARES if report is None else report.chosen, data.strata is not None
-    )
+    said, remedy = misfit_sentence(found, _source(fit), data.strata is not None)
     return (
         f"Who decides is not described well: {said}. Cases of different decision-makers are then not "
         f"comparable, and the interval is not to be trusted. {remedy}"
     )
+
+
+def _source(fit: CrossFit) -> str:
+    return SHARES if fit.report.assignment is None else str(fit.report.assignment.chosen)
 
 
 def _find_misfit(context: Context) -> Finding:
@@ -476,8 +478,7 @@ def _find_misfit(context: Context) -> Finding:
     table = context.given.take(context.model_rows)
     found = misfit(table, residuals, THOROUGH, generator)
     status = status_of_test(found.p_value, context.level, ASSIGNMENT_LOOKS)
-    report = context.fit.report.assignment
-    source = SHARES if report is None else report.chosen
+    source = _source(context.fit)
     if status == OK:
         used = {KNOWN: "the given probabilities", SHARES: "shares"}.get(source, f"a model ({source})")
         said = f"Beyond {used}, no column predicts who decides {context.place}."

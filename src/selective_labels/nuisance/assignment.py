@@ -184,8 +184,8 @@ class AssignmentReport:
             )
         elif self.depends_on_features:
             said = (
-                f"A model of who decides ({self.chosen}) is used because it was asked for. It does not clearly "
-                f"predict better than shares: its held-out log-loss is {abs(self.gain):.3f} "
+                f"A model of who decides ({self.chosen}) is used because it was asked for. It does not "
+                f"clearly predict better than shares: its held-out log-loss is {abs(self.gain):.3f} "
                 f"{'smaller' if self.gain > 0.0 else 'larger'} (standard error {self.error:.3f})."
             )
         if not self.settled:

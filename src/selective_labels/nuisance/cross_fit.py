@@ -214,7 +214,7 @@ def held_out_losses(
 
 
 def _sizes(data: SelectiveLabels, seed: int) -> tuple[int, int, tuple[int, ...], int]:
-    """Arguments of :func:`selective_labels.nuisance.model_selection.candidates` that describe the features."""
+    """Arguments of `candidates` that describe the features."""
     columns = data.features, data.categorical
     return n_standardised(*columns), seed, data.categorical, n_factors(*columns)
 

@@ -1,10 +1,8 @@
 """Encoders of features for linear models and trees: imputation, standardisation and category encoding."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
@@ -15,6 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_weight
+from selective_labels.nuisance.models.pooling import PooledShares
+from selective_labels.nuisance.models.scales import FARTHEST, RAW, best_scales, outcome_indicators, skewness
 
 # A linear model gets at most MOST_INDICATORS columns per categorical feature: one for each frequent category
 # with at least FEWEST_ROWS rows, and one for all others.
@@ -24,15 +24,8 @@ FEWEST_ROWS = 10
 MOST_VALUES_IN_PRODUCTS = 6
 # Trees split groups of categories, so they can use more of them; histograms allow 255.
 MOST_TREE_CATEGORIES = 100
-# Pooled shares of this many outcomes, or directions of them, describe a category.
-MOST_POOLED = 8
-POOLING_FOLDS = 5
-# Numeric columns are clipped at this many standard deviations from the mean.
-FARTHEST = 10.0
 # A column with a larger skewness is transformed. An exponential distribution has this skewness.
 LARGEST_SKEWNESS = 2.0
-# Transformations of skewed columns are compared on at most this many rows.
-SCALE_ROWS = 2_000
 
 
 def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
@@ -78,7 +71,9 @@ def standardised_numbers(scale: Pipeline) -> slice:
 
 
 def n_in_products(scale: Pipeline) -> int:
-    """Number of columns of a fitted :func:`standardised` that enter products: numbers and few-valued categories.
+    """Number of columns of a fitted :func:`standardised` that enter products.
+
+    Numbers and the indicators of few-valued categories do.
 
     Examples
     --------
@@ -146,9 +141,9 @@ class Numbers(TransformerMixin, BaseEstimator):
     where the distance is the mean absolute deviation from the median. The transformation is about linear in
     the middle and logarithmic in the tail, where one more unit carries little information.
 
-    With an outcome `y`, other scales of a skewed column are compared with this one: as it is, logarithmic from
-    small values on, and normal scores of ranks. The scale with the smallest held-out loss replaces
-    it if the difference exceeds its standard error (:func:`best_scales`).
+    With an outcome `y`, other scales of a skewed column are compared with this one: as it is, logarithmic
+    from small values on, and normal scores of ranks. The scale with the smallest held-out loss replaces it if
+    the difference exceeds its standard error (:func:`selective_labels.nuisance.models.scales.best_scales`).
 
     Examples
     --------
@@ -166,10 +161,10 @@ class Numbers(TransformerMixin, BaseEstimator):
         counts = len(X) - np.count_nonzero(holes, axis=0)
         self.fill_ = np.where(holes, 0.0, X).sum(axis=0) / np.maximum(counts, 1)
         columns = self._filled(X)
-        skewed = np.flatnonzero(_skewness(columns[:, : X.shape[1]]) > LARGEST_SKEWNESS)
+        skewed = np.flatnonzero(skewness(columns[:, : X.shape[1]]) > LARGEST_SKEWNESS)
         chosen = best_scales(columns[:, skewed], y)
         self.scales_ = {
-            int(column): scale for column, scale in zip(skewed, chosen, strict=True) if scale.name != "raw"
+            int(column): scale for column, scale in zip(skewed, chosen, strict=True) if scale.name != RAW
         }
         columns = self._squashed(columns)
         self.mean_ = columns.mean(axis=0)
@@ -201,127 +196,6 @@ class Numbers(TransformerMixin, BaseEstimator):
         if not holes.any() and not len(self.marked_):
             return X.copy()
         return np.hstack([np.where(holes, self.fill_, X), holes[:, self.marked_]])
-
-
-SQUASHED, RAW, LOGARITHM, RANKS = "squashed", "raw", "logarithm", "ranks"
-N_KNOTS = 200
-# The logarithmic scale is linear below this quantile of the distances from zero.
-SMALL = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """A scale of a skewed column, fitted to its values.
-
-    squashed: asinh((x - median) / distance)   logarithm: asinh(x / small)   ranks: normal scores
-
-    Attributes
-    ----------
-    name : "squashed", "raw", "logarithm" or "ranks"
-    centre, unit : float
-    knots, scores : arrays
-        Values and their normal scores, between which ranks interpolate; empty for other scales.
-    """
-
-    name: str
-    centre: float
-    unit: float
-    knots: np.ndarray
-    scores: np.ndarray
-
-    @classmethod
-    def of(cls, name: str, values: np.ndarray) -> "Scale":
-        """Fit a scale to the values of a column."""
-        nothing = np.empty(0)
-        if name == RANKS:
-            kept, first, count = np.unique(np.sort(values), return_index=True, return_counts=True)
-            places = (first + (count - 1) / 2.0 + 0.5) / len(values)
-            few = np.unique(np.linspace(0, len(kept) - 1, N_KNOTS).astype(int))
-            return cls(name, 0.0, 1.0, kept[few], ndtri(places[few]))
-        if name == LOGARITHM:
-            away = np.abs(values[values != 0.0])
-            return cls(name, 0.0, float(np.quantile(away, SMALL)) if len(away) else 1.0, nothing, nothing)
-        if name == SQUASHED:
-            centre = float(np.median(values))
-            return cls(name, centre, float(np.abs(values - centre).mean()), nothing, nothing)
-        return cls(name, 0.0, 1.0, nothing, nothing)
-
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Transform values, which may be new."""
-        if self.name == RAW:
-            return values
-        if self.name == RANKS:
-            return np.interp(values, self.knots, self.scores)
-        return np.arcsinh((values - self.centre) / self.unit)
-
-
-def best_scales(columns: np.ndarray, y: Any = None) -> list[Scale]:
-    """Scale of each skewed column by which it alone predicts an outcome best on held-out rows.
-
-    loss = Σ_c (1{y = c} - a_c - b_c s(x))² / p_c   on the half of the rows that a_c, b_c have not seen
-
-    This is the χ² approximation of the log-loss of a model with one feature. It needs no fit, so that the
-    comparison costs little. Another scale replaces "squashed" if its loss is smaller by more than the
-    standard error of the difference. Without an outcome all columns are squashed.
-
-    Parameters
-    ----------
-    columns : (n_samples, n_columns) array
-    y : (n_samples,) array, optional
-        Classes, or numbers, which are then cut at their quartiles.
-
-    Examples
-    --------
-    >>> amount = np.exp(2.0 * np.random.default_rng(0).normal(size=(500, 1)))
-    >>> likely = np.log(amount[:, 0]) > np.random.default_rng(1).normal(size=500)
-    >>> best_scales(amount)[0].name, best_scales(amount, likely)[0].name
-    ('squashed', 'logarithm')
-    """
-    squashed = [Scale.of(SQUASHED, column) for column in columns.T]
-    if y is None or not len(squashed):
-        return squashed
-    rows = np.linspace(0, len(columns) - 1, min(len(columns), SCALE_ROWS)).astype(int)
-    rows = np.random.default_rng(0).permutation(rows)
-    happened = _classes_of(np.asarray(y))[rows]
-    happened = happened / np.sqrt(np.maximum(happened.mean(axis=0), 1.0 / len(rows)))
-    found = []
-    for column, plain in zip(columns.T, squashed, strict=True):
-        scales = [plain, *(Scale.of(name, column) for name in (RAW, LOGARITHM, RANKS))]
-        losses = [_held_out_losses(scale(column[rows]), happened) for scale in scales]
-        best = int(np.argmin([loss.mean() for loss in losses]))
-        lead = losses[0] - losses[best]
-        found.append(scales[best] if lead.mean() > lead.std() / np.sqrt(len(lead)) else plain)
-    return found
-
-
-def _classes_of(y: np.ndarray) -> np.ndarray:
-    """Indicators of the classes, or of the quarters of numbers with many values, (n, n_classes)."""
-    values, codes = np.unique(y, return_inverse=True)
-    if y.dtype.kind == "f" and len(values) > MOST_INDICATORS:
-        codes = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y)
-    return (codes[:, None] == np.arange(codes.max() + 1)).astype(float)
-
-
-def _held_out_losses(values: np.ndarray, happened: np.ndarray) -> np.ndarray:
-    """Squared errors, summed over outcomes, of a linear prediction by the other half of the rows."""
-    losses = np.empty(len(values))
-    first = np.arange(len(values)) % 2 == 0
-    for train, test in ((first, ~first), (~first, first)):
-        mean, spread = values[train].mean(), values[train].std()
-        unit = np.clip((values - mean) / (spread or 1.0), -FARTHEST, FARTHEST)
-        design = np.column_stack([np.ones(len(unit)), unit])
-        slopes = np.linalg.lstsq(design[train], happened[train], rcond=None)[0]
-        losses[test] = np.sum((happened[test] - design[test] @ slopes) ** 2, axis=1)
-    return losses
-
-
-def _skewness(columns: np.ndarray) -> np.ndarray:
-    """Absolute skewness of each column; zero for a constant column."""
-    centred = columns - columns.mean(axis=0)
-    spread = np.sqrt(np.mean(centred**2, axis=0))
-    varies = spread > len(columns) * np.finfo(float).eps * np.abs(columns).max(axis=0, initial=0.0)
-    unit = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
-    return np.abs(np.mean(unit * unit * unit, axis=0))  # many times faster than unit**3
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):
@@ -367,7 +241,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         ]
         if y is None or not merged:
             return columns
-        happened = _classes_of(np.asarray(y))
+        happened = outcome_indicators(np.asarray(y))
         pooled = [PooledShares.of(X[:, number], happened) for number in merged]
         self.pooled_ = tuple((number, shares) for number, (shares, _) in zip(merged, pooled, strict=True))
         return np.hstack([columns, *(rows for _, rows in pooled)])
@@ -450,7 +324,7 @@ class Categories(TransformerMixin, BaseEstimator):
         self.pooled_: tuple[tuple[int, PooledShares], ...] = ()
         if y is None:
             return np.hstack(indicators)
-        happened = _classes_of(np.asarray(y))
+        happened = outcome_indicators(np.asarray(y))
         pooled = [PooledShares.of(X[:, number], happened) for number in merged]
         self.pooled_ = tuple((number, shares) for number, (shares, _) in zip(merged, pooled, strict=True))
         return np.hstack([*indicators, *(columns for _, columns in pooled)])
@@ -473,92 +347,6 @@ def _encoder() -> OneHotEncoder:
         min_frequency=FEWEST_ROWS,
         sparse_output=False,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class PooledShares:
-    """Shrunken shares of the outcomes in every category: partial pooling with one prior for all categories.
-
-    log(s_lc / p_c),   s_lc = (n_lc + a p_c) / (n_l + a)
-
-    with n_lc rows of category l and outcome c, and p_c the share of the outcome in all rows. The number a of
-    prior rows is 1 / ρ - 1, with ρ the variance of categories as a share of all variance (ANOVA estimate). A
-    category with few rows is thus described by the average of all, more so if categories differ little. More
-    than eight outcomes are reduced to the eight directions in which categories differ most.
-
-    Attributes
-    ----------
-    values : (n_values,) array
-        Sorted category codes; NaN, the missing value, is last.
-    columns : (n_values + 1, n_columns) array
-        One row for each category; the last, zeros, is for new ones.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-
-    @classmethod
-    def of(cls, column: np.ndarray, happened: np.ndarray) -> tuple["PooledShares", np.ndarray]:
-        """Pool the shares, and describe each row by the rows of the other folds, (n, n_columns).
-
-        Parameters
-        ----------
-        column : (n_samples,) array
-            Category codes.
-        happened : (n_samples, n_outcomes) array
-            Indicators of the outcomes.
-        """
-        values, codes = np.unique(column, return_inverse=True)
-        counts = np.stack([np.bincount(codes, each, len(values)) for each in happened.T], axis=1)
-        prior = _prior_rows(counts)
-        whole = _log_ratios(counts, prior)
-        directions = _leading(whole, counts.sum(axis=1))
-        # Rows of a fold are described by the others: their own outcome would describe them too well.
-        folds = np.random.default_rng(0).permutation(len(column)) % POOLING_FOLDS
-        rows = np.empty((len(column), directions.shape[1]))
-        for fold in range(POOLING_FOLDS):
-            here = folds == fold
-            own = np.stack([np.bincount(codes[here], each[here], len(values)) for each in happened.T], axis=1)
-            rows[here] = _log_ratios(counts - own, prior)[codes[here]] @ directions
-        columns = np.vstack([whole @ directions, np.zeros(directions.shape[1])])
-        return cls(values, columns), rows
-
-    def __call__(self, column: np.ndarray) -> np.ndarray:
-        """Describe rows, which may be new, (n, n_columns)."""
-        place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
-        found = self.values[place]
-        known = (found == column) | (np.isnan(found) & np.isnan(column))
-        return self.columns[np.where(known, place, len(self.values))]
-
-
-def _prior_rows(counts: np.ndarray) -> float:
-    """Number of prior rows 1 / ρ - 1, from the between and within mean squares of indicators."""
-    rows = counts.sum(axis=1)
-    total, n_values = rows.sum(), len(rows)
-    if n_values < 2 or total <= n_values:
-        return float(total)
-    shares = counts / rows[:, None]
-    between = np.sum(rows[:, None] * (shares - counts.sum(axis=0) / total) ** 2) / (n_values - 1)
-    within = np.sum(rows[:, None] * shares * (1.0 - shares)) / (total - n_values)
-    size = (total - np.sum(rows**2) / total) / (n_values - 1)
-    variance = max((between - within) / size, 0.0)
-    return float(np.clip(within / max(variance, np.finfo(float).tiny), 1.0, total))
-
-
-def _log_ratios(counts: np.ndarray, prior: float) -> np.ndarray:
-    """Logarithms of the shrunken shares over the overall ones; the redundant one of two outcomes is left out."""
-    overall = np.maximum(counts.sum(axis=0), 0.5)
-    overall = overall / overall.sum()
-    ratios = np.log((counts / overall + prior) / (counts.sum(axis=1, keepdims=True) + prior))
-    return ratios[:, :1] if ratios.shape[1] == 2 else ratios
-
-
-def _leading(ratios: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Directions in which categories differ most, (n_outcomes, at most 8); all of them if there are few."""
-    if ratios.shape[1] <= MOST_POOLED:
-        return np.eye(ratios.shape[1])
-    _, _, axes = np.linalg.svd(np.sqrt(rows)[:, None] * ratios, full_matrices=False)
-    return axes[:MOST_POOLED].T
 
 
 def fit_weighted(classifier: Any, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> Any:
