@@ -1,7 +1,7 @@
 """Doubts about assumptions, from a few quick checks of fitted models, for results that nobody asked to check.
 
 `diagnose` runs all checks at their own level. What runs unasked has to be quick, and silent where nothing is
-wrong: each test of an instrument is at 1 % corrected for the seven that there are.
+wrong: each test of an instrument is at 1 % corrected for the eight that there are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -44,8 +44,8 @@ def cautions_of(
 ) -> dict[str, tuple[str, ...]]:
     """Sentences on what makes results under each assumption doubtful; no entry where nothing does.
 
-    SL205, SL401, SL402 and SL501 bear on every assumption that uses who decided. SL303 bears on those that say
-    something of cases of a kind that is hardly ever accepted. SL1006 bears on a stated direction.
+    SL205, SL401, SL402 and SL501 bear on every assumption that uses who decided. SL303 bears on those that
+    say something of cases of a kind that is hardly ever accepted. SL1006 bears on a stated direction.
 
     Parameters
     ----------
