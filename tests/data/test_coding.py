@@ -80,6 +80,30 @@ def test_values_become_codes_numbers_or_days(values, expected):
     assert_allclose(numbers[:, 1], expected, atol=1e-12)
 
 
+def test_dates_have_calendar_parts_and_new_rows_too():
+    when = pd.Timestamp("2024-01-01 06:30") + pd.to_timedelta(np.arange(400) * 9, unit="h")
+    table = pd.DataFrame({"age": np.arange(400), "when": when, "late": when - when[0]})
+    numbers, coding = coded_features(table)
+    assert coding.calendar == ((1, "weekday"), (1, "month"), (1, "hour")), "a duration has no parts"
+    assert coding.names(table.columns)[3:] == ["weekday of when", "month of when", "hour of when"]
+    assert coding.categorical == (3, 4, 5)
+    assert_array_equal(numbers[:, 3], when.weekday)
+    assert_array_equal(numbers[:, 4], when.month - 1)
+    assert_array_equal(numbers[:, 5], when.hour)
+    new = coding.code(table.assign(when=pd.Timestamp("2030-12-25 23:59:59.999")).head(2))
+    assert_array_equal(new.iloc[0, 3:], [2, 11, 23])
+    assert np.isnan(coding.code(table.assign(when=pd.NaT).head(2)).iloc[:, 3:]).all(axis=None)
+
+
+def test_parts_without_two_frequent_values_are_left_out():
+    days = pd.DataFrame({"when": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(90) % 31, unit="D")})
+    numbers, coding = coded_features(days)
+    assert coding.calendar == ((0, "weekday"),), "one month, no time of day"
+    alone, fewer = coding.of_rows(numbers[::7])
+    assert alone.calendar == ()
+    assert fewer.shape == (13, 1)
+
+
 def test_what_holds_only_numbers_is_not_touched():
     table = pd.DataFrame({"age": [31, 40], "old": [True, False]})
     assert TableCoding.of(table).code(table) is table

@@ -158,6 +158,35 @@ def assigned_by_shape(n_samples, n_decision_makers, seed, *, shape):
     return Drawn(X, np.where(decided, y, -1), decision_maker)
 
 
+def assigned_by_branch(n_samples, n_decision_makers, seed, *, rows=6):
+    """Branches with `rows` cases each decide where a case goes and what becomes of it."""
+    generator = np.random.default_rng(seed)
+    n_branches = n_samples // rows
+    branch, risk = generator.integers(n_branches, size=n_samples), generator.standard_normal(n_branches)
+    places = np.linspace(-1.0, 1.0, n_decision_makers)
+    who = softmax(generator.standard_normal((n_branches, n_decision_makers)) + np.outer(risk, places), axis=1)
+    decision_maker = draw_classes(who[branch], generator)
+    y = (generator.random(n_samples) < expit(1.5 * risk[branch])).astype(int)
+    decided = generator.random(n_samples) < expit(2.0 * places[decision_maker])
+    X = pd.DataFrame({"age": generator.standard_normal(n_samples), "branch": [f"b{each}" for each in branch]})
+    return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
+def weekly_roster(n_samples, seed, *, known=True):
+    """Seven decision-makers, each mostly on one weekday; weekends have other cases. `known`: by the date."""
+    generator = np.random.default_rng(seed)
+    day = generator.integers(730, size=n_samples)
+    weekday = (day + 3) % 7  # day 0 is a Thursday
+    turn = 2.0 * np.cos(2.0 * np.pi * (weekday[:, None] - np.arange(7)) / 7.0)
+    decision_maker = draw_classes(softmax(turn, axis=1), generator)
+    x = generator.standard_normal(n_samples)
+    y = (generator.random(n_samples) < expit(x - 1.0 + 2.5 * (weekday > 4))).astype(int)
+    decided = (y == (x > 0.5)) | (generator.random(n_samples) < 0.05 * (1.0 + decision_maker))
+    date = pd.Timestamp("2023-01-05") + pd.to_timedelta(day, unit="D")
+    X = pd.DataFrame({"x": x, "date": date} if known else {"x": x})
+    return Drawn(X, np.where(decided, y, -1), decision_maker)
+
+
 def returning_persons(n_samples, n_decision_makers, seed, *, divided):
     """Persons come up to eight times, to the decision-maker that they drew; all is valid.
 

@@ -78,7 +78,8 @@ class Instrument(Assumption):
 
         A check of bounds or assignment refutes it. SL501 makes it doubtful, at 1 % after correction for the
         number of tests: it also rejects where decision-makers rank cases differently. Where assignment is
-        not random within strata, SL501 says nothing about the instrument given features.
+        not random within strata, SL501 says nothing about the instrument given features. SL205 makes that
+        one doubtful, because its numbers rest on propensity scores that the features contradict.
         """
         if findings.status("SL301", "SL302") == NOT_APPLICABLE:
             return decided(UNCHECKED, False, said("there is only one decision-maker{}.", "SL301"))
@@ -92,6 +93,8 @@ class Instrument(Assumption):
             return decided(REFUTED, False, *contradictions, besides(findings, given))
         if comparable(findings, given) and (codes := findings.rejecting(DOUBT_LEVEL, "monotonicity")):
             return decided(DOUBTFUL, False, said(DOUBT, codes))
+        if given == "features" and (codes := findings.rejecting(MISFIT_LEVEL, "SL205")):
+            return decided(DOUBTFUL, False, said(MISFIT, codes))
         verdict, reason = _assigned(given, findings)
         weak = findings.status("relevance") != OK
         use = said("But decision-makers hardly differ{}, so it will add little.", "SL101") if weak else ""
@@ -107,12 +110,20 @@ def contradicted(findings: Findings) -> Sentence | str:
     )
 
 
-# Seven tests bear on an instrument: SL201 to SL204, SL401, SL402, SL501. Bonferroni at 1 %.
-DOUBT_LEVEL = 0.01 / 7
+# Eight tests bear on an instrument: SL201 to SL205, SL401, SL402, SL501. Bonferroni at 1 %.
+DOUBT_LEVEL = 0.01 / 8
 DOUBT = (
     "either who decides changes the outcome, and then decision-makers are not an instrument, or "
     "decision-makers rank cases differently, which an instrument allows{}. The data cannot tell which: ask "
     "whether decision-makers do anything to a case besides deciding."
+)
+
+
+# SL205 is corrected for its own number of tests.
+MISFIT_LEVEL = 0.01
+MISFIT = (
+    "features predict who decides beyond the propensity scores in use{}, so the numbers that rest on them are "
+    "not to be trusted; the check names the column to give as strata."
 )
 
 

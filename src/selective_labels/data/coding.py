@@ -12,7 +12,15 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from selective_labels._errors import InputError
-from selective_labels.data.features import CATEGORY, DATE, NUMBER, as_objects, kind_by_type, leaking_columns
+from selective_labels.data.features import (
+    CATEGORY,
+    DATE,
+    NUMBER,
+    OPAQUE,
+    as_objects,
+    kind_by_type,
+    leaking_columns,
+)
 
 # The squares of larger numbers, or sums of these squares, may overflow a float.
 LARGEST_NUMBER = 1e100
@@ -25,7 +33,8 @@ class TableCoding:
 
     Numbers and booleans are kept. Dates become days since 1970 and durations become days. A category value
     is coded by its order of first appearance, so results depend neither on category names nor on the order
-    of ordered categories.
+    of ordered categories. After all columns follow the calendar parts of dates, as categories: a weekly
+    roster or a busy month is no trend, and days since 1970 alone would hide both from a linear model.
 
     Attributes
     ----------
@@ -33,6 +42,9 @@ class TableCoding:
         One for each column.
     vocabularies : dict of tuples of str
         Values of each category column as text, by column number.
+    calendar : tuple of (int, str)
+        Calendar parts that follow the columns: the number of the date column, and "weekday", "month" or
+        "hour". A part is used if two of its values have ten rows each.
 
     Examples
     --------
@@ -51,6 +63,7 @@ class TableCoding:
 
     kinds: tuple[str, ...]
     vocabularies: dict[int, tuple[str, ...]]
+    calendar: tuple[tuple[int, str], ...] = ()
 
     @classmethod
     def of(cls, X: Any, kinds: Sequence[str] | None = None) -> "TableCoding | None":
@@ -64,12 +77,22 @@ class TableCoding:
             for number, column in enumerate(table.iter_columns())
             if kinds[number] == CATEGORY
         }
-        return cls(kinds, vocabularies)
+        dates = {
+            number: _days(column)
+            for number, column in enumerate(table.iter_columns())
+            if kinds[number] == DATE and not _holds_durations(column)
+        }
+        return cls(kinds, vocabularies, varying_parts(dates))
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """Indices of the columns that hold category codes."""
-        return tuple(self.vocabularies)
+        """Indices of the features that hold category codes."""
+        first = len(self.kinds)
+        return (*self.vocabularies, *range(first, first + len(self.calendar)))
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Name of every feature: those of the columns, and "weekday of opened" for a part of a date."""
+        return [*columns, *(f"{part} of {columns[number]}" for number, part in self.calendar)]
 
     def code(self, X: Any, kinds: Sequence[str] | None = None) -> Any:
         """Code a table with the same columns. A purely numeric table is returned unchanged.
@@ -96,7 +119,8 @@ class TableCoding:
         if {*self.kinds, *kinds} <= {NUMBER}:
             return X
         coded = [self._code_column(number, columns[number], kind) for number, kind in enumerate(kinds)]
-        return pd.DataFrame(np.column_stack(coded), columns=table.columns)
+        parts = [PARTS[part](coded[number]) for number, part in self.calendar]
+        return pd.DataFrame(np.column_stack([*coded, *parts]), columns=self.names(table.columns))
 
     def of_rows(self, features: np.ndarray) -> tuple["TableCoding", np.ndarray]:
         """Coding of a subset of the rows, with categories in their order of first appearance there.
@@ -115,19 +139,21 @@ class TableCoding:
         Examples
         --------
         >>> coding = TableCoding.of(pd.DataFrame({"job": ["cook", "clerk", "nurse"]}))
-        >>> coding.of_rows(np.array([[2.0], [np.nan], [0.0]]))
-        (TableCoding(kinds=('category',), vocabularies={0: ('nurse', 'cook')}), array([[ 0.],
-               [nan],
-               [ 1.]]))
+        >>> coding, features = coding.of_rows(np.array([[2.0], [np.nan], [0.0]]))
+        >>> coding.vocabularies, features.ravel()
+        ({0: ('nurse', 'cook')}, array([ 0., nan,  1.]))
         """
-        if not self.vocabularies:
+        if not self.vocabularies and not self.calendar:
             return self, features
-        features, vocabularies = features.copy(), {}
+        # A part without two frequent values among these rows is dropped, as if they alone had been given.
+        parts = varying_parts({number: features[:, number] for number, _ in self.calendar})
+        kept = [*range(len(self.kinds)), *(len(self.kinds) + self.calendar.index(each) for each in parts)]
+        features, vocabularies = features[:, kept], {}
         for number, words in self.vocabularies.items():
             rows, codes = pd.factorize(features[:, number])  # NaN gets the code -1
             vocabularies[number] = tuple(words[int(code)] for code in codes)
             features[:, number] = np.where(rows < 0, np.nan, rows)
-        return TableCoding(self.kinds, vocabularies), features
+        return TableCoding(self.kinds, vocabularies, parts), features
 
     def _code_column(self, number: int, column: nw.Series, kind: str) -> np.ndarray:
         expected = self.kinds[number]
@@ -143,6 +169,65 @@ class TableCoding:
             f"has a column {column.name!r} that held {WORDS[expected]} in fit and now holds {WORDS[kind]} "
             f"(such as {str(present.iloc[0])!r}); give {WORDS[expected]}.",
         )
+
+
+def weekday(days: np.ndarray) -> np.ndarray:
+    """Day of the week, Monday 0, of days since 1970; NaN where missing.
+
+    Examples
+    --------
+    >>> weekday(np.array([0.0, 4.5, np.nan]))  # 1 January 1970 was a Thursday
+    array([ 3.,  0., nan])
+    """
+    return np.mod(np.floor(days + MIDNIGHT) + 3.0, 7.0)
+
+
+def month(days: np.ndarray) -> np.ndarray:
+    """Month, January 0, of days since 1970; NaN where missing.
+
+    Examples
+    --------
+    >>> month(np.array([0.0, 59.0, np.nan]))
+    array([ 0.,  2., nan])
+    """
+    missing = np.isnan(days)
+    whole = np.floor(np.where(missing, 0.0, days) + MIDNIGHT).astype(int).astype("datetime64[D]")
+    return np.where(missing, np.nan, whole.astype("datetime64[M]").astype(int) % 12)
+
+
+def hour(days: np.ndarray) -> np.ndarray:
+    """Hour of the day of days since 1970; NaN where missing.
+
+    Examples
+    --------
+    >>> hour(np.array([0.0, 10.5, np.nan]))
+    array([ 0., 12., nan])
+    """
+    return np.floor(np.mod(days + MIDNIGHT, 1.0) * 24.0)
+
+
+# Days since 1970 are rounded as floats: a time this little before midnight, in days, is midnight.
+MIDNIGHT = 1e-7
+PARTS = {"weekday": weekday, "month": month, "hour": hour}
+# A part of a date is a feature if two of its values have this many rows each.
+ROWS_PER_PART = 10
+
+
+def varying_parts(dates: Mapping[int, np.ndarray]) -> tuple[tuple[int, str], ...]:
+    """Calendar parts of columns of days that take two frequent values.
+
+    Examples
+    --------
+    >>> varying_parts({2: np.arange(100.0), 5: np.repeat([0.0, 0.5], 10)})
+    ((2, 'weekday'), (2, 'month'), (5, 'hour'))
+    """
+    found = []
+    for number, days in dates.items():
+        for part, of_days in PARTS.items():
+            _, rows = np.unique(of_days(days[~np.isnan(days)]), return_counts=True)
+            if np.sum(rows >= ROWS_PER_PART) > 1:
+                found.append((number, part))
+    return tuple(found)
 
 
 def kinds_of(table: nw.DataFrame) -> tuple[str, ...]:
@@ -280,11 +365,18 @@ def _days(column: nw.Series) -> np.ndarray:
     values = column.to_numpy()
     if values.dtype == object:
         objects = as_objects(column)
-        lengths = pd.api.types.infer_dtype(objects).startswith("timedelta")
-        read = pd.to_timedelta(objects) if lengths else pd.to_datetime(objects, utc=True).dt.tz_localize(None)
-        values = read.to_numpy()
+        if _holds_durations(column):
+            values = pd.to_timedelta(objects).to_numpy()
+        else:
+            values = pd.to_datetime(objects, utc=True).dt.tz_localize(None).to_numpy()
     start = np.datetime64(0, "s") if values.dtype.kind == "M" else np.timedelta64(0, "s")
     return (values - start) / np.timedelta64(1, "D")
+
+
+def _holds_durations(column: nw.Series) -> bool:
+    if isinstance(column.dtype, OPAQUE):
+        return pd.api.types.infer_dtype(as_objects(column)).startswith("timedelta")
+    return isinstance(column.dtype, nw.Duration)
 
 
 def _codes(column: nw.Series, vocabulary: tuple[str, ...]) -> np.ndarray:

@@ -14,6 +14,7 @@ from selective_labels._errors import InputError, several
 from selective_labels._validation import ColumnRoles, as_seed, split_keywords
 from selective_labels.data.coding import (
     TableCoding,
+    as_table,
     features_or_none,
     names_of,
     refuse_repeated_names,
@@ -62,6 +63,7 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
         own_decision_maker_codes=None if own is None or people is None else np.searchsorted(people, own),
         features=features,
         coding=coding,
+        categorical=data.categorical if coding is None else coding.categorical,
         y=y,
         classes=data.classes[classes],
         decision_maker_codes=maker_codes,
@@ -288,7 +290,8 @@ class SelectiveLabels(FromPartitions):
     X : frame, array or None
         Features, as given.
     features : (n_samples, n_features) float array
-        Numeric features: categories as codes, dates as days, missing values as NaN.
+        Numeric features: categories as codes, dates as days, missing values as NaN; then the weekday, month
+        and hour of dates, as codes.
     y : (n_samples,) int array
         Codes 0..K-1 into `classes`; -1 where the label is unobserved.
     decision : (n_samples,) int array
@@ -404,6 +407,14 @@ class SelectiveLabels(FromPartitions):
         if self.coding is not None:
             return self.coding.kinds
         return tuple("category" if n in self.categorical else NUMBER for n in range(self.features.shape[1]))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Name of every feature: the column's, "weekday of opened" for a part of a date, or x0, x1, ..."""
+        table = None if self.coding is None or self.X is None else as_table(self.X)
+        if self.coding is None or table is None:
+            return [f"x{number}" for number in range(self.features.shape[1])]
+        return self.coding.names(table.columns)
 
     def coded_like(self, classes: np.ndarray, decision_makers: np.ndarray) -> "SelectiveLabels":
         """Recode the rows with the classes and decision-makers of another table.

@@ -1,7 +1,7 @@
 """Doubts about assumptions, from a few quick checks of fitted models, for results that nobody asked to check.
 
 `diagnose` runs all checks at their own level. What runs unasked has to be quick, and silent where nothing is
-wrong: each test of an instrument is at 1 % corrected for the seven that there are.
+wrong: each test of an instrument is at 1 % corrected for the eight that there are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +12,7 @@ from selective_labels._errors import DiagnosticWarning
 from selective_labels.assumptions.base import OK, VIOLATED, WARNING, Assumption
 from selective_labels.assumptions.instrument import DOUBT_LEVEL, Instrument
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.assignment_residuals import doubt
 from selective_labels.diagnostics.balance import quick_assignment
 from selective_labels.diagnostics.combinations import direction_against, stated_directions
 from selective_labels.diagnostics.context import Context, panel_cases_of_fit
@@ -43,8 +44,8 @@ def cautions_of(
 ) -> dict[str, tuple[str, ...]]:
     """Sentences on what makes results under each assumption doubtful; no entry where nothing does.
 
-    SL401, SL402 and SL501 bear on every assumption that uses who decided. SL303 bears on those that say
-    something of cases of a kind that is hardly ever accepted. SL1006 bears on a stated direction.
+    SL205, SL401, SL402 and SL501 bear on every assumption that uses who decided. SL303 bears on those that
+    say something of cases of a kind that is hardly ever accepted. SL1006 bears on a stated direction.
 
     Parameters
     ----------
@@ -86,6 +87,7 @@ def cautions_of(
     for each in chosen:
         sentences: list[str] = []
         if each.needs_decision_makers:
+            sentences += once("who decides", lambda: _of_who_decides(data, fit, seed))
             sentences += once("instrument", of_instrument)
         if each.extrapolates:
             sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
@@ -141,6 +143,11 @@ def in_words(found: CheckResult) -> str:
     if found.code == QUICK_MONOTONICITY.code:
         return f"The instrument is doubtful here ({found.code}): {EITHER}. The data cannot tell which."
     return f"The instrument is not to be trusted here ({found.code}). {found.message}"
+
+
+def _of_who_decides(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:
+    found = doubt(data, fit, seed)
+    return [found] if found else []
 
 
 def _of_overlap(data: SelectiveLabels, fit: CrossFit, seed: int | None) -> list[str]:

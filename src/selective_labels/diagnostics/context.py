@@ -264,6 +264,7 @@ class Context:
         self._given_fit = fit
         self._given_scores = scores
         self._results: dict[str, CheckResult] = {}
+        self.given = data
         self.data = data if fit is not None else _varying(data)
         self.n_classes = len(data.classes)
         self.n_decision_makers = data.n_decision_makers

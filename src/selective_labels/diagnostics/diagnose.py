@@ -16,6 +16,7 @@ from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics import balance, exclusion, nucem, overlap, relevance
+from selective_labels.diagnostics.assignment_residuals import RESIDUALS_CHECK
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
@@ -32,6 +33,7 @@ CHECKS = (
     balance.CLASSIFIER_CHECK,
     balance.LENIENCY_REGRESSION_CHECK,
     balance.FLEXIBLE_CHECK,
+    RESIDUALS_CHECK,
     overlap.SIZES_CHECK,
     overlap.OVERLAP_CHECK,
     overlap.DECISION_OVERLAP_CHECK,

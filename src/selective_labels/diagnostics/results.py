@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 UNTESTED = "Not tested: "
-# SL201, SL202, SL203 and SL204 all test random assignment.
-ASSIGNMENT_LOOKS = 4
+# SL201 to SL205 all test random assignment.
+ASSIGNMENT_LOOKS = 5
 
 
 class NotApplicableError(Exception):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from selective_labels._errors import ROUTING, InputError
 from selective_labels.data.coding import (
+    as_numbers,
     as_table,
     dense,
     not_numbers,
@@ -208,6 +209,8 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
         if as_table(X) is not None:  # names are checked first, because codes are assigned by column
             validate_data(estimator, X, skip_check_array=True, reset=False)
         X = coding.code(X, kinds)
+        if coding.calendar:  # more features than columns, whose names and number were checked above
+            return as_numbers(X)
     elif named := not_numbers(X):
         raise InputError(
             f"X has columns that are not numbers ({', '.join(map(repr, named))}), unlike in fit.", "X"

@@ -355,7 +355,7 @@ def score_sample(
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
     repeated = None if cluster == ROWS else repeated_rows_caution(data)
-    cautions = dict.fromkeys(names, () if repeated is None else (repeated,))
+    cautions: dict[str, tuple[str, ...]] = dict.fromkeys(names, () if repeated is None else (repeated,))
     cluster = choose_clusters(cluster, data)
     require_two_classes(data.classes)
     if data.decision.all():
@@ -376,7 +376,7 @@ def score_sample(
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
     plain = [each for each in chosen if each != EventTilt()]
-    clipped, bounded, lost, refused, assignment, cautions = [], [], [], {}, "", {}
+    clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     made = fits(data, any(each.needs_halves for each in chosen))
     for seed, fit in zip(seeds, made, strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # check once, not in every repetition
@@ -395,7 +395,8 @@ def score_sample(
             scores |= cross_fit_scores(fit, data, [*some, *watched], label_range=range_of_labels)
         if not repeats:
             plain_scores = scores if ranges[0][1] is None else None
-            cautions = cautions_of(data, fit, chosen, plain_scores, seed=seed)
+            found = cautions_of(data, fit, chosen, plain_scores, seed=seed)
+            cautions = {name: (*already, *found.get(name, ())) for name, already in cautions.items()}
         repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
         if EventTilt() in chosen:
             bounds = Evidence.from_scores(scores[EventTilt().name], point=False)

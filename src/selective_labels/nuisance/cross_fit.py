@@ -32,7 +32,7 @@ from selective_labels.nuisance.model_selection import (
     candidates,
     choose,
 )
-from selective_labels.nuisance.models.encoders import n_standardised
+from selective_labels.nuisance.models.encoders import n_factors, n_standardised
 from selective_labels.nuisance.models.logistic import InjectedJoint
 from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
@@ -152,7 +152,7 @@ def cross_fit(
     if data.assignment is not None and not (new_rows and np.ptp(data.assignment, axis=0).any()):
         propensity = SHARES
     n_columns = n_standardised(data.features, data.categorical)
-    options, skipped = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
+    options, skipped = candidates(nuisance, *_sizes(data, int(seeds[0])))
     if times:
         warn_of_runtime(data, options, n_columns, cv, n_bands=n_bands, times=times)
     if options[0].family == "injected":
@@ -205,13 +205,18 @@ def held_out_losses(
 ) -> np.ndarray:
     """Log-losses of the held-out rows of one fold; the model is chosen and fitted as in :func:`cross_fit`."""
     seeds = np.random.SeedSequence(random_state).generate_state(3)
-    n_columns = n_standardised(data.features, data.categorical)
-    options, _ = candidates(nuisance, n_columns, int(seeds[0]), data.categorical)
+    options, _ = candidates(nuisance, *_sizes(data, int(seeds[0])))
     fitter = Fitter(data, outcome_codes(data.y), [fold], _arms(data, [fold], n_bands, int(seeds[1])))
     with Workers(n_jobs) as workers:
         choice = choose(fitter, options, workers, int(seeds[2]))
     model = choice.models.get(0)
     return fitter.losses(fitter.fit(choice.candidate, 0) if model is None else model, 0, fold[1])
+
+
+def _sizes(data: SelectiveLabels, seed: int) -> tuple[int, int, tuple[int, ...], int]:
+    """Arguments of `candidates` that describe the features."""
+    columns = data.features, data.categorical
+    return n_standardised(*columns), seed, data.categorical, n_factors(*columns)
 
 
 def _folds(data: SelectiveLabels, cv: Any, seed: int) -> list[Fold]:
@@ -468,7 +473,7 @@ class FittingSettings:
     def warn_of_runtime(self, data: SelectiveLabels, times: int = 1) -> None:
         """Warn if the models will take long; for callers that suppress warnings during the fit."""
         n_columns = n_standardised(data.features, data.categorical)
-        options, _ = candidates(self.nuisance, n_columns, 0)
+        options, _ = candidates(self.nuisance, *_sizes(data, 0))
         warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats)
 
 

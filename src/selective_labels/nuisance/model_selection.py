@@ -163,7 +163,11 @@ class NuisanceReport:
 
 
 def candidates(
-    nuisance: Any, n_features: int, seed: int, categorical: tuple[int, ...] = ()
+    nuisance: Any,
+    n_features: int,
+    seed: int,
+    categorical: tuple[int, ...] = (),
+    n_factors: int | None = None,
 ) -> tuple[list[Candidate], dict[str, str]]:
     """List the candidates for the argument `nuisance`, and the families left out with the reason.
 
@@ -175,6 +179,8 @@ def candidates(
     seed : int
     categorical : tuple of int
         Columns of the features with category codes.
+    n_factors : int, optional
+        Number of columns that enter products; all of them by default.
 
     Returns
     -------
@@ -190,9 +196,10 @@ def candidates(
         del families["index"]  # an index needs at least one feature
     if nuisance is None:
         skipped = {}
-        if n_features > QUADRATIC_FEATURES:
+        n_factors = n_features if n_factors is None else n_factors
+        if n_factors > QUADRATIC_FEATURES:
             del families["quadratic"]
-            skipped["quadratic"] = f"{n_features} features have too many products to be tried unasked"
+            skipped["quadratic"] = f"{n_factors} features have too many products to be tried unasked"
         return [candidate for family in families.values() for candidate in family], skipped
     if isinstance(nuisance, str):
         require_choice("nuisance", nuisance, tuple(families))
@@ -411,8 +418,8 @@ def choose(
     seed : int
         Seed of the comparison sample.
     fallback : str, optional
-        Family that is chosen unless the best one beats it by more than `margin` standard errors. Like any
-        other family, it is dropped once it is clearly worse.
+        Family that is chosen unless the best one beats it by more than `margin` standard errors. It is never
+        dropped, so that both are compared on the same rows.
     margin : float
     few_decide : int, optional
         With more training rows than this, the choice is made on this many rows only.
@@ -424,14 +431,14 @@ def choose(
     few = _few_rows(fitter, seed, MOST_ROWS if whole or few_decide is None else few_decide)
     tasks = [(_try, fitter, family, few, whole and len(families) > 1) for family in families.values()]
     trials = workers.do(tasks, f"comparing models of {fitter.subject}")
-    comparison = _FamilyComparison(fitter, dict(zip(families, trials, strict=True)), few.tested)
+    comparison = _FamilyComparison(fitter, dict(zip(families, trials, strict=True)), few.tested, fallback)
     comparison.drop(_behind_on_few_rows(fitter, comparison.running, few))
     comparison.try_later(families, few, workers)
     for fold in range(len(fitter.folds)):
         if len(comparison.running) == 1 or comparison.n_compared >= MOST_ROWS or not whole:
             break
         comparison.run(fold, workers)
-    return comparison.choice(fallback, margin)
+    return comparison.choice(margin)
 
 
 @dataclass(frozen=True)
@@ -544,8 +551,10 @@ class _ComparedFamily:
 class _FamilyComparison:
     """Comparison of families on whole folds; clearly worse families are dropped after each fold."""
 
-    def __init__(self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray):
-        self.fitter = fitter
+    def __init__(
+        self, fitter: Fitter, trials: Mapping[str, _Trial], tested: np.ndarray, fallback: str | None = None
+    ):
+        self.fitter, self.fallback = fitter, fallback
         self.trials, self.tested = dict(trials), tested
         self.running = {name: _ComparedFamily(trial, dict(trial.models)) for name, trial in trials.items()}
         self.behind: dict[str, float] = {}
@@ -580,18 +589,19 @@ class _FamilyComparison:
         self.drop({name: lead for name, (lead, error) in self._leads().items() if lead > CLEARLY * error})
 
     def drop(self, behind: Mapping[str, float]) -> None:
+        behind = {name: lead for name, lead in behind.items() if name != self.fallback}
         self.behind.update(behind)
         for name in behind:
             del self.running[name]
 
-    def choice(self, fallback: str | None, margin: float) -> Choice:
+    def choice(self, margin: float) -> Choice:
         leads = self._leads()
         winner = next(name for name in self.running if name not in leads)
         over = (0.0, 0.0)
-        if fallback is not None and fallback != winner:
-            over = leads[fallback] if fallback in leads else self._on_few_rows(fallback, winner)
-            if fallback in leads and over[0] <= margin * over[1]:
-                winner = fallback
+        if self.fallback is not None and self.fallback != winner:
+            over = leads[self.fallback]
+            if over[0] <= margin * over[1]:
+                winner = self.fallback
         family = self.running[winner]
         return Choice(
             family.trial.candidate,
@@ -615,7 +625,3 @@ class _FamilyComparison:
             for name, each in losses.items()
             if name != leader
         }
-
-    def _on_few_rows(self, one: str, other: str) -> tuple[float, float]:
-        """Difference in loss between two families on the comparison sample, with standard error."""
-        return self.fitter.difference(self.trials[one].losses - self.trials[other].losses, self.tested)

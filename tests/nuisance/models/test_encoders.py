@@ -11,6 +11,7 @@ from selective_labels.nuisance import model_selection
 from selective_labels.nuisance.cross_fit import cross_fit
 from selective_labels.nuisance.models.encoders import TreeColumns, standardised, standardised_numbers
 from selective_labels.nuisance.models.logistic import LogisticSettings, PooledLogistic
+from selective_labels.nuisance.models.scales import Scale, best_scales
 from tests.raw_tables import make_raw_sample
 
 FAMILIES = ["logistic", "quadratic", "boosting", LogisticRegression()]
@@ -61,6 +62,55 @@ def test_rare_and_surplus_categories_share_one_column():
     assert encoded[codes[:, 0] < 41, -1].all(), "the rest are those with fewest rows"
 
 
+def test_categories_that_share_an_indicator_are_pooled_if_there_is_an_outcome():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(150, size=3000).astype(float)[:, None]
+    effect = generator.normal(size=150)
+    outcome = (generator.random(3000) < expit(effect[codes[:, 0].astype(int)])).astype(int)
+    scale = standardised((0,))
+    pooled = scale.fit_transform(codes, outcome)[:, -1]
+    assert abs(np.corrcoef(pooled, effect[codes[:, 0].astype(int)])[0, 1]) > 0.8
+    new = scale.transform(np.append(np.arange(150.0), 999.0)[:, None])[:, -1]
+    assert new[-1] == 0.0, "a new category is like all"
+    rare = np.append(np.repeat(np.arange(50.0), 60), [60.0, 61.0])[:, None]
+    happened = np.append(np.arange(3000) % 60 < 30 + 20 * (np.arange(3000) // 60 % 2), [1, 1]).astype(int)
+    shrunken = standardised((0,)).fit(rare, happened).transform([[60.0], [1.0]])[:, -1]
+    assert abs(shrunken[0]) < abs(shrunken[1]), "one row tells less than sixty, however extreme"
+
+
+def test_the_pooled_share_of_a_row_does_not_know_its_outcome():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(300, size=1500).astype(float)[:, None]
+    outcome = generator.integers(2, size=1500)  # nothing to do with the category
+    both = [standardised((0,)).fit_transform(codes, outcome)[:, -1]]
+    scale = standardised((0,))
+    scale.fit(codes, outcome)
+    both.append(scale.transform(codes)[:, -1])
+    inside, leaking = (abs(np.corrcoef(each, outcome)[0, 1]) if each.std() else 0.0 for each in both)
+    # The correlation of independent columns has the standard deviation 1/sqrt(1500); four of these.
+    assert inside < 4.0 / np.sqrt(1500)
+    assert leaking == 0.0 or leaking > inside
+
+
+def test_trees_pool_categories_beyond_a_hundred():
+    codes = np.repeat(np.arange(150.0), 4)[:, None]
+    X = np.hstack([codes, np.ones((600, 1))])
+    trees = TreeColumns((0,))
+    assert trees.fit_transform(X, np.arange(600) % 3).shape == (600, 2 + 3)
+    assert trees.transform(X[:7]).shape == (7, 2 + 3)
+    assert TreeColumns((0,)).fit_transform(X[:400], np.arange(400) % 3).shape == (400, 2)
+
+
+def test_products_are_of_numbers_and_short_categories():
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.integers(12, size=500), generator.integers(3, size=500), np.ones(500)])
+    X[:, 2] = generator.normal(size=500)
+    model = PooledLogistic(2, 3, LogisticSettings(True, 1.0, 0.0), (0, 1))
+    model.fit(X.astype(float), generator.integers(2, size=500), generator.integers(3, size=500))
+    assert model.coefficients_.base.shape == (2, 1 + 1 + 3 + 12)
+    assert model.coefficients_.curvature.shape == (2, 4, 4), "one number and three indicators"
+
+
 def test_missing_is_a_category():
     codes = np.repeat([0.0, np.nan], 20)[:, None]
     assert_array_equal(standardised((0,)).fit_transform(codes), np.repeat(np.eye(2), 20, axis=0))
@@ -77,11 +127,14 @@ def test_decision_makers_slopes_are_of_numbers_only():
     assert_allclose(model.scale_.transform(data.features)[:, numbers].std(axis=0), 1.0)
 
 
-def test_the_quadratic_model_counts_categories():
+def test_the_quadratic_model_counts_what_enters_products():
     sample = make_raw_sample()
-    many = coded(sample, job=[f"job {number % 25}" for number in range(400)])
+    numbers = np.random.default_rng(0).normal(size=(400, 18))
+    many = coded(sample, **{f"x{number}": column for number, column in enumerate(numbers.T)})
     report = cross_fit(many, cv=2, random_state=0).report
-    assert report.skipped == {"quadratic": "22 features have too many products to be tried unasked"}
+    assert report.skipped == {"quadratic": "24 features have too many products to be tried unasked"}
+    wordy = coded(sample, job=[f"job {number % 25}" for number in range(400)])
+    assert "quadratic" in cross_fit(wordy, cv=2, random_state=0).report.losses, "25 jobs have no products"
     assert "quadratic" in cross_fit(coded(sample), cv=2, random_state=0).report.losses
 
 
@@ -118,6 +171,23 @@ def test_skewed_counts_do_not_break_the_logistic_nuisance(monkeypatch):
     # Six seeds gave .030 with a standard deviation of .007: three of these are left.
     assert squashed < linear - 0.009
     assert light == skewed_loss(counts=False)  # columns with light tails are as they were, bit for bit
+
+
+@pytest.mark.parametrize(
+    ("index", "chosen"), [(np.log, "logarithm"), (lambda amount: amount / 10.0, "raw")], ids=["log", "raw"]
+)
+def test_the_scale_of_an_amount_is_the_one_that_predicts(index, chosen):
+    generator = np.random.default_rng(0)
+    amount = np.exp(1.5 * generator.normal(size=2000))
+    outcome = (generator.random(2000) < expit(2.0 * index(amount) - 0.5)).astype(int)
+    assert best_scales(amount[:, None], outcome)[0].name == chosen
+
+
+def test_scales_are_monotone_also_at_new_values():
+    amount = np.floor(np.exp(2.0 * np.random.default_rng(0).normal(size=800)))
+    new = np.linspace(-5.0, 2.0 * amount.max(), 300)
+    for name in ("squashed", "raw", "logarithm", "ranks"):
+        assert (np.diff(Scale.of(name, amount)(new)) >= 0.0).all(), name
 
 
 def test_squashing_keeps_order_and_holes():

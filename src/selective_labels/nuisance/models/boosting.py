@@ -177,9 +177,9 @@ class ClassifierJoint:
         self, X: np.ndarray, arm: np.ndarray, outcome: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> Self:
         """Fit to rows with known decision-maker (`arm`) and outcome."""
-        self.encoder_ = self._encoder().fit(X)
-        design = self._design(self.encoder_.transform(X), arm)
-        self.classifier_ = fit_weighted(self._unfitted(X, outcome), design, outcome, sample_weight)
+        self.encoder_ = self._encoder()
+        design = self._design(self.encoder_.fit_transform(X, outcome), arm)
+        self.classifier_ = fit_weighted(self._unfitted(design, outcome), design, outcome, sample_weight)
         return self
 
     def joint(self, X: np.ndarray) -> np.ndarray:
@@ -197,7 +197,7 @@ class ClassifierJoint:
         probabilities = self.classifier_.predict_proba(self._design(features, arm))
         return spread_columns(probabilities, self.classifier_.classes_, self.n_outcomes)
 
-    def _unfitted(self, X: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
+    def _unfitted(self, design: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
         return clone(self.classifier)
 
     def _encoder(self) -> TransformerMixin:
@@ -234,16 +234,16 @@ class BoostedJoint(ClassifierJoint):
         self.most_iterations = most_iterations
         self.n_leaves = n_leaves
 
-    def _unfitted(self, X: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
+    def _unfitted(self, design: np.ndarray, outcome: np.ndarray) -> ClassifierMixin:
         """Early stopping if there are enough rows of every outcome."""
         rarest = np.unique(outcome, return_counts=True)[1].min()
-        stop = len(X) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
+        stop = len(design) >= EARLY_STOPPING_ROWS and rarest >= EARLY_STOPPING_CLASS_ROWS
         return HistGradientBoostingClassifier(
             **BOOSTING,
             max_leaf_nodes=self.n_leaves,
             max_iter=min(MAX_ITERATIONS if stop else FIXED_ITERATIONS, self.most_iterations),
             early_stopping=stop,
-            categorical_features=[*self.categorical, X.shape[1]],
+            categorical_features=[*self.categorical, design.shape[1] - 1],
             random_state=self.random_state,
         )
 

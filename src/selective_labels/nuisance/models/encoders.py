@@ -13,15 +13,17 @@ from sklearn.utils.validation import has_fit_parameter
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_weight
+from selective_labels.nuisance.models.pooling import PooledShares
+from selective_labels.nuisance.models.scales import FARTHEST, RAW, best_scales, outcome_indicators, skewness
 
 # A linear model gets at most MOST_INDICATORS columns per categorical feature: one for each frequent category
 # with at least FEWEST_ROWS rows, and one for all others.
 MOST_INDICATORS = 20
 FEWEST_ROWS = 10
+# Indicators of categories with up to this many values enter products; more would be mostly zeros.
+MOST_VALUES_IN_PRODUCTS = 6
 # Trees split groups of categories, so they can use more of them; histograms allow 255.
 MOST_TREE_CATEGORIES = 100
-# Numeric columns are clipped at this many standard deviations from the mean.
-FARTHEST = 10.0
 # A column with a larger skewness is transformed. An exponential distribution has this skewness.
 LARGEST_SKEWNESS = 2.0
 
@@ -32,6 +34,10 @@ def standardised(categorical: tuple[int, ...] = ()) -> Pipeline:
     The `categorical` columns come first, as indicators: one for each of the 19 most frequent categories with
     at least ten rows, and one for all others. Missing is a category of its own. A category that was not seen
     during fit counts among the others. The numeric columns follow.
+
+    ``fit_transform(X, y)`` uses an outcome, if there is one: categories that share an indicator get the
+    shrunken shares of the outcomes beside it (:class:`PooledShares`), so that they are pooled and not merged,
+    and a skewed column gets the transformation that predicts the outcome best (:class:`Numbers`).
 
     Parameters
     ----------
@@ -64,6 +70,23 @@ def standardised_numbers(scale: Pipeline) -> slice:
     return first.output_indices_["remainder"] if isinstance(first, ColumnTransformer) else slice(None)
 
 
+def n_in_products(scale: Pipeline) -> int:
+    """Number of columns of a fitted :func:`standardised` that enter products.
+
+    Numbers and the indicators of few-valued categories do.
+
+    Examples
+    --------
+    >>> n_in_products(standardised((0, 1)).fit(np.column_stack([np.arange(30.0), np.arange(30.0) % 3] * 2)))
+    5
+    """
+    first = scale[0]
+    if not isinstance(first, ColumnTransformer):
+        return len(first.mean_)
+    rest = first.output_indices_["remainder"]
+    return first.named_transformers_["categories"].n_short_ + rest.stop - rest.start
+
+
 def n_standardised(X: np.ndarray, categorical: tuple[int, ...]) -> int:
     """Largest number of columns of a linear model, without missing indicators.
 
@@ -74,6 +97,19 @@ def n_standardised(X: np.ndarray, categorical: tuple[int, ...]) -> int:
     """
     indicators = (min(len(np.unique(X[:, column])), MOST_INDICATORS) for column in categorical)
     return X.shape[1] - len(categorical) + sum(indicators)
+
+
+def n_factors(X: np.ndarray, categorical: tuple[int, ...]) -> int:
+    """Number of columns that enter products, without missing indicators; see :func:`n_in_products`.
+
+    Examples
+    --------
+    >>> n_factors(np.column_stack([np.arange(30.0), np.arange(30.0) % 3, np.ones(30)]), (0, 1))
+    4
+    """
+    values = (len(np.unique(X[:, column])) for column in categorical)
+    short = sum(number for number in values if number <= MOST_VALUES_IN_PRODUCTS)
+    return X.shape[1] - len(categorical) + short
 
 
 def one_hot_columns(categorical: tuple[int, ...]) -> ColumnTransformer:
@@ -105,6 +141,10 @@ class Numbers(TransformerMixin, BaseEstimator):
     where the distance is the mean absolute deviation from the median. The transformation is about linear in
     the middle and logarithmic in the tail, where one more unit carries little information.
 
+    With an outcome `y`, other scales of a skewed column are compared with this one: as it is, logarithmic
+    from small values on, and normal scores of ranks. The scale with the smallest held-out loss replaces it if
+    the difference exceeds its standard error (:func:`selective_labels.nuisance.models.scales.best_scales`).
+
     Examples
     --------
     >>> Numbers().fit_transform(np.array([[1.0], [3.0], [np.nan]]))
@@ -121,9 +161,11 @@ class Numbers(TransformerMixin, BaseEstimator):
         counts = len(X) - np.count_nonzero(holes, axis=0)
         self.fill_ = np.where(holes, 0.0, X).sum(axis=0) / np.maximum(counts, 1)
         columns = self._filled(X)
-        self.skewed_ = np.flatnonzero(_skewness(columns[:, : X.shape[1]]) > LARGEST_SKEWNESS)
-        self.median_ = np.median(columns[:, self.skewed_], axis=0)
-        self.distance_ = np.abs(columns[:, self.skewed_] - self.median_).mean(axis=0)
+        skewed = np.flatnonzero(skewness(columns[:, : X.shape[1]]) > LARGEST_SKEWNESS)
+        chosen = best_scales(columns[:, skewed], y)
+        self.scales_ = {
+            int(column): scale for column, scale in zip(skewed, chosen, strict=True) if scale.name != RAW
+        }
         columns = self._squashed(columns)
         self.mean_ = columns.mean(axis=0)
         columns -= self.mean_
@@ -145,9 +187,8 @@ class Numbers(TransformerMixin, BaseEstimator):
         return self
 
     def _squashed(self, columns: np.ndarray) -> np.ndarray:
-        if len(self.skewed_):
-            away = columns[:, self.skewed_] - self.median_
-            columns[:, self.skewed_] = np.arcsinh(away / self.distance_)
+        for column, scale in self.scales_.items():
+            columns[:, column] = scale(columns[:, column])
         return columns
 
     def _filled(self, X: np.ndarray) -> np.ndarray:
@@ -157,20 +198,13 @@ class Numbers(TransformerMixin, BaseEstimator):
         return np.hstack([np.where(holes, self.fill_, X), holes[:, self.marked_]])
 
 
-def _skewness(columns: np.ndarray) -> np.ndarray:
-    """Absolute skewness of each column; zero for a constant column."""
-    centred = columns - columns.mean(axis=0)
-    spread = np.sqrt(np.mean(centred**2, axis=0))
-    varies = spread > len(columns) * np.finfo(float).eps * np.abs(columns).max(axis=0, initial=0.0)
-    unit = np.divide(centred, spread, out=np.zeros_like(centred), where=varies)
-    return np.abs(np.mean(unit * unit * unit, axis=0))  # many times faster than unit**3
-
-
 class TreeColumns(TransformerMixin, BaseEstimator):
     """Features for histogram gradient boosting: categories as small integers, in their original columns.
 
-    The 99 most frequent categories have their own code. A category that was not seen during fit is missing. A
-    column without any value becomes zero, because it has no histogram.
+    The 99 most frequent categories have their own code, and all others share one. If there are others and
+    ``fit_transform`` is given an outcome, :class:`PooledShares` of the column follow all features. A category
+    that was not seen during fit is missing. A column without any value becomes zero, because it has no
+    histogram.
 
     Parameters
     ----------
@@ -196,14 +230,30 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         )
         if self.categorical:
             self.encoder_.fit(X[:, list(self.categorical)])
+        self.pooled_: tuple[tuple[int, PooledShares], ...] = ()
         return self
 
+    def fit_transform(self, X: np.ndarray, y: Any = None, **ignored: Any) -> np.ndarray:
+        """Learn and encode; the pooled shares of a row come from other rows."""
+        columns = self.fit(X).transform(X)
+        merged = [
+            number for number in self.categorical if len(np.unique(X[:, number])) > MOST_TREE_CATEGORIES
+        ]
+        if y is None or not merged:
+            return columns
+        happened = outcome_indicators(np.asarray(y))
+        pooled = [PooledShares.of(X[:, number], happened) for number in merged]
+        self.pooled_ = tuple((number, shares) for number, (shares, _) in zip(merged, pooled, strict=True))
+        return np.hstack([columns, *(rows for _, rows in pooled)])
+
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Encode, (n_samples, n_features)."""
+        """Encode, (n_samples, n_features + n_pooled)."""
         columns = np.where(self.empty_, 0.0, X)
         if self.categorical:
             chosen = list(self.categorical)
             columns[:, chosen] = self.encoder_.transform(X[:, chosen])
+        if self.pooled_:
+            return np.hstack([columns, *(shares(X[:, number]) for number, shares in self.pooled_)])
         return columns
 
 
@@ -226,14 +276,76 @@ def boosting(model: Any, categorical: tuple[int, ...] = ()) -> Pipeline:
 
 
 def _indicators(categorical: tuple[int, ...], numbers: Any) -> ColumnTransformer:
-    encoder = OneHotEncoder(
+    return ColumnTransformer(
+        [("categories", Categories(), list(categorical))], remainder=numbers, sparse_threshold=0.0
+    )
+
+
+class Categories(TransformerMixin, BaseEstimator):
+    """Indicators of categories, those of few-valued columns first, then pooled shares of the outcomes.
+
+    A column whose rare or surplus categories share one indicator also gets :class:`PooledShares`, if
+    ``fit_transform`` is given an outcome. Without an outcome, these categories are merged.
+
+    Attributes
+    ----------
+    n_short_ : int
+        Number of indicators of columns with up to six values, which may enter products.
+    pooled_ : tuple of (int, PooledShares)
+        Position of each pooled column.
+
+    Examples
+    --------
+    >>> codes = np.repeat(np.arange(40.0), 5)[:, None]
+    >>> Categories().fit(codes).transform(codes).shape
+    (200, 1)
+    >>> Categories().fit_transform(codes, np.arange(200) % 3).shape
+    (200, 4)
+    """
+
+    def fit(self, X: np.ndarray, y: Any = None) -> "Categories":
+        """Learn the categories."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: np.ndarray, y: Any = None, **ignored: Any) -> np.ndarray:
+        """Learn and encode; the pooled shares of a row come from other rows."""
+        values = [np.unique(column, return_counts=True)[1] for column in X.T]
+        short = [number for number, rows in enumerate(values) if len(rows) <= MOST_VALUES_IN_PRODUCTS]
+        long = [number for number in range(len(values)) if number not in short]
+        self.parts_ = tuple((tuple(part), _encoder().fit(X[:, part])) for part in (short, long) if part)
+        indicators = [encoder.transform(X[:, list(part)]) for part, encoder in self.parts_]
+        self.n_short_ = indicators[0].shape[1] if short else 0
+        merged = [
+            number
+            for number, rows in enumerate(values)
+            if len(rows) > MOST_INDICATORS or np.sum(rows < FEWEST_ROWS) > 1
+        ]
+        self.pooled_: tuple[tuple[int, PooledShares], ...] = ()
+        if y is None:
+            return np.hstack(indicators)
+        happened = outcome_indicators(np.asarray(y))
+        pooled = [PooledShares.of(X[:, number], happened) for number in merged]
+        self.pooled_ = tuple((number, shares) for number, (shares, _) in zip(merged, pooled, strict=True))
+        return np.hstack([*indicators, *(columns for _, columns in pooled)])
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Encode rows, which may be new."""
+        X = np.asarray(X, dtype=float)
+        indicators = [encoder.transform(X[:, list(part)]) for part, encoder in self.parts_]
+        return np.hstack([*indicators, *(shares(X[:, number]) for number, shares in self.pooled_)])
+
+    def set_output(self, *, transform: Any = None) -> "Categories":
+        """Do nothing: the output is always an array, even if the user configured data frames."""
+        return self
+
+
+def _encoder() -> OneHotEncoder:
+    return OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         max_categories=MOST_INDICATORS,
         min_frequency=FEWEST_ROWS,
         sparse_output=False,
-    )
-    return ColumnTransformer(
-        [("categories", encoder, list(categorical))], remainder=numbers, sparse_threshold=0.0
     )
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult, minimize
 from sklearn.pipeline import Pipeline
 
 from selective_labels._validation import require_weight
-from selective_labels.nuisance.models.encoders import standardised, standardised_numbers
+from selective_labels.nuisance.models.encoders import n_in_products, standardised, standardised_numbers
 
 # A chunk of this many rows, times features and outcomes, fits in the processor cache.
 CHUNK_ROWS = 2048
@@ -107,7 +107,10 @@ class PooledRows:
     Attributes
     ----------
     lines : (1 + n_columns, n_samples) array
-        Transposed design matrix: a constant, the numeric columns, the indicators of categories.
+        Transposed design matrix: a constant, the numeric columns, the indicators of categories (of columns
+        with few values first), pooled shares of categories.
+    n_numbers, n_factors : int
+        Number of numeric columns, and of columns that enter products.
     edges : (n_arms + 1,) int array
         The rows of arm z are ``edges[z]:edges[z + 1]``.
     outcomes : (n_outcomes,) int array
@@ -121,6 +124,7 @@ class PooledRows:
     scale: Pipeline
     lines: np.ndarray
     n_numbers: int
+    n_factors: int
     edges: np.ndarray
     outcomes: np.ndarray
     happened: np.ndarray
@@ -138,8 +142,9 @@ class PooledRows:
     ) -> "PooledRows":
         """Standardise the rows and sort them by arm."""
         order = np.argsort(arm, kind="stable")
-        scale = standardised(categorical).fit(X)
-        lines = feature_lines(scale, X, order)
+        scale = standardised(categorical)
+        # What describes a training row must not know its outcome, so it differs from `transform`.
+        lines = _lines(scale, scale.fit_transform(X, outcome), order)
         weight = np.ones(len(order)) if sample_weight is None else sample_weight[order].astype(float)
         require_weight(weight)
         total = float(weight.sum())
@@ -147,7 +152,7 @@ class PooledRows:
         happened = np.where(outcome[order] == outcomes[:, None], weight / total, 0.0)
         n_numbers = number_columns(scale, len(lines) - 1)[1]
         edges = np.searchsorted(arm[order], np.arange(n_arms + 1))
-        return cls(scale, lines, n_numbers, edges, outcomes, happened, total)
+        return cls(scale, lines, n_numbers, n_in_products(scale), edges, outcomes, happened, total)
 
     @property
     def n_samples(self) -> int:
@@ -166,8 +171,8 @@ class PooledRows:
 
     @cached_property
     def product_scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the columns and of their squares and products."""
-        mean, deviation = product_moments(self.lines[1:])
+        """Mean and standard deviation of the columns, and of the squares and products of factors."""
+        mean, deviation = product_moments(self.lines[1 : 1 + self.n_factors])
         columns = self.lines[1:]
         spread = columns.std(axis=1)
         spread[spread <= 1e-12 * np.abs(columns).max(axis=1, initial=0.0)] = 1.0
@@ -184,6 +189,7 @@ class PooledRows:
             self.scale,
             self.lines[:, kept],
             self.n_numbers,
+            self.n_factors,
             np.searchsorted(kept, self.edges),
             self.outcomes,
             happened / part,
@@ -210,7 +216,10 @@ def number_columns(scale: Pipeline, n_columns: int) -> tuple[int, int]:
 
 def feature_lines(scale: Pipeline, X: np.ndarray, order: np.ndarray | slice = slice(None)) -> np.ndarray:
     """Transposed design matrix of the rows in the given order, (1 + n_columns, n_samples)."""
-    columns = scale.transform(X)
+    return _lines(scale, scale.transform(X), order)
+
+
+def _lines(scale: Pipeline, columns: np.ndarray, order: np.ndarray | slice) -> np.ndarray:
     first, count = number_columns(scale, columns.shape[1])
     lines = np.empty((1 + columns.shape[1], len(columns)))
     lines[0] = 1.0
@@ -374,7 +383,7 @@ class Coefficients:
     ----------
     base : (n_logits, 1 + n_columns) array
         The intercept first.
-    curvature : (n_logits, n_columns, n_columns) array or None
+    curvature : (n_logits, n_factors, n_factors) array or None
         Coefficients of squares and products, zero below the diagonal.
     local : (n_logits, n_arms, 1 or 1 + n_numbers) array
         Intercept and slopes of each arm.
@@ -388,7 +397,7 @@ class Coefficients:
         """Logits without the effects of arms, (n_logits, n_samples)."""
         logits = self.base @ lines
         if self.curvature is not None:
-            add_quadratic(logits, lines[1:], self.curvature)
+            add_quadratic(logits, lines[1 : 1 + self.curvature.shape[1]], self.curvature)
         return logits
 
     def sorted_logits(self, lines: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -399,7 +408,7 @@ class Coefficients:
             own[:, : self.local.shape[2]] += self.local[:, arm]
             np.matmul(own, lines[:, rows], out=logits[:, rows])
         if self.curvature is not None:
-            add_quadratic(logits, lines[1:], self.curvature)
+            add_quadratic(logits, lines[1 : 1 + self.curvature.shape[1]], self.curvature)
         return logits
 
 
@@ -462,8 +471,9 @@ class PooledRidge:
         plain = np.column_stack([base[:, 0] - slopes @ self.mean, slopes[:, :n_columns]])
         if not self.products:
             return Coefficients(plain, None, local)
-        curvature = np.zeros((len(base), n_columns, n_columns))
-        curvature[:, *product_pairs(n_columns)] = slopes[:, n_columns:]
+        n_factors = self.rows.n_factors
+        curvature = np.zeros((len(base), n_factors, n_factors))
+        curvature[:, *product_pairs(n_factors)] = slopes[:, n_columns:]
         return Coefficients(plain, curvature, local)
 
     def standardised(self, found: Coefficients) -> tuple[np.ndarray, np.ndarray]:
@@ -472,7 +482,7 @@ class PooledRidge:
         n_columns = len(self.rows.lines) - 1
         base[:-1, : 1 + n_columns] = found.base
         if self.products and found.curvature is not None:
-            base[:-1, 1 + n_columns :] = found.curvature[:, *product_pairs(n_columns)]
+            base[:-1, 1 + n_columns :] = found.curvature[:, *product_pairs(self.rows.n_factors)]
         base[:, 0] += base[:, 1:] @ self.mean
         base[:, 1:] *= self.deviation
         shared = min(local.shape[2], found.local.shape[2])
@@ -506,7 +516,7 @@ class PooledRidge:
             total += part
         slopes = total[:, 1:]
         if self.products:
-            slopes = np.hstack([slopes, quadratic_gradient(residual, rows.lines[1:])])
+            slopes = np.hstack([slopes, quadratic_gradient(residual, rows.lines[1 : 1 + rows.n_factors])])
         slopes = (slopes - total[:, :1] * self.mean) / self.deviation
         base = np.column_stack([total[:, 0], slopes])
         # The residuals of all outcomes sum to zero, so the last gradient is minus the sum of the others.
@@ -518,7 +528,7 @@ class PooledRidge:
         probabilities = softmax_with_last(start.sorted_logits(few.lines, few.edges))
         columns = few.lines[1:]
         if self.products:
-            first, second = product_pairs(len(columns))
+            first, second = product_pairs(self.rows.n_factors)
             columns = np.vstack([columns, columns[first] * columns[second]])
         columns = (columns - self.mean[:, None]) / self.deviation[:, None]
         return arrow_factor(
