@@ -120,6 +120,34 @@ def compared_with_decisions(ask_: Ask) -> list[Answer]:
     return ask(["accuracy"], call)
 
 
+@cache
+def _truth_by_period(draw: Draw) -> list[float]:
+    table = population(draw)
+    right = table.predicted == table.y_true
+    return [float(right[table.period == each].mean()) for each in range(tables.N_PERIODS)]
+
+
+def period_by_period(draw: Draw, call: str) -> Run:
+    """Accuracy by period: by `drift`, or by `evaluate` with `by`."""
+
+    def run(ask_: Ask) -> list[Answer]:
+        table = draw(ask_.n, ask_.rng)
+
+        def asked() -> Iterable[Answer]:
+            evaluator: Any = ask_.evaluator(table)
+            if call == "drift":
+                found = evaluator.drift(table.predicted, period=table.period).evaluations
+            else:
+                found = evaluator.evaluate(table.predicted, by=table.period)
+            # The first period and the last, between which most has changed.
+            pairs = list(zip(("first", "", "", "last"), found, _truth_by_period(draw), strict=True))
+            return [of_result(name, each, value) for name, each, value in pairs if name]
+
+        return ask(["first", "last"], asked)
+
+    return run
+
+
 def few_events(n_events: int, auc: float) -> Run:
     """The area under the curve where all labels are seen."""
 
@@ -442,6 +470,8 @@ ROWS = (
     Cell("wrong-way", 14, "Informed in the wrong direction", informed_of(0)),
     Cell("direction", 14, "the result says the direction of Informed", direction_is_said),
     Cell("crossed", 14, "words of a guarantee beside crossed ends", guarantee_beside_doubt, 1500),
+    Cell("drift", 15, "drift where the staff changes", period_by_period(tables.turnover, "drift")),
+    Cell("by", 15, "evaluate(by=) where the staff changes", period_by_period(tables.turnover, "by")),
     Cell("gain", 14, "a model of who decides within its standard error", gain_within_its_error, 2500),
 )
 CONTROLS = (
@@ -494,6 +524,13 @@ CONTROLS = (
         "decision-makers sort cases differently",
         instrument_is_doubted(tables.deciders_sort_differently, True),
         4000,
+        control=True,
+    ),
+    Cell(
+        "drift-steady",
+        15,
+        "drift where the staff stays",
+        period_by_period(tables.steady_staff, "drift"),
         control=True,
     ),
     Cell("right-way", 14, "Informed in the right direction", informed_of(1), control=True),

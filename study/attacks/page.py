@@ -25,8 +25,8 @@ sentence in place of a number. *Cautioned*: with a number that is called doubtfu
 outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most {missed}.
 Under "controls" nothing is wrong: a caution or a refusal there is a false alarm, and a row holds if it
 covers and at most {cautioned:.0%} of the draws have one. The standard error of .95 is .015 with 200
-draws, .03 with 50. Rows are numbered as in the table of issue 29. A share of rows is held to {inside}
-inside (bounds at level .9) and {right} right.
+draws, .03 with 50. Rows are numbered as in the table of issue 29, 15 is new. A share of rows is held to
+{inside} inside (bounds at level .9) and {right} right.
 
 """
 

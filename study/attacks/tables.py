@@ -34,6 +34,7 @@ class Table:
         What a user has evaluated: classes or scores.
     roles : dict
         Further keywords: assignment, strata.
+    period : (n_samples,) array, optional
     """
 
     X: Any
@@ -42,6 +43,7 @@ class Table:
     decision_maker: np.ndarray
     predicted: np.ndarray
     roles: Mapping[str, Any] = field(default_factory=dict)
+    period: np.ndarray | None = None
 
     @property
     def y(self) -> np.ndarray:
@@ -343,6 +345,30 @@ def crossing(n: int, rng: Generator) -> Table:
     X, maker = rng.normal(size=(n, 2)), rng.integers(0, 6, n)
     y_true = labels(expit(X[:, 0] + np.where(maker < 3, 0.35, -0.35)), rng)
     return Table(X, y_true, rng.random(n) < 0.93, maker, (X[:, 0] > 0).astype(int))
+
+
+N_PERIODS = 4
+# Leniency is unrelated to the time at which people work.
+STAFF = np.linspace(0.1, 0.6, 8)[[0, 4, 1, 5, 2, 6, 3, 7]]
+
+
+def turnover(n: int, rng: Generator) -> Table:
+    """Decision-makers come and go over four periods, and the outcome drifts."""
+    return _periods(n, rng, 2.1)
+
+
+def steady_staff(n: int, rng: Generator) -> Table:
+    """A control: the outcome drifts, and the staff stays."""
+    return _periods(n, rng, 0.0)
+
+
+def _periods(n: int, rng: Generator, strength: float) -> Table:
+    x, period = rng.normal(size=(n, 2)), rng.integers(0, N_PERIODS, n)
+    time = np.linspace(-1, 1, N_PERIODS)[period]
+    maker = drawn(softmax(strength * time[:, None] * np.linspace(-1, 1, 8), axis=1), rng)
+    y_true, predicted = labels(expit(x[:, 0] + 1.5 * time), rng), (x[:, 0] > 0).astype(int)
+    decision = on_edge(y_true == predicted, STAFF[maker], rng)
+    return Table(x, y_true, decision, maker, predicted, period=period)
 
 
 def nearly_by_lot(n: int, rng: Generator) -> Table:
