@@ -304,18 +304,17 @@ def informed_of(adverse: int) -> Run:
 
 
 def direction_is_said(ask_: Ask) -> list[Answer]:
-    """Look for a line, apart from the name of the assumption, on which cases are taken as worse."""
+    """Look for a sentence on which cases are taken as worse."""
     table, assumed = tables.informed(ask_.n, ask_.rng), Instrument() & Informed(0)
 
     def call() -> Iterable[Answer]:
         found: Any = ask_.evaluator(table, assumption=assumed).evaluate(table.predicted)
-        lines = [each for each in found.text().splitlines() if not each.startswith("Assumption (")]
-        return [verdict("direction", next(filter(DIRECTION.search, lines), ""))]
+        return [verdict("direction", "", bool(DIRECTION.search(found.text())))]
 
     return ask(["direction"], call)
 
 
-DIRECTION = re.compile("direction", re.IGNORECASE)
+DIRECTION = re.compile(r"\b0\b.*at least as often")
 GUARANTEE = re.compile(r"\b(valid|conservative|sharp)\b")
 
 
