@@ -215,6 +215,42 @@ def partitions(
     typer.echo(table(out).round(4).to_string(index=False))
 
 
+@app.command(epilog="Example: python -m study attacks --out runs/attacks --reps 200 --jobs 2 --page DIR")
+@guarded
+def attacks(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the draws.", metavar="DIR")],
+    nuisance: Annotated[
+        str, typer.Option(help="Models: logistic, or default (which takes ten times as long).")
+    ] = "logistic",
+    cells: Annotated[Names, typer.Option(help="Cells, such as 'auc-*'. Repeatable. Default: all.")] = None,
+    reps: Annotated[int | None, typer.Option(help="Draws of each cell. Default: 200, or 40.", min=1)] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended.")] = False,
+    samples: Annotated[int | None, typer.Option(help="Cases of each draw, in all cells.", min=50)] = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    name: Annotated[str, typer.Option(help="What the page calls this run: before, after.")] = "after",
+    page: Annotated[
+        Path | None, typer.Option(help="Folder to write attacks.md and the counts to.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Count how often natural misuse ends in a number that is wrong without a word."""
+    from study.attacks.experiment import EXPERIMENT, check_nuisance
+    from study.attacks.page import write_page
+    from study.engine import Workers
+    from study.engine import reproduce as run
+    from study.tasks import ENTROPY, Setup
+
+    part = check_nuisance(nuisance)
+    tasks = EXPERIMENT.tasks(_listed(cells), [part], reps)
+    advise(f"Finished draws are kept in {out}; add --resume to go on.")
+    with _told():
+        table = run(EXPERIMENT, tasks, Setup(ENTROPY, samples), out, resume=resume, workers=Workers(jobs))
+    typer.echo(f"{len(tasks)} draws are in {table.path}.")
+    if page is not None:
+        for path in write_page(table.read(), name, page):
+            typer.echo(f"Wrote {path}.")
+
+
 @app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")
 @guarded
 def benchmark(

@@ -18,7 +18,10 @@ from study.tasks import Task
 TASK_COLUMNS = tuple(field.name for field in fields(Task))
 # Every row says how many its task has: a task that was cut off shows.
 COUNT = "task_rows"
-TEXT_COLUMNS = ("cell", "part", "method", "classifier", "setting", "mode", "name", "value")
+TEXT_COLUMNS = (
+    *("cell", "part", "method", "classifier", "setting", "mode", "name", "value"),
+    *("question", "outcome", "covers", "said"),
+)
 
 
 class TaskTable:

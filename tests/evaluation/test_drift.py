@@ -47,6 +47,38 @@ def test_acceptance_and_labels_are_counted(sample, found):
     assert first["acceptance_ci_lower"] < first["acceptance"] < first["acceptance_ci_upper"]
 
 
+@pytest.mark.parametrize("period", [["01", "10"], ["2023Q4", "2024Q1"], ["a", "b"], ["1/2023", "1/2024"]])
+def test_text_that_sorts_in_time_order_is_a_period(period):
+    assert read_periods(period, None, 2).tolist() == period
+
+
+def test_observed_shares_of_repeated_cases_have_the_intervals_of_cases(sample, given):
+    guess, data = given
+    twice = np.repeat(np.arange(1200), 2)
+    arrays = data.X[twice], sample.y[twice]
+    half = np.arange(1200) % 2
+    how = {"nuisance": sample.oracle.joint, "random_state": 0}
+    once = sl.drift(guess, data, period=half, **how).to_frame()
+    again = sl.drift(
+        guess[twice],
+        *arrays,
+        decision_maker=sample.decision_maker[twice],
+        groups=twice,
+        period=half[twice],
+        **how,
+    ).to_frame()
+    # Rows that say the same thing twice say no more.
+    for name in ("acceptance", "event"):
+        for end in ("", "_ci_lower", "_ci_upper"):
+            assert_allclose(again[f"{name}{end}"], once[f"{name}{end}"], atol=1e-9)
+
+
+def test_a_period_without_an_interval_says_why(sample, given):
+    few = np.where(np.arange(1200) < 3, "2023", "2024")
+    found = sl.drift(*given, period=few, nuisance=sample.oracle.joint, random_state=0)
+    assert "accuracy, 2023 (instrument): No interval: an interval needs five cases" in str(found)
+
+
 def test_it_prints_and_draws(found):
     assert "From 2024Q1 to 2024Q4 acceptance went from" in str(found)
     axes = found.plot(Figure().subplots(2, 1))
@@ -67,6 +99,12 @@ def test_dates_in_other_orders_are_read_where_they_can_be_told():
         (pd.Series(pd.to_datetime(["2024-01-01", "2024-02-01"])), None, "say with every="),
         (["a", None], None, "is missing in 1 rows"),
         (["2024-01-01", "2024-02-01"], "week", "every='week' is not one of"),
+        # Text that sorts in another order than time: the first period would not be the first.
+        (["2", "10"], None, "sorts '10' before '2'"),
+        (["Jan", "Apr"], None, "sorts 'Apr' before 'Jan'"),
+        (["March 2024", "April 2024"], None, "sorts 'April 2024' before 'March 2024'"),
+        (["02/2023", "01/2024"], None, "sorts '01/2024' before '02/2023'"),
+        (pd.Categorical(["x", "a"], ["x", "a"], ordered=True), None, "sorts 'a' before 'x'"),
     ],
 )
 def test_what_is_no_period_is_refused_in_one_sentence(period, every, message):

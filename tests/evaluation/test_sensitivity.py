@@ -383,3 +383,16 @@ def test_ends_come_in_order_on_samples_so_small_that_they_cross(seed, parameter)
     assert (numbers >= 0.0).all()
     assert (numbers <= 1.0).all()
     assert "standard errors by 45 clusters (groups: rows of one group are not independent)" in str(curve)
+
+
+def test_between_two_points_the_curve_has_the_ends_of_both(sample, predictions):
+    how = {"limit": "none", "cv": 2}
+    rough = run(sample, predictions[0], values=[1.0, 4.0], **how)
+    exact = run(sample, predictions[0], values=[1.0, 2.0, 4.0], **how)
+    read = rough.at([1.0, 2.0, 4.0])
+    # Bounds bend: on a straight line the lower one would be too high at 2.
+    assert np.interp(2.0, rough.x, rough.ci_lower) > exact.ci_lower[1] + 0.01
+    assert_array_equal(read.ci_lower, rough.ci_lower[[0, 1, 1]])
+    assert_array_equal(read.upper, rough.upper[[0, 1, 1]])
+    assert read.ci_lower[1] <= exact.ci_lower[1]
+    assert read.ci_upper[1] >= exact.ci_upper[1]

@@ -1,6 +1,6 @@
 """Drift: acceptance rate, observed labels and bounds on a metric, by period."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,11 @@ import pandas as pd
 
 from selective_labels._display import Described
 from selective_labels.data.selective_labels import class_code
-from selective_labels.evaluation.display import ENDS, assumption_text, caution_lines, sample_text
+from selective_labels.evaluation.display import ENDS, assumption_text, sample_text, shared_notes
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import Judged
 from selective_labels.evaluation.results import Evaluation
+from selective_labels.inference.confidence_intervals import NAN
 from selective_labels.inference.exact_intervals import clopper_pearson
 
 
@@ -27,7 +28,7 @@ class Drift(Described):
         One row for each period: "period", "n", "acceptance" and "event" (among the labeled) with "_ci_lower"
         and "_ci_upper", and "lower", "upper", "ci_lower", "ci_upper" of the metric.
     evaluations : tuple of Evaluation
-        Evaluations of the metric, one for each period.
+        Evaluations of the metric, one for each period, which is their `subgroup`.
     """
 
     pos_label: Any
@@ -51,7 +52,7 @@ class Drift(Described):
         """Describe the columns, the assumption, and the changes that exceed sampling error."""
         first = self.evaluations[0]
         return [
-            *caution_lines(first.sample),
+            *self._notes(),
             f"acceptance: share accepted; event: share of {self.pos_label!r} among the labeled; lower to "
             f"ci_upper: bounds and interval of {first.metric} on everybody of the period.",
             *self.moves(),
@@ -59,6 +60,11 @@ class Drift(Described):
             f"Sample: {sample_text(first.sample)} (first period). Models are those of all periods together; "
             f"each {first.confidence_level:.0%} interval covers the value of one period.",
         ]
+
+    def _notes(self) -> list[str]:
+        """Cautions, and reasons why there is no number; the table shows which periods have few cases."""
+        several = [replace(each, sample=replace(each.sample, n_effective=NAN)) for each in self.evaluations]
+        return shared_notes(several)
 
     def moves(self) -> list[str]:
         """Compare the first and the last period."""
@@ -121,7 +127,7 @@ def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_
     for label, rows in cells.items():
         here = seen.masks[label]
         (each,) = evaluate_sample(
-            sample, subject, [metric], {None: rows}, "parameter", confidence_level, [assumption]
+            sample, subject, [metric], {label: rows}, "parameter", confidence_level, [assumption]
         )
         found.append(each)
         row = {"period": label, "n": int(seen.rows[here].sum())}

@@ -39,6 +39,7 @@ from selective_labels.evaluation.scored_rows import (
 )
 from selective_labels.evaluation.subject_checks import subject_cautions
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.standard_errors import cluster_codes
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
 
@@ -72,7 +73,8 @@ class JudgedRows:
     @property
     def seen(self) -> ObservedOutcomes:
         """Decisions and labels in every subgroup."""
-        return ObservedOutcomes.of_rows(self.scored.data, self.masks or {})
+        data = self.scored.data
+        return ObservedOutcomes.of_rows(data, self.masks or {}, cluster_codes(self.scored.cluster, data))
 
 
 class Judged(Protocol):

@@ -153,7 +153,7 @@ class Ladder(Display):
         ax.set_ylim(len(self.steps) - 0.5, -0.5)
         first = self.steps[0].evaluation
         ax.set_xlabel(
-            f"{first.metric}\nthick: identified interval; thin: {first.confidence_level:.4g} interval"
+            f"{first.metric}\nthick: identified interval; thin: {100 * first.confidence_level:.4g} % interval"
         )
         return ax
 

@@ -1,7 +1,9 @@
 """Time periods: dates grouped by month, quarter or year, or columns of periods used as they are."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from selective_labels._validation import require_choice
 from selective_labels.data.roles import as_series
 
 EVERY = {"month": "M", "quarter": "Q", "year": "Y"}
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+MONTH = re.compile(r"([A-Za-z]{3,9})\W*(\d{4})?")
+YEAR_LAST = re.compile(r".*\D((?:19|20)\d\d)")
 # A column with more distinct values does not hold periods.
 MOST_PERIODS = 200
 
@@ -75,6 +80,8 @@ def read_periods(period: Any, every: str | None, n_samples: int) -> np.ndarray:
         column = _dates(column).dt.to_period(EVERY[every]).astype(str)
     elif pd.api.types.is_datetime64_any_dtype(column):
         raise InputError("period has dates: say with every= whether months, quarters or years.", "every")
+    else:
+        _refuse_untimely(column, _categories(period))
     found = column.to_numpy()
     _refuse_many(len(pd.unique(column)))
     return found
@@ -91,6 +98,50 @@ def _refuse_many(number: int) -> None:
             "period",
             f"has {number:,} different values; cut dates with every=, or give {MOST_PERIODS} at most.",
         )
+
+
+def _categories(period: Any) -> Sequence[Any]:
+    """Categories of an ordered column, from first to last."""
+    dtype = getattr(period, "dtype", None)
+    return dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered else ()
+
+
+def _refuse_untimely(column: pd.Series, order: Sequence[Any] = ()) -> None:
+    """Raise an error for text that sorts in another order than time: numbers, months by name, years last.
+
+    `order` holds the categories of an ordered column.
+    """
+    labels = sorted({each for each in column.tolist() if isinstance(each, str)})
+    known = list(order)
+    for when in (_number, _month, _year_last, lambda each: known.index(each) if each in known else None):
+        times: list[Any] = [when(each) for each in labels]
+        if None in times or times == sorted(times):
+            continue
+        place = next(at for at, (one, next_one) in enumerate(pairwise(times)) if one > next_one)
+        raise InputError.about(
+            "period",
+            f"is text that sorts {labels[place]!r} before {labels[place + 1]!r}: give dates and every=, "
+            "numbers, or text that sorts in time order, such as 2024-01.",
+        )
+
+
+def _number(label: str) -> float | None:
+    try:
+        return float(label)
+    except ValueError:
+        return None
+
+
+def _month(label: str) -> tuple[int, int] | None:
+    found = MONTH.fullmatch(label)
+    if found is None or found[1][:3].lower() not in MONTHS:
+        return None
+    return int(found[2] or 0), MONTHS.index(found[1][:3].lower())
+
+
+def _year_last(label: str) -> int | None:
+    found = YEAR_LAST.fullmatch(label)
+    return None if found is None else int(found[1])
 
 
 def _dates(column: pd.Series) -> pd.Series:

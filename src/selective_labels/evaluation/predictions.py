@@ -1,7 +1,7 @@
 """Inputs of an analysis: predictions of a classifier, the request of the user, and observed outcomes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
+from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.scored_rows import NO_RANGE
@@ -263,26 +264,33 @@ class ObservedOutcomes:
         Cases of each subgroup.
     outcome : (n,) int array
         0 if refused, k + 1 if accepted with label k.
-    rows, weights, squares : (n,) arrays
-        Number of cases, their total weight, and the sum of squared weights.
+    rows, weights : (n,) arrays
+        Number of cases, and their total weight.
+    units : callable of a mask
+        Effective number of independent units among some cases (Kish): rows, or clusters.
     """
 
     masks: Mapping[Any, np.ndarray]
     outcome: np.ndarray
     rows: Array
     weights: Array
-    squares: Array
+    units: Callable[[np.ndarray], float]
 
     @classmethod
-    def of_rows(cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray]) -> "ObservedOutcomes":
-        """Count rows in memory."""
-        outcome = np.where(data.decision == 1, data.y + 1, 0)
-        return cls(masks, outcome, np.ones(len(data)), data.weights, data.weights**2)
+    def of_rows(
+        cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray], clusters: np.ndarray | None
+    ) -> "ObservedOutcomes":
+        """Count rows in memory; without clusters, every row is a unit."""
+        outcome, weights = np.where(data.decision == 1, data.y + 1, 0), data.weights
+
+        def units(rows: np.ndarray) -> float:
+            return effective_sample_size(weights[rows], None if clusters is None else clusters[rows])
+
+        return cls(masks, outcome, np.ones(len(data)), weights, units)
 
     def share(self, happened: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-        """Return the share of cases with an outcome, and the effective number of cases (Kish)."""
+        """Return the share of cases with an outcome, and the effective number of units."""
         weights = self.weights[rows]
         if not weights.sum() > 0.0:
             return float("nan"), 0.0
-        number = float(weights.sum() ** 2 / self.squares[rows].sum())
-        return float(np.average(happened[rows], weights=weights)), number
+        return float(np.average(happened[rows], weights=weights)), self.units(rows)

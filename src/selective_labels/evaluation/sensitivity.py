@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,22 @@ class SensitivityCurve(Curve):
     break_even_below_ci: float | None = None
     supported: list[tuple[float, float]] | None = None
     cautions: tuple[str, ...] = ()
+
+    def at(self, x: Any) -> Curve:
+        """Read the curve at other values: between two points, the bounds and intervals of both together.
+
+        Bounds bend between points, so a straight line between them would be too narrow. For gamma, kappa and
+        rho, whose sets grow, these are the bounds at the larger value, which hold at the smaller one.
+        """
+        between = super().at(x)
+        after = np.searchsorted(self.x, between.x).clip(max=len(self.x) - 1)
+        before = np.where(self.x[after] == between.x, after, after - 1)
+        widest = {"lower": np.minimum, "upper": np.maximum, "ci_lower": np.minimum, "ci_upper": np.maximum}
+        ends = {
+            end: of_both(getattr(self, end)[before], getattr(self, end)[after])
+            for end, of_both in widest.items()
+        }
+        return replace(between, **ends)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with one row per value, and the share of contradictions if there are any."""

@@ -238,6 +238,10 @@ def test_a_ladder_and_the_course_of_time(tmp_path):
             other = drift(frame["guess"].to_numpy(), memory, period=frame[period], cv=cv, **how)
             pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), **CLOSE)
     assert one.to_frame()["period"].tolist() == [2023, 2024]
+    grouped, from_parts, cv = both(frame, tmp_path, "groups")
+    one = drift("guess", from_parts, period="year", **QUICK)
+    other = drift(frame["guess"].to_numpy(), grouped, period=frame["year"], cv=cv, **QUICK)
+    pd.testing.assert_frame_equal(one.to_frame(), other.to_frame(), **CLOSE)
     assert drift(model_of(frame), lazy, period="day", every="month", metric="log_loss", **QUICK).moves()
     for bad, words in (
         ({"period": "day"}, "has dates: say with every="),

@@ -262,9 +262,7 @@ class CellSample:
         """Add standard errors to bounds under an assumption, and return the median over repetitions."""
         if self.cluster is not None:
             return self._clustered(ends, rows, name)
-        n_rows = self.n_cases(rows)
-        cells = self.cells
-        n_units = float(cells.weights[rows].sum() ** 2 / cells.square_weights[rows].sum())
+        n_rows, n_units = self.n_cases(rows), self.n_units(rows)
         if n_rows < FEWEST:
             return _without_errors(ends, n_rows, False, n_units)
         matrices, numbers, compared = [], [], []
@@ -283,7 +281,7 @@ class CellSample:
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
         among = [self.cluster_sums(each, name).within(rows) for each in self.evidence]
-        mass = among[0].sums([np.ones_like(self.repeats[0][name].first)])[0]
+        mass = self._mass_of_clusters(rows, name)
         n_units = float(mass.sum() ** 2 / np.sum(mass**2))
         if len(mass) < FEWEST:
             return _without_errors(ends, len(mass), True, n_units)
@@ -294,6 +292,18 @@ class CellSample:
             numbers.append([_carriers(np.sum(each**2), np.sum(each**4), n_units) for each in sums])
             compared.append([kish_numbers(end, clusters.sums) for end in pair])
         return summed_up(ends, matrices, numbers, len(mass), True, n_units, compared)
+
+    def n_units(self, rows: np.ndarray) -> float:
+        """Return the effective number of rows, or of clusters, in some cells (Kish)."""
+        if self.cluster is not None:
+            mass = self._mass_of_clusters(rows, self.assumptions[0])
+            return float(mass.sum() ** 2 / np.sum(mass**2))
+        return float(self.cells.weights[rows].sum() ** 2 / self.cells.square_weights[rows].sum())
+
+    def _mass_of_clusters(self, rows: np.ndarray, name: str) -> Array:
+        """Weight of every cluster in some cells: the scores of a row sum to one."""
+        among = self.cluster_sums(self.evidence[0], name).within(rows)
+        return among.sums([np.ones_like(self.repeats[0][name].first)])[0]
 
     def count_units(self, rows: np.ndarray) -> int:
         """Return the number of independent units in some cells."""

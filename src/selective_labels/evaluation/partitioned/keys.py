@@ -219,7 +219,7 @@ class CellKeys:
         within = self.within(frame)
         found = {}
         if self.outcomes:
-            found[OUTCOMES] = CellTable(np.column_stack([*within, outcomes(data)]), clustered=False)
+            found[OUTCOMES] = CellTable(np.column_stack([*within, outcomes(data)]))
         if self.labels:
             codes = [hard(each) for each in subjects]
             found[LABELS] = CellTable(np.column_stack([*within, *codes, outcomes(data)]))

@@ -169,11 +169,10 @@ class JudgedCells:
     @property
     def seen(self) -> ObservedOutcomes:
         """Decisions and labels in every subgroup, if they were requested."""
-        cells = self.samples[OUTCOMES].cells
+        sample = self.samples[OUTCOMES]
+        cells = sample.cells
         masks = self.keys.within.masks(cells.key[:, 0])
-        return ObservedOutcomes(
-            masks or {}, cells.key[:, -1], cells.rows, cells.weights, cells.square_weights
-        )
+        return ObservedOutcomes(masks or {}, cells.key[:, -1], cells.rows, cells.weights, sample.n_units)
 
     def _table(self, metric: AnyMetric) -> str:
         return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)

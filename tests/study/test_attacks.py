@@ -1,0 +1,142 @@
+"""The attacks: answers are sorted rightly, every law is what it says, and the page counts both runs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from selective_labels import InputError
+from study.attacks import cells, insurer, tables
+from study.attacks.answers import Answer, ask, of_result
+from study.attacks.cells import CELLS, Ask
+from study.attacks.experiment import EXPERIMENT, run_task
+from study.attacks.page import counted, holds, write_page
+from study.engine import reproduce
+from study.tasks import Setup
+
+
+@pytest.fixture
+def small_population(monkeypatch):
+    """A truth that is rough, and quick; nothing of it stays."""
+    monkeypatch.setattr(cells, "N_POPULATION", 2000)
+    kept = (cells.population, cells.truth, cells._costs_by_score, cells._accuracies)
+    for each in kept:
+        each.cache_clear()
+    yield
+    for each in kept:
+        each.cache_clear()
+
+
+class Found:
+    """A result with what `of_result` reads."""
+
+    def __init__(self, lower, upper, cautions=(), refusal=None, assignment="", reason=None):
+        self.ci_lower, self.ci_upper, self.reason = lower, upper, reason
+        self.sample = self
+        self.cautions, self.refusal, self.assignment = cautions, refusal, assignment
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        (Found(0.4, 0.6), "covered"),
+        (Found(0.6, 0.7), "missed"),
+        (Found(0.6, 0.7, cautions=("this is doubtful.",)), "cautioned"),
+        (Found(0.6, 0.7, refusal="data contradict it (SL601)"), "cautioned"),
+        (Found(0.6, 0.7, assignment="The interval is not to be trusted."), "cautioned"),
+        (Found(0.6, 0.7, assignment="Little overlap."), "missed"),
+        (Found(math.nan, math.nan, reason="the ends cross."), "refused"),
+    ],
+)
+def test_an_interval_is_sorted_by_its_truth_and_its_words(found, outcome):
+    assert of_result("accuracy", found, 0.5).outcome == outcome
+
+
+def test_a_refusal_answers_every_question_and_a_warning_doubts_every_answer():
+    def refuse():
+        raise InputError("no.")
+
+    assert [each.outcome for each in ask(["a", "b"], refuse)] == ["refused", "refused"]
+
+    def warn():
+        import warnings
+
+        warnings.warn("the instrument is doubtful", UserWarning, stacklevel=2)
+        return [Answer("a", 0.0, 1.0, 2.0), Answer("b", 0.0, 1.0, 0.5)]
+
+    assert [each.outcome for each in ask(["a", "b"], warn)] == ["cautioned", "cautioned"]
+
+
+def test_on_an_edge_table_the_truth_is_what_is_labeled():
+    for law in (tables.many_levels, tables.weekly_roster, tables.raw_amount, tables.wrong_assignment):
+        table = law(3000, np.random.default_rng(0))
+        right = table.predicted == table.y_true
+        assert (table.decision | ~right).all()
+        assert 0.3 < table.decision.mean() < 1.0
+
+
+def test_rivals_are_equally_good_and_the_score_has_its_area():
+    angles = tables.rivals(5)
+    assert_allclose(np.linalg.norm(angles, axis=0), np.sqrt(1.64))
+    y, score = tables.ranked(200_000, 50_000, 0.93, np.random.default_rng(0))
+    wins = np.mean(score[y == 1][:, None] > score[y == 0][None, :400])
+    assert_allclose(wins, 0.93, atol=0.02)  # five standard errors of the 400
+
+
+def test_the_insurers_bounds_hold_its_probabilities_and_the_sample_agrees():
+    table = insurer.draw(40_000, np.random.default_rng(1))
+    for informed in (False, True):
+        bounds = insurer.population_bounds(table, informed)
+        true = insurer.probabilities(table)
+        assert (bounds.lower <= true + 1e-9).all()
+        assert (true <= bounds.upper + 1e-9).all()
+    assert_allclose(true[:, 1].mean(), table.y_true.mean(), atol=0.013)  # five standard errors
+
+
+def test_a_run_goes_on_and_the_page_has_both_runs(tmp_path, small_population):
+    tasks = EXPERIMENT.tasks(["decisions", "auc-4-0.76", "model"], ["logistic"], 2)
+    setup = Setup(n_samples=150)
+    reproduce(EXPERIMENT, tasks[:3], setup, tmp_path / "runs")
+    results = reproduce(EXPERIMENT, tasks, setup, tmp_path / "runs", resume=True).read()
+    assert len(results) == 6
+    assert set(results["outcome"]) <= {"covered", "refused", "cautioned", "missed"}
+    first = results[(results["cell"] == "decisions") & (results["repetition"] == 0)]
+    assert first[["lower", "upper"]].round(6).to_numpy().tolist() == [
+        [round(row["lower"], 6), round(row["upper"], 6)] for row in run_task(tasks[0], setup)
+    ]
+    write_page(results, "before", tmp_path)
+    write_page(results, "after", tmp_path)
+    write_page(results, "after", tmp_path)  # a second time replaces, and does not add
+    counts = pd.read_csv(tmp_path / "attacks.csv")
+    assert counts.groupby("run")["draws"].sum().to_dict() == {"before": 6, "after": 6}
+    page = (tmp_path / "attacks.md").read_text()
+    assert "before: draws" in page
+    assert "| 1 | the decisions given as predictions | accuracy | 2 |" in page
+
+
+def test_a_row_holds_if_it_covers_or_is_not_silent():
+    results = pd.DataFrame(
+        {
+            "part": "logistic",
+            "cell": ["id"] * 10 + ["model"] * 10,
+            "question": "accuracy",
+            "outcome": ["cautioned"] * 10 + ["covered"] * 9 + ["cautioned"],
+            "covers": ["False"] * 10 + ["True"] * 10,
+        }
+    )
+    table = counted(results, "after").set_index("cell")
+    assert holds(table.loc["id"], CELLS["id"])
+    assert not holds(table.loc["model"], CELLS["model"])  # one false alarm in ten
+
+
+@pytest.mark.parametrize(
+    "name", ["compare", "id", "cut-off", "best", "forest", "rows-edge", "gain", "right-way"]
+)
+def test_every_kind_of_question_has_an_answer(name, monkeypatch):
+    monkeypatch.setattr("study.attacks.cells.N_POPULATION", 2000)
+    cell = CELLS[name]
+    found = cell.run(Ask.of(300, np.random.SeedSequence(3).spawn(2), "logistic"))
+    assert found
+    assert all(each.row()["question"] for each in found)
