@@ -23,7 +23,7 @@ KNOWS: dict[str, set[str]] = {
     "assumptions": {"identification", "nuisance"},
     "inference": {"data", "identification", "nuisance"},
     "diagnostics": {"assumptions", "data", "identification", "nuisance"},
-    "estimators": {"assumptions", "data", "diagnostics", "identification", "nuisance"},
+    "estimators": {"assumptions", "data", "diagnostics", "identification", "inference", "nuisance"},
     "evaluation": {"assumptions", "data", "diagnostics", "identification", "inference", "nuisance"},
     "report": {"assumptions", "data", "diagnostics", "estimators", "evaluation", "nuisance"},
     "io": {"data"},

@@ -170,7 +170,8 @@ def _pool(rows: Rows, floor: Floor, arms: FloorArms, overlap: float) -> np.ndarr
     probe = rows.probe()
     chance = probe.joint[:, :, 1:][:, :, list(floor.event)].sum(axis=2)
     compared = FloorArms.of(floor, chance, 1.0 - probe.joint[:, :, 0], probe.propensity, overlap)
-    return floor_pool(compared, _n_fitted(rows))
+    pool = floor_pool(compared, _n_fitted(rows))
+    return pool if probe.arms is None else pool[probe.arms]
 
 
 def combined_scores(rows: Rows, base: Scores, floors: Sequence[AnyFloor], overlap: float) -> Scores:

@@ -10,7 +10,7 @@ import numpy as np
 from selective_labels._errors import DiagnosticWarning, InputError
 from selective_labels._validation import require_choice
 from selective_labels.data.partitioned import PartitionedLabels
-from selective_labels.data.roles import NO_ROLES, GivenRoles
+from selective_labels.data.roles import NO_ROLES, GivenRoles, as_series
 from selective_labels.data.selective_labels import SelectiveLabels
 
 # A validated table, with its rows in memory or in partitions.
@@ -112,6 +112,22 @@ def read_labels(y: Any, roles: GivenRoles, method: str, uses: Iterable[str] = ()
             f"{method} does not use {' and '.join(unused)}, which the data have.", UserWarning, stacklevel=3
         )
     return data
+
+
+def read_strata(X: Any, strata: Any = None) -> np.ndarray | None:
+    """Strata of rows to predict, as given by users: the argument, or those of a SelectiveLabels; else None.
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays([[1], [2]], [0, 1], decision_maker=[1, 2], strata=["b", "a"])
+    >>> read_strata(data), read_strata(data.X) is None
+    (array(['b', 'a'], dtype=object), True)
+    """
+    if strata is not None:
+        return as_series(strata, "strata", len(X)).to_numpy()
+    if not isinstance(X, SelectiveLabels) or X.strata is None or X.stratum_labels is None:
+        return None
+    return np.asarray(X.stratum_labels[X.strata])
 
 
 def _refuse_partitions(given: Any) -> None:

@@ -1,8 +1,8 @@
 """Base class of all classifiers: input validation, metadata routing, and prediction by partition."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Self, TypeVar
 
@@ -258,11 +258,16 @@ def takes_partitions(predict: Predict) -> Predict:
     """Let a method accept :class:`PartitionedLabels`. Its result must fit into memory."""
 
     @wraps(predict)
-    def predict_rows(estimator: Any, X: Any) -> Any:
+    def predict_rows(estimator: Any, X: Any, **settings: Any) -> Any:
         if not isinstance(X, PartitionedLabels):
-            return predict(estimator, X)
-        task = _Task(estimator, predict.__name__, X.roles, X.features)
-        columns = list(dict.fromkeys([*X.roles.key_columns, *X.features]))
+            return predict(estimator, X, **settings)
+        if settings.get("strata") is not None:
+            raise InputError(
+                "a table in partitions has its strata in a column; name it where the table is made.", "strata"
+            )
+        task = _Task(estimator, predict.__name__, X.roles, X.features, settings)
+        strata = [] if X.roles.strata is None else [X.roles.strata]
+        columns = list(dict.fromkeys([*X.roles.key_columns, *strata, *X.features]))
         pieces = X.over_rows(columns, task, _joined, "predicting")
         return _in_order(pieces)
 
@@ -277,12 +282,17 @@ class _Task:
     method: str
     roles: RoleColumns
     features: tuple[str, ...]
+    settings: Mapping[str, Any]
 
     def __call__(self, frame: pd.DataFrame) -> list[Piece] | None:
         frame, _ = self.roles.rows(frame)
         if not len(frame):
             return None
-        return [(int(frame.index[0]), getattr(self.estimator, self.method)(frame[list(self.features)]))]
+        X: Any = frame[list(self.features)]
+        if self.roles.strata is not None:
+            none, strata = np.zeros(len(frame), dtype=int), frame[self.roles.strata]
+            X = replace(SelectiveLabels.from_arrays(None, none, decision_maker=None, strata=strata), X=X)
+        return [(int(frame.index[0]), getattr(self.estimator, self.method)(X, **self.settings))]
 
 
 def _joined(several: Sequence[list[Piece]]) -> list[Piece]:

@@ -12,18 +12,23 @@ import numpy as np
 from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
-from selective_labels._errors import DiagnosticWarning, LargeWorkWarning
+from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
 from selective_labels.assumptions.base import Assumption
+from selective_labels.assumptions.instrument import Instrument
+from selective_labels.data.reading import read_strata
 from selective_labels.data.roles import HOLE, read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.balance import quick_balance
 from selective_labels.diagnostics.cautions import doubts_of_instrument, in_words, instrument_warning
 from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
-from selective_labels.identification.event_bounds import AnyFloor, LaminarBounds
+from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.point import project_within
 from selective_labels.identification.prevalence import tilted_regrets
+from selective_labels.inference.row_intervals import WorstCaseRegret, widened, worst_case_regret
 from selective_labels.nuisance.assignment import SHARES
+from selective_labels.nuisance.calibrated_bounds import CalibratedBounds, RowScores, fit_bounds
 from selective_labels.nuisance.cross_fit import (
     CrossFit,
     FittingSettings,
@@ -32,7 +37,6 @@ from selective_labels.nuisance.cross_fit import (
     new_propensity,
 )
 from selective_labels.nuisance.first_stage import HeldOutRows, Tilted, first_stage, fit_tilt
-from selective_labels.nuisance.row_bounds import identified_bounds
 from selective_labels.nuisance.slopes import (
     held_out_slopes,
     one_step,
@@ -144,10 +148,10 @@ class Identified:
         Known assignment probabilities at new rows, as a function of the features as given by users.
     class_weight : (n_classes,) array or None
         Value of a correct prediction of each class. None: equal values.
-    assumption : Assumption or None
-        Assumption in addition to the instrument.
-    classes : array or None
-        Labels of the classes, to which an assumption refers.
+    rule : CalibratedBounds or None
+        Bounds of rows under the instrument and what is assumed besides.
+    alone : CalibratedBounds or None
+        Bounds under the instrument alone, if something is assumed besides.
     share : tuple of (n_classes,) array, float and float, or None
         The event with a known share, its multiplier, and the limit of the share that binds.
     cautions : tuple of str
@@ -164,8 +168,8 @@ class Identified:
     concentration: float = float("nan")
     assignment: Callable[[Any], np.ndarray] | None = None
     class_weight: np.ndarray | None = None
-    assumption: Assumption | None = None
-    classes: np.ndarray | None = None
+    rule: CalibratedBounds | None = None
+    alone: CalibratedBounds | None = None
     share: tuple[np.ndarray, float, float] | None = None
     cautions: tuple[str, ...] = ()
 
@@ -174,10 +178,21 @@ class Identified:
         """Whether class probabilities, and not only bounds, are identified."""
         return self.slope is not None or self.tilt is not None or self.direct is not None
 
-    def bounds(self, X: np.ndarray) -> Bounds:
-        """Bounds at new rows. Crossing bounds are repaired."""
-        floors = floors_of(self.assumption, self.classes)
-        return identified_bounds(self.joint, X, self.n_classes, self.label_range, floors=floors)[0]
+    def bounds(
+        self, X: np.ndarray, strata: np.ndarray | None = None, confidence_level: float | None = None
+    ) -> Bounds:
+        """Calibrated bounds at new rows, with a margin if a level is given. Crossing bounds are repaired.
+
+        `strata` are those of the rows, as given by users; without them, bounds are means over strata.
+        """
+        if self.rule is None:
+            raise InputError(
+                "this model was saved before bounds of rows were calibrated; fit it again with this version.",
+                "model",
+            )
+        cells = self.rule.strata.codes(strata, len(X))
+        found, errors = self.rule.with_errors(self.joint, X, cells)
+        return found if confidence_level is None else widened(found, errors, confidence_level)
 
     def probabilities(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Class probabilities at new rows, (n_samples, n_classes). Not in partial mode.
@@ -191,7 +206,7 @@ class Identified:
             n_makers = len(self.joint.folds[0].lookup)
             features = given.X if isinstance(given, SelectiveLabels) else given
             known = read_assignment(self.assignment, features, len(X), n_makers)
-        bounds = self.bounds(X)
+        bounds = self.bounds(X, read_strata(given))
         if self.tilt is not None:
             return self._tilted(X, known, bounds)
         assert self.slope is not None
@@ -239,12 +254,18 @@ class Identified:
         plain = self.cost is None and self._without_range and not isinstance(known, LaminarBounds)
         return costs, worth if plain else gains(costs)
 
-    def worst_regrets(self, bounds: Bounds) -> np.ndarray:
-        """Largest regret of each prediction, (n_samples, n_classes). Its mean is the regret of a rule."""
-        if self.share is None:
-            return worst_case_costs(bounds, self.cost)
-        members, multiplier, limit = self.share
-        return tilted_regrets(bounds, members, multiplier, self.cost) + multiplier * limit
+    def worst_case_regret(
+        self, scores: RowScores, chosen: np.ndarray, data: SelectiveLabels
+    ) -> WorstCaseRegret:
+        """Worst-case regret of a rule that predicts these classes for the training rows."""
+        tilt, fixed = None, 0.0
+        if self.share is not None:
+            members, multiplier, limit = self.share
+            tilt, fixed = multiplier * members, multiplier * limit
+        found = worst_case_regret(
+            scores, chosen, data.weights, cost=self.cost, tilt=tilt, clusters=data.groups
+        )
+        return WorstCaseRegret(found.value + fixed, found.error)
 
     @property
     def _without_range(self) -> bool:
@@ -260,6 +281,8 @@ class TrainingRows:
     ----------
     crossed : (n_samples,) bool array
         Whether the bounds crossed and were repaired.
+    scores : RowScores
+        Scores behind the bounds.
     probabilities : (n_samples, n_classes) array or None
         Estimates of point and tilt mode, unless only the labeled rows are used.
     alone : Bounds or None
@@ -269,6 +292,7 @@ class TrainingRows:
     bounds: Bounds
     crossed: np.ndarray
     probabilities: np.ndarray | None
+    scores: RowScores
     alone: Bounds | None = None
 
     @property
@@ -286,7 +310,10 @@ class PlugIn:
     def scores(self, X: np.ndarray, given: Any) -> np.ndarray:
         """Minus the cost of every class, (n_samples, n_classes); `given` as for :class:`Identified`."""
         identified = self.identified
-        known = identified.probabilities(X, given) if identified.has_probabilities else identified.bounds(X)
+        if identified.has_probabilities:
+            known: Bounds | np.ndarray = identified.probabilities(X, given)
+        else:
+            known = identified.bounds(X, read_strata(given))
         return -identified.costs_and_gains(known)[0]
 
 
@@ -307,23 +334,18 @@ def identify(
     assignment probabilities at new rows.
     """
     point = mode == "point"
-    # A maximum over decision-makers needs no assignment probabilities. Numeric instruments need overlap.
-    if mode == "partial" and not data.numeric:
+    if mode == "partial" and not data.numeric and not assignment_matters(data):
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
-    n_classes, floors = len(data.classes), floors_of(assumption, data.classes)
-    known = joint, data.features, n_classes, label_range
-    bounds, crossed = identified_bounds(*known, held_out=True, floors=floors)
-    # The bounds from the instrument alone are always kept for comparison.
-    alone = identified_bounds(*known, held_out=True)[0] if floors else None
+    known: Assumption = Instrument() if assumption is None else assumption
+    rule, scores = fit_bounds(joint, data, known, label_range)
+    bounds, crossed = scores.bounds()
+    alone, alone_bounds = None, None
+    if assumption is not None:  # the bounds from the instrument alone are kept for comparison
+        alone, alone_scores = fit_bounds(joint, data, Instrument(), label_range)
+        alone_bounds = alone_scores.bounds()[0]
     identified = Identified(
-        joint,
-        n_classes,
-        label_range,
-        cost,
-        assignment=assignment,
-        assumption=assumption,
-        classes=None if assumption is None else data.classes,
+        joint, len(data.classes), label_range, cost, assignment=assignment, rule=rule, alone=alone
     )
     probabilities = None
     doubts = doubts_of_instrument(data, joint, seed=fitting.seed)
@@ -336,13 +358,19 @@ def identify(
         identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
         identified, probabilities = _by_tilt(identified, data, bounds, fitting)
-    rows = TrainingRows(bounds, crossed, probabilities, alone)
+    rows = TrainingRows(bounds, crossed, probabilities, scores, alone_bounds)
     return replace(identified, joint=joint.without_rows()), rows
 
 
-def floors_of(assumption: Assumption | None, classes: np.ndarray | None) -> tuple[AnyFloor, ...]:
-    """Lower bounds that an assumption adds to those of the instrument."""
-    return () if assumption is None or classes is None else assumption.floors(classes)
+# A model of who decides is worth fitting for bounds only where balance fails clearly.
+CLEARLY = 1e-3
+
+
+def assignment_matters(data: SelectiveLabels) -> bool:
+    """Whether shares of decision-makers, within strata, cannot stand for who decides a case."""
+    if data.assignment is not None:
+        return bool(np.ptp(data.assignment, axis=0).any())
+    return quick_balance(data) < CLEARLY
 
 
 def _by_slope(

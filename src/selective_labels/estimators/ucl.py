@@ -9,13 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import ConstantRuleWarning, InputError
-from selective_labels._validation import draw_seeds, require_choice
+from selective_labels._validation import draw_seeds, require_choice, require_share
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Prevalence
-from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, with_instrument
+from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, read_strata, with_instrument
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import (
@@ -262,6 +262,8 @@ class UCLClassifier(SelectiveClassifier):
         assignment probabilities were estimated, and how they are computed for new rows.
     worst_case_regret_ : float
         Estimated worst-case regret (expected cost above that of the best rule) of the fitted rule.
+    worst_case_regret_upper_ : float
+        Upper limit of the worst-case regret, at one-sided 95 % confidence. Quote this one.
     predicted_shares_ : (n_classes,) array
         Share of training rows predicted as each class. A warning is issued if one class has nearly all.
     cost_ : (n_classes, n_classes) array or None
@@ -352,7 +354,7 @@ class UCLClassifier(SelectiveClassifier):
         if balanced:
             weights = balanced_weights(seen_shares(data))
             self._identified = replace(self._identified, class_weight=weights)
-        alone = replace(self._identified, assumption=None, classes=None)
+        alone = replace(self._identified, rule=self._identified.alone, alone=None)
         self._identified = with_share(self._identified, rows, assumed, data)
         self.nuisance_report_ = self._identified.joint.report
         self.cautions_ = self._identified.cautions
@@ -362,8 +364,9 @@ class UCLClassifier(SelectiveClassifier):
         self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
         weight = data.weights
         chosen = self._training_scores(data, problem).argmax(axis=1)
-        regrets = self._identified.worst_regrets(rows.bounds)[np.arange(len(chosen)), chosen]
-        self.worst_case_regret_ = float(np.average(regrets, weights=weight))
+        regret = self._identified.worst_case_regret(rows.scores, chosen, data)
+        self.worst_case_regret_ = max(regret.value, 0.0)
+        self.worst_case_regret_upper_ = regret.upper
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and not balanced
         costly = self.cost_ is not None
@@ -456,11 +459,24 @@ class UCLClassifier(SelectiveClassifier):
         return self._identified.probabilities(read_features(self, X), X)
 
     @takes_partitions
-    def predict_bounds(self, X: Any) -> Bounds:
+    def predict_bounds(
+        self, X: Any, *, confidence_level: float | None = None, strata: Any = None
+    ) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in all modes.
 
-        Joint probabilities are averaged over the folds' models and shrunk across decision-makers before the
-        maximum is taken. Crossing rows are repaired (:func:`selective_labels.identification.bounds.repair`).
+        They are estimated like the bounds of a population, by pools of the decision-makers who can see the
+        case, and calibrated by the cross-fitted scores of the training rows. Crossing rows are repaired
+        (:func:`selective_labels.identification.bounds.repair`).
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array, frame or SelectiveLabels
+        confidence_level : float, optional
+            Adds a margin of sampling error: on average over rows, the probability of a class lies within its
+            bounds with this confidence. Without it, the bounds are the estimates.
+        strata : (n_samples,) array, optional
+            Strata of the rows, as in ``fit``. Those of a SelectiveLabels are used by themselves. Where the
+            stratum is unknown, the bounds are means over the strata of ``fit``.
 
         Returns
         -------
@@ -468,15 +484,33 @@ class UCLClassifier(SelectiveClassifier):
             ``lower`` and ``upper``, each (n_samples, n_classes).
         """
         check_is_fitted(self)
-        return self._identified.bounds(read_features(self, X))
+        if confidence_level is not None:
+            require_share("confidence_level", confidence_level)
+        return self._identified.bounds(read_features(self, X), read_strata(X, strata), confidence_level)
 
-    def predict_set(self, X: Any) -> np.ndarray:
-        """Classes that may be optimal within the bounds, (n_samples, n_classes) bool."""
-        return possible_classes(self.predict_bounds(X), self._identified.cost)
+    def predict_set(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:
+        """Classes that may be optimal within the bounds at level .9, (n_samples, n_classes) bool.
 
-    def decided(self, X: Any) -> np.ndarray:
-        """Rows for which only one class can be optimal, (n_samples,) bool."""
-        return decided(self.predict_bounds(X), self._identified.cost)
+        Parameters
+        ----------
+        X, strata
+            As for :meth:`predict_bounds`.
+        confidence_level : float or None
+            Level of the bounds; None for the estimated bounds, without a margin.
+        """
+        bounds = self.predict_bounds(X, confidence_level=confidence_level, strata=strata)
+        return possible_classes(bounds, self._identified.cost)
+
+    def decided(self, X: Any, *, confidence_level: float | None = 0.9, strata: Any = None) -> np.ndarray:
+        """Rows for which only one class can be optimal within the bounds at level .9, (n_samples,) bool.
+
+        Parameters
+        ----------
+        X, confidence_level, strata
+            As for :meth:`predict_set`.
+        """
+        bounds = self.predict_bounds(X, confidence_level=confidence_level, strata=strata)
+        return decided(bounds, self._identified.cost)
 
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         if (data.y != HOLE).all():

@@ -196,6 +196,30 @@ def ranged_manski_scores(rows: Rows, label_range: LabelRange) -> Scores:
     return _ranged(joint, rows.y, label_range, bound)
 
 
+def ranged_ceiling(rows: Rows, label_range: LabelRange, overlap: float) -> Scores:
+    """Scores of 1 - u_k, u_k = min(b_k, min_z [p_kz + b_k (1-λ_z)]): the bound on all other classes.
+
+    Examples
+    --------
+    >>> joint = np.array([[[0.5, 0.1, 0.4]]])
+    >>> rows = Rows(joint, joint, np.array([0]), np.array([-1]), np.ones((1, 1)), 0.0)
+    >>> known = LabelRange(np.full((1, 2), 0.2), np.full((1, 2), 0.8))
+    >>> ranged_ceiling(rows, known, overlap=0.01).plug_in
+    array([[0.5, 0.2]])
+    """
+    unlabeled, labeled = rows.joint[:, :, :1], rows.joint[:, :, 1:]
+    highest = label_range.highest
+    others = envelope(
+        1.0 - labeled - highest * unlabeled,
+        1.0 - seen_labels(rows.y, labeled.shape[2]) - highest * (rows.y < 0)[:, None],
+        rows.arm,
+        rows.propensity,
+        rows.lead,
+        overlap,
+    )
+    return Scores(*with_range(others.values, others.plug_in, 1.0 - highest), others.clipped)
+
+
 def with_range(ends: np.ndarray, plug_in: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores and predictions of max(lower bound, known limit); the predictions decide which is larger."""
     known = limit > plug_in

@@ -83,6 +83,13 @@ class Pools:
     lost: float
     arms: ArmShares | None = None
 
+    def among(self, arms: np.ndarray) -> "Pools":
+        """Pools of rows that can reach these arms only."""
+        known = self.arms
+        if known is not None:
+            known = ArmShares(known.values[arms], known.variances[arms], known.rows[arms])
+        return Pools(self.members[arms], self.lost, known)
+
     def of_rows(self, propensity: np.ndarray, overlap: float) -> tuple[np.ndarray, np.ndarray]:
         """Members for each row, (n_samples, n_arms, n_classes), and the extra width, (n_samples,).
 
@@ -121,10 +128,13 @@ class HeldOutPredictions:
     ----------
     joint : (n_arms, n_samples, n_classes + 1) array
     propensity : (n_samples, n_arms) array
+    arms : (n_kept,) int array or None
+        The arms of the rows to be scored, if these are not all arms.
     """
 
     joint: np.ndarray
     propensity: np.ndarray
+    arms: np.ndarray | None = None
 
 
 # No inverse probability weight exceeds 1 / OVERLAP.

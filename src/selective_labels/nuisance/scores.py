@@ -1,6 +1,6 @@
 """Cross-fitted scores of all rows under several assumptions, and the pools and bands of arms they use."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Protocol
@@ -167,6 +167,7 @@ def cross_fit_scores(
     overlap: float = OVERLAP,
     held_out: bool = True,
     label_range: LabelRange | None = None,
+    pools: Sequence[Pools | None] | None = None,
 ) -> dict[str, Scores]:
     """Score every row under several assumptions, from models fitted once.
 
@@ -189,6 +190,8 @@ def cross_fit_scores(
         over the models of all folds.
     label_range : LabelRange, optional
         Label range of all rows. It narrows the bounds and does not change point estimates.
+    pools : sequence of Pools, optional
+        Pools of each fold, if the caller has formed them already (:func:`fold_pools`).
 
     Returns
     -------
@@ -211,10 +214,12 @@ def cross_fit_scores(
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         probability = arm_propensity(fit, number, data, held_out=held_out)
-        pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
+        formed = None if pools is None else pools[number]
+        if pools is None and pooled:
+            formed = fold_pools(fit, fold, data, fit.held_out != number)
         probe = probe_of(fold, data, rows, probability)
         leniency = None
-        if not given and pools is None:
+        if not given and formed is None:
             leniency = leniency_order(fit, fold, data.features[rows], data.weights[rows])
         for here in fit.chunks(rows, n_classes + 1):
             pair = [model.joint(data.features[here]) for model in fold.models]
@@ -222,7 +227,7 @@ def cross_fit_scores(
             shares = probability(here)
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
-            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, pools)
+            chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, formed)
             chunk = replace(chunk, classes=data.classes, probe=probe)
             for name, assumption in chosen.items():
                 part = assumption.score(chunk, overlap)

@@ -1,0 +1,551 @@
+"""Bounds of single rows: plug-ins of the scores, calibrated by the scores, with standard errors.
+
+The scores of an assumption use pools of decision-makers and only those who can see the case. The bounds of a
+row are the models' part of these scores, without the correction by the row's own label. Cross-fitted scores
+then correct them on average (:mod:`selective_labels.nuisance.calibration`), and the disagreement of the
+folds' models measures their noise.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from selective_labels._validation import effective_sample_size
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.identification.bounds import Bounds, Event, Mask, as_label_range, repair
+from selective_labels.identification.event_bounds import LaminarBounds, LaminarScores
+from selective_labels.nuisance.assignment import cell_shares
+from selective_labels.nuisance.calibration import NONE, Calibration, fit_calibration
+from selective_labels.nuisance.cross_fit import CrossFit, arm_propensity
+from selective_labels.nuisance.envelope import ranged_ceiling
+from selective_labels.nuisance.score_formulas import (
+    OVERLAP,
+    HeldOutPredictions,
+    LabelRange,
+    Pools,
+    Rows,
+    Scores,
+    required_lead,
+)
+from selective_labels.nuisance.scores import (
+    Scorable,
+    cross_fit_scores,
+    fold_pools,
+    leniency_order,
+    n_independent,
+    probe_of,
+)
+
+# Known probabilities have no noise, so an arm needs no overlap to be used, only a positive share.
+ANY_OVERLAP = 1e-12
+# Rows of unknown stratum average over at most this many strata, drawn evenly by their shares.
+MOST_STRATA = 50
+# Rows whose bounds the models of all folds predict during the fit: for the mean noise, and for the regret.
+MOST_COMPARED = 2_000
+# Degrees of freedom of the mean noise, which moderates the noise of each row.
+PRIOR_FREEDOM = 4.0
+UNKNOWN = -1
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SetForm:
+    """Which numbers describe the identified set of a row.
+
+    Attributes
+    ----------
+    n_classes : int
+        The first numbers are the lower bounds of the classes.
+    events : tuple of tuples of int
+        The slack of each event follows (:class:`LaminarBounds`).
+    ceilings : bool
+        Instead of events: one minus the upper bound of each class follows.
+    """
+
+    n_classes: int
+    events: tuple[Event, ...] = ()
+    ceilings: bool = False
+
+    @classmethod
+    def of(cls, lower: np.ndarray, further: LaminarScores | None) -> "SetForm":
+        """Form of the sets that scores describe."""
+        if further is None:
+            return cls(lower.shape[1])
+        return cls(lower.shape[1], further.events, further.ceiling is not None)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers describe a row."""
+        return self.n_classes * (1 + self.ceilings) + len(self.events)
+
+    def joined(self, lower: np.ndarray, slack: np.ndarray | None, ceiling: np.ndarray | None) -> np.ndarray:
+        """Numbers of every row, (n_samples, n_numbers)."""
+        if self.ceilings:
+            assert ceiling is not None
+            return np.concatenate([lower, 1.0 - ceiling], axis=1)
+        return lower if slack is None or not self.events else np.concatenate([lower, slack], axis=1)
+
+    def of_models(self, scores: Scores) -> np.ndarray:
+        """Numbers by the models' part of scores."""
+        more = scores.laminar_scores
+        if more is None:
+            return scores.plug_in
+        return self.joined(scores.plug_in, more.plug_in, more.ceiling_plug_in)
+
+    def of_values(self, scores: Scores) -> np.ndarray:
+        """Numbers by scores."""
+        more = scores.laminar_scores
+        return scores.values if more is None else self.joined(scores.values, more.values, more.ceiling)
+
+    def scores(self, values: np.ndarray, models: np.ndarray) -> tuple[np.ndarray, LaminarScores | None]:
+        """Scores of the lower bounds, and those of events or ceilings, from numbers."""
+        lower, more, model = values[:, : self.n_classes], *(
+            each[:, self.n_classes :] for each in (values, models)
+        )
+        if self.ceilings:
+            none = np.zeros((len(values), 0))
+            return lower, LaminarScores((), none, none, 1.0 - more, 1.0 - model)
+        return lower, LaminarScores(self.events, more, model) if self.events else None
+
+    def upper(self, numbers: np.ndarray) -> np.ndarray:
+        """u_k = 1 - Σ_{j≠k} l_j - Σ_{S without k} δ_S, or the ceiling if that is smaller."""
+        held = numbers[:, : self.n_classes]
+        upper = 1.0 - held.sum(axis=1, keepdims=True) + held
+        for event, amount in zip(self.events, numbers[:, self.n_classes :].T, strict=False):
+            upper[:, [code for code in range(self.n_classes) if code not in event]] -= amount[:, None]
+        return np.minimum(upper, 1.0 - numbers[:, self.n_classes :]) if self.ceilings else upper
+
+    def upper_variance(self, numbers: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Variance of the upper bounds from variances of the numbers, which are taken as independent."""
+        total = SetForm(self.n_classes, self.events)
+        found = 1.0 - total.upper(variance)
+        if not self.ceilings:
+            return found
+        binding = 1.0 - numbers[:, self.n_classes :] < total.upper(numbers[:, : self.n_classes])
+        return np.where(binding, variance[:, self.n_classes :], found)
+
+    def bounds(self, numbers: np.ndarray, lowest: Any = 0.0, highest: Any = 1.0) -> tuple[Bounds, Mask]:
+        """Identified sets, repaired where they are empty, and these rows."""
+        lower = numbers[:, : self.n_classes]
+        if self.events:
+            amounts = np.maximum(numbers[:, self.n_classes :], 0.0)
+            return LaminarBounds.of(lower, self.events, amounts).repaired()
+        return repair(Bounds(lower, self.upper(numbers)), lowest, highest)
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Shares of arms by stratum.
+
+    Attributes
+    ----------
+    labels : array or None
+        Strata as given by users, sorted; None without strata.
+    mass : (n_strata,) array
+        Share of the rows in each stratum.
+    shares : tuple of (n_strata, n_arms) arrays
+        Shares of the arms of each fold.
+    """
+
+    labels: np.ndarray | None
+    mass: np.ndarray
+    shares: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, fit: CrossFit, data: SelectiveLabels) -> "Strata":
+        """Shares of the training rows."""
+        n_cells = int(data.cells.max()) + 1
+        mass = np.bincount(data.cells, data.weights, n_cells)
+        shares = []
+        for fold in fit.folds:
+            if data.assignment is None:
+                arms = fold.lookup[data.decision_maker_codes]
+                shares.append(cell_shares(data.cells, arms, data.weights, n_cells, fit.n_arms))
+                continue
+            known = data.assignment @ (fold.lookup[:, None] == np.arange(fit.n_arms))
+            total = [np.bincount(data.cells, data.weights * column, n_cells) for column in known.T]
+            shares.append(np.stack(total, axis=1) / np.maximum(mass, np.finfo(float).tiny)[:, None])
+        labels = None if data.strata is None else data.stratum_labels
+        return cls(labels, mass / mass.sum(), tuple(shares))
+
+    def codes(self, strata: np.ndarray | None, n_samples: int) -> np.ndarray:
+        """Codes of the strata of new rows; -1 where the stratum is unknown."""
+        if self.labels is None:
+            return np.zeros(n_samples, dtype=int)
+        if strata is None:
+            return np.full(n_samples, UNKNOWN)
+        place = {label: code for code, label in enumerate(self.labels.tolist())}
+        return np.array([place.get(each, UNKNOWN) for each in np.asarray(strata).tolist()], dtype=int)
+
+    @cached_property
+    def mixture(self) -> list[tuple[int, float]]:
+        """Strata and weights that stand for an unknown stratum."""
+        if np.count_nonzero(self.mass) <= MOST_STRATA:
+            return [(int(code), float(self.mass[code])) for code in np.flatnonzero(self.mass)]
+        points = (np.arange(MOST_STRATA) + 0.5) / MOST_STRATA
+        codes, times = np.unique(np.searchsorted(np.cumsum(self.mass), points), return_counts=True)
+        return [(int(code), float(n) / MOST_STRATA) for code, n in zip(codes, times, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedBounds:
+    """Rule for the bounds of rows under one assumption, fitted to the training rows.
+
+    For fold f, the numbers l_f(x) that describe the set are the models' part of the assumption's scores, with
+    the pools of the fold and the shares of the row's stratum. If the stratum is unknown, l_f(x) is its mean
+    over strata. Each number is calibrated (:func:`fit_calibration`), and l(x) is the mean over folds.
+
+    se² = ((L-1) v + 4 v̄) / (L+3) + variance of the calibration,   v = (L-1)/L Σ_f (l_f - l)²
+
+    v is the delete-a-group jackknife of the L folds, v̄ its mean over training rows.
+
+    Attributes
+    ----------
+    assumption : Scorable
+    classes : (n_classes,) array
+    label_range : pair
+    strata : Strata
+    pools : tuple of (Pools or None)
+        Pools of each fold.
+    leniency : tuple of (array or None)
+        Where there are no pools: numbers that order the arms of each fold.
+    probes : tuple of (HeldOutPredictions or None)
+        Predictions of some training rows by the model without them, on which arms are compared.
+    n_fitted, n_units : float
+        See :class:`selective_labels.nuisance.score_formulas.Rows`.
+    form : SetForm
+    calibration : tuple of Calibration
+        One for each number.
+    noise : (2, n_classes) array
+        v̄ of lower and of upper bounds.
+    """
+
+    assumption: Scorable
+    classes: np.ndarray
+    label_range: Any
+    strata: Strata
+    pools: tuple[Pools | None, ...]
+    leniency: tuple[np.ndarray | None, ...]
+    probes: tuple[HeldOutPredictions | None, ...]
+    n_fitted: float
+    n_units: float
+    form: SetForm
+    calibration: tuple[Calibration, ...]
+    noise: np.ndarray
+
+    def bounds(self, fit: CrossFit, X: np.ndarray, cells: np.ndarray) -> Bounds:
+        """Calibrated bounds of new rows, repaired where they cross."""
+        return self.with_errors(fit, X, cells)[0]
+
+    def with_errors(self, fit: CrossFit, X: np.ndarray, cells: np.ndarray) -> tuple[Bounds, Bounds]:
+        """Calibrated bounds of new rows and their standard errors, in the same shape.
+
+        Parameters
+        ----------
+        fit : CrossFit
+        X : (n_samples, n_features) array
+        cells : (n_samples,) int array
+            Codes of strata, -1 where unknown.
+        """
+        numbers = np.empty((len(X), self.form.n_numbers))
+        variance = np.empty((2, len(X), len(self.classes)))
+        for rows, by_fold, extra in self.by_fold(fit, X, cells):
+            numbers[rows] = by_fold.mean(axis=0)
+            variance[:, rows] = self._moderated(by_fold) + self._of_calibration(numbers[rows], extra)
+        lowest, highest = as_label_range(self.label_range, X, len(self.classes))
+        found, _ = self.form.bounds(numbers, lowest, highest)
+        errors = np.sqrt(variance)
+        return found, Bounds(errors[0], errors[1])
+
+    def by_fold(
+        self, fit: CrossFit, X: np.ndarray, cells: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Row numbers, calibrated numbers of each fold (n_folds, n, n_numbers), and variance of calibration.
+
+        Rows come in chunks.
+        """
+        lowest, highest = as_label_range(self.label_range, X, len(self.classes))
+        for rows in fit.chunks(np.arange(len(X)), len(self.classes) + 1):
+            known = None
+            if self.ranged:
+                shape = (len(rows), len(self.classes))
+                ends = (each[rows] if each.ndim == 2 else each for each in (lowest, highest))
+                known = LabelRange(*(np.broadcast_to(each, shape) for each in ends))
+            raw = np.stack(
+                [self._of_fold(fit, number, X[rows], cells[rows], known) for number in range(len(fit.folds))]
+            )
+            both = [self.calibrated(each, known) for each in raw]
+            yield rows, np.stack([each for each, _ in both]), np.mean([each for _, each in both], axis=0)
+
+    def calibrated(self, raw: np.ndarray, known: LabelRange | None) -> tuple[np.ndarray, np.ndarray]:
+        """Calibrated numbers, and the variance that the calibration adds, both (n_samples, n_numbers)."""
+        open_ = open_numbers(self.form, raw, known)
+        found, extra = np.array(raw), np.zeros_like(raw)
+        for place, each in enumerate(self.calibration):
+            here = open_[:, place]
+            found[here, place] = each.apply(raw[here, place])
+            extra[here, place] = each.variance(raw[here, place], found[here, place])
+        return found, extra
+
+    @property
+    def ranged(self) -> bool:
+        """Whether a label range is given."""
+        lowest, highest = self.label_range
+        return bool(np.ndim(lowest) or np.ndim(highest)) or (lowest, highest) != (0.0, 1.0)
+
+    @property
+    def _given(self) -> bool:
+        return bool(np.isinf(self.n_units))
+
+    def _of_calibration(self, numbers: np.ndarray, extra: np.ndarray) -> np.ndarray:
+        """Variance of lower and upper bounds from that of the numbers, (2, n_samples, n_classes)."""
+        return np.stack([extra[:, : len(self.classes)], self.form.upper_variance(numbers, extra)])
+
+    def jackknife(self, by_fold: np.ndarray) -> np.ndarray:
+        """Delete-a-group jackknife variance of lower and upper bounds, (2, n_samples, n_classes)."""
+        upper = np.stack([self.form.upper(each) for each in by_fold])
+        n_folds = len(by_fold)
+        ends = (by_fold[:, :, : len(self.classes)], upper)
+        return np.stack([(n_folds - 1) * each.var(axis=0) for each in ends])
+
+    def _moderated(self, by_fold: np.ndarray) -> np.ndarray:
+        freedom = len(by_fold) - 1.0
+        own = freedom * self.jackknife(by_fold) + PRIOR_FREEDOM * self.noise[:, None]
+        return own / (freedom + PRIOR_FREEDOM)
+
+    def _of_fold(
+        self, fit: CrossFit, number: int, X: np.ndarray, cells: np.ndarray, known: LabelRange | None
+    ) -> np.ndarray:
+        """Numbers by the model of one fold, not calibrated."""
+        joint = fit.folds[number].joint(X)
+        found = np.zeros((len(X), self.form.n_numbers))
+        placed = np.flatnonzero(cells != UNKNOWN)
+        for codes, rows, weight in self._groups(cells, placed):
+            arms = np.flatnonzero(self.strata.shares[number][np.unique(codes)].max(axis=0) > 0.0)
+            shares = self._shares(fit, number, X[rows], codes, joint.shape[0])
+            here = self._rows(number, joint[np.ix_(arms, rows)], shares[:, arms], arms)
+            if known is not None:
+                here = replace(here, label_range=known.take(rows))
+            found[rows] += weight * self.form.of_models(self.assumption.score(here, self.overlap))
+        return found
+
+    def _groups(
+        self, cells: np.ndarray, placed: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+        """Strata, rows and weight of each pass: rows of known stratum at once, others by stratum."""
+        if len(placed):
+            yield cells[placed], placed, 1.0
+        lost = np.flatnonzero(cells == UNKNOWN)
+        if len(lost):
+            for code, weight in self.strata.mixture:
+                yield np.full(len(lost), code), lost, weight
+
+    def _shares(
+        self, fit: CrossFit, number: int, X: np.ndarray, codes: np.ndarray, n_arms: int
+    ) -> np.ndarray:
+        """Propensity of every arm at new rows of these strata, (n_samples, n_arms)."""
+        shares = self.strata.shares[number]
+        models = fit.assignment.models
+        if not models:
+            if (codes == codes[0]).all():
+                return np.broadcast_to(shares[codes[0]], (len(X), n_arms))
+            return shares[codes]
+        chosen = (models[number],) if len(models) == len(fit.folds) else models
+        return np.asarray(np.mean([model.at(X, codes, shares) for model in chosen], axis=0))
+
+    def _rows(self, number: int, joint: np.ndarray, shares: np.ndarray, arms: np.ndarray) -> Rows:
+        """Rows to score whose labels do not matter."""
+        n_samples = joint.shape[1]
+        pools, leniency, probe = self.pools[number], self.leniency[number], self.probes[number]
+        lead: np.ndarray | float = 0.0
+        if leniency is not None:
+            lead = required_lead(shares, leniency[arms], self.n_fitted, self.overlap)
+        return Rows(
+            joint,
+            joint,
+            np.zeros(n_samples, dtype=int),
+            np.full(n_samples, UNKNOWN),
+            shares,
+            lead,
+            n_units=self.n_units,
+            n_fitted=self.n_fitted,
+            pools=None if pools is None else pools.among(arms),
+            probe=None if probe is None else (lambda: replace(probe, arms=arms)),
+            classes=self.classes,
+        )
+
+    @property
+    def overlap(self) -> float:
+        """Smallest probability at which an arm is used."""
+        return ANY_OVERLAP if self._given else OVERLAP
+
+
+
+
+def open_numbers(form: SetForm, numbers: np.ndarray, known: LabelRange | None) -> Mask:
+    """Numbers that are estimates: those at a limit that is known are not calibrated."""
+    limits = np.zeros_like(numbers)
+    if known is not None:
+        limits[:, : form.n_classes] = known.lowest
+        if form.ceilings:
+            limits[:, form.n_classes :] = 1.0 - known.highest
+    return np.asarray(numbers > limits + ROUNDING)
+
+
+@dataclass(frozen=True)
+class WithCeilings:
+    """An assumption whose scores also have upper bounds of classes where a label range gives them.
+
+    With two classes the lower bounds say it all. With bounds on events, these have upper bounds of their own.
+    """
+
+    assumption: Scorable
+
+    @property
+    def name(self) -> str:
+        """Key of its scores."""
+        return self.assumption.name
+
+    @property
+    def needs_halves(self) -> bool:
+        """Whether its scores need models of two disjoint halves of the rows."""
+        return self.assumption.needs_halves
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Score rows."""
+        scores = self.assumption.score(rows, overlap)
+        if rows.label_range is None or scores.laminar_scores is not None or scores.values.shape[1] < 3:
+            return scores
+        ceiling = ranged_ceiling(rows, rows.label_range, overlap)
+        none = np.zeros((len(scores.values), 0))
+        more = LaminarScores((), none, none, 1.0 - ceiling.values, 1.0 - ceiling.plug_in)
+        return replace(scores, laminar_scores=more)
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """Scores and held-out calibrated numbers of the training rows, and what models of all folds say of some.
+
+    Attributes
+    ----------
+    form : SetForm
+    values, models : (n_samples, n_numbers) arrays
+        Scores, and calibrated predictions of models that were not fitted on the row.
+    compared : (n_compared,) int array
+        Some of the rows.
+    deviations : (n_folds, n_compared, n_numbers) array
+        l_f(x) - l(x) at these rows.
+    lowest, highest : arrays
+        Label range.
+    """
+
+    form: SetForm
+    values: np.ndarray
+    models: np.ndarray
+    compared: np.ndarray
+    deviations: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    def bounds(self) -> tuple[Bounds, Mask]:
+        """Identified sets of the training rows, and the rows that crossed and were repaired."""
+        return self.form.bounds(self.models, self.lowest, self.highest)
+
+
+def fit_bounds(
+    fit: CrossFit, data: SelectiveLabels, assumption: Scorable, label_range: Any = (0.0, 1.0)
+) -> tuple[CalibratedBounds, RowScores]:
+    """Calibrate the bounds of rows under an assumption.
+
+    The cost is one prediction of every row under every arm, and one more for each fold of 2,000 rows.
+
+    Parameters
+    ----------
+    fit : CrossFit
+    data : SelectiveLabels
+        The rows that `fit` was fitted to.
+    assumption : Scorable
+    label_range : pair
+        See :func:`selective_labels.identification.bounds.as_label_range`.
+    """
+    n_classes = len(data.classes)
+    scorer = WithCeilings(assumption)
+    given = fit.report.chosen == "injected"
+    n_fitted: float = round(effective_sample_size(data.weights))
+    n_units = np.inf if given else n_independent(data, round(n_fitted))
+    if data.panels is not None:
+        n_fitted = n_independent(data, round(n_fitted))
+    rule = CalibratedBounds(
+        scorer,
+        data.classes,
+        label_range,
+        Strata.of(fit, data),
+        (),
+        (),
+        (),
+        n_fitted,
+        n_units,
+        SetForm(n_classes),
+        (),
+        np.zeros((2, n_classes)),
+    )
+    lowest, highest = as_label_range(label_range, data.features, n_classes)
+    known = None
+    if rule.ranged:
+        shape = (len(data), n_classes)
+        known = LabelRange(*(np.array(np.broadcast_to(each, shape)) for each in (lowest, highest)))
+    rule = replace(rule, **_arms(fit, data, assumption, given=given, pooled=not given and known is None))
+    found = cross_fit_scores(
+        fit, data, [scorer], overlap=rule.overlap, label_range=known, pools=rule.pools
+    )[scorer.name]
+    form = SetForm.of(found.values, found.laminar_scores)
+    values, models = form.of_values(found), form.of_models(found)
+    lines = (NONE,) * form.n_numbers
+    if not given and not data.decision.all():  # with all labels, the probabilities sum to one as they are
+        allowed = open_numbers(form, models, known)
+        lines = tuple(
+            fit_calibration(score[on], model[on], data.weights[on], None if data.groups is None else data.groups[on])
+            for score, model, on in zip(values.T, models.T, allowed.T, strict=True)
+        )
+    rule = replace(rule, form=form, calibration=lines)
+    models = rule.calibrated(models, known)[0]
+    some = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_COMPARED)).astype(int))
+    by_fold = np.concatenate(
+        [each for _, each, _ in rule.by_fold(fit, data.features[some], data.cells[some])], axis=1
+    )
+    noise = np.average(rule.jackknife(by_fold), axis=1, weights=_some_weight(data.weights[some]))
+    rows = RowScores(
+        form, models if given else values, models, some, by_fold - by_fold.mean(axis=0), lowest, highest
+    )
+    return replace(rule, noise=noise), rows
+
+
+def _some_weight(weights: np.ndarray) -> np.ndarray:
+    return weights if weights.any() else np.ones_like(weights)
+
+
+def _arms(
+    fit: CrossFit, data: SelectiveLabels, assumption: Any, *, given: bool, pooled: bool
+) -> dict[str, Sequence[Any]]:
+    """Pools, leniencies and probes of every fold."""
+    pools, leniency, probes = [], [], []
+    compares = any(getattr(each, "singled_out", False) for each in _floors(assumption, data))
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out == number)
+        formed = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
+        order = None
+        if not given and formed is None:
+            order = leniency_order(fit, fold, data.features[rows], data.weights[rows])
+        probe = probe_of(fold, data, rows, arm_propensity(fit, number, data))() if compares else None
+        pools.append(formed)
+        leniency.append(order)
+        probes.append(probe)
+    return {"pools": tuple(pools), "leniency": tuple(leniency), "probes": tuple(probes)}
+
+
+def _floors(assumption: Any, data: SelectiveLabels) -> Sequence[Any]:
+    find = getattr(assumption, "floors", None)
+    return () if find is None else find(data.classes)
