@@ -155,7 +155,8 @@ def test_an_impossible_label_range_is_refused(label_range):
 def test_sets_and_decided_rows_agree_with_the_bounds(mode, cost):
     sample = make_sample()
     fitted = fit(quick(mode, cost=cost), sample)
-    possible, decided = fitted.predict_set(sample.X), fitted.decided(sample.X)
+    estimated = {"confidence_level": None}
+    possible, decided = (each(sample.X, **estimated) for each in (fitted.predict_set, fitted.decided))
     assert possible.shape == (500, 3)
     assert possible.any(axis=1).all()
     assert_array_equal(decided, possible.sum(axis=1) == 1)
@@ -168,6 +169,25 @@ def test_sets_and_decided_rows_agree_with_the_bounds(mode, cost):
         regret = worst_case_costs(fitted.predict_bounds(sample.X), cost).min(axis=1)
         assert_allclose(regret[decided], 0.0, atol=1e-9)  # nothing can be lost where the best class is known
         assert_array_equal(fitted.predict(sample.X)[decided], possible.argmax(axis=1)[decided])
+    assert (fitted.predict_set(sample.X) >= possible).all()  # a margin of error rules out fewer classes
+    assert (fitted.decided(sample.X) <= decided).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_level_widens_the_bounds(mode):
+    sample = make_sample()
+    fitted = fit(quick(mode), sample)
+    plain, some, more = (
+        fitted.predict_bounds(sample.X, confidence_level=each) for each in (None, 0.8, 0.95)
+    )
+    for inner, outer in ((plain, some), (some, more)):
+        assert (outer.lower <= inner.lower).all()
+        assert (outer.upper >= inner.upper).all()
+    assert more.lower.min() >= 0.0
+    assert more.upper.max() <= 1.0
+    assert_array_equal(fitted.decided(sample.X), fitted.decided(sample.X, confidence_level=0.9))
+    with pytest.raises(ValueError, match="confidence_level"):
+        fitted.predict_bounds(sample.X, confidence_level=90)
 
 
 def test_predict_proba_exists_in_point_mode_only():

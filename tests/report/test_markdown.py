@@ -95,6 +95,7 @@ def test_a_model_card_says_what_it_assumes_and_promises(fitted):
     card = model_card(model, data, title="Loans")
     assert card.startswith("# Loans\n")
     assert f"{model.worst_case_regret_:.4g}" in card
+    assert f"at most {model.worst_case_regret_upper_:.4g}" in card
     assert f"{int((data.decision == 1).sum())} of them with a label" in card
     for word in ("years\\_employed", "debt\\_ratio", "as if at random", "## Not for"):
         assert word in card

@@ -230,6 +230,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
         "assumption": None if model.assumption is None else model.assumption.name,
         "disagreement": plain(getattr(model, "disagreement_", None)),
         "worst_case_regret": plain(model.worst_case_regret_),
+        "worst_case_regret_upper": plain(model.worst_case_regret_upper_),
         "crossed_share": plain(model.crossed_share_),
         "shrinkage": plain(getattr(model, "shrinkage_", None)),
         "nuisance": {
@@ -245,15 +246,15 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     document = _document("fit", data=_data(loaded), model=facts)
     row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
     row |= {"nuisance": report.chosen}
-    regret = number(model.worst_case_regret_)
+    regret, limit = number(model.worst_case_regret_), number(model.worst_case_regret_upper_)
     condition = "decision-makers get like cases as if at random and do not change the outcome"
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
     parts = [
         *_data_parts(loaded),
         f"Model of decision and label: {report.chosen} ({report.settings}).",
-        f"Worst-case regret: {regret}. If {condition}, the rule costs about that much at most above the best "
-        "rule, whatever the unseen labels are.",
+        f"Worst-case regret: at most {limit} (95 % upper limit; estimate {regret}). If {condition}, the rule "
+        "costs no more than that above the best rule, whatever the unseen labels are.",
         *_assumed_of(model),
         *(f"Caution: {each}" for each in model.cautions_),
         f"Saved: {path}",

@@ -21,12 +21,16 @@ from selective_labels.io.model_file import SavedModel
 from selective_labels.io.table_roles import require_column, require_names
 
 STANDARD_OUTPUT = "-"
+# Level of the bounds that are written, the one at which models call a case decided.
+LEVEL = 0.9
 
 
 def prediction_table(
     saved: SavedModel, X: pd.DataFrame, frame: pd.DataFrame, keep: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Predictions, bounds on class probabilities, and whether the data decide; rows keep their order.
+
+    Bounds have a margin of sampling error at level .9, at which cases are decided.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ def prediction_table(
     """
     for column in keep:
         require_column(frame, column, "--keep")
-    bounds = saved.model.predict_bounds(X)
+    bounds = saved.model.predict_bounds(X, confidence_level=LEVEL)
     # Same as the model's `decided`, which would compute the bounds a second time.
     columns = {"prediction": saved.model.predict(X), "decided": decided(bounds, saved.model.cost_)}
     for place, name in enumerate(saved.classes_.tolist()):

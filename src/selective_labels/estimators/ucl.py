@@ -409,6 +409,12 @@ class UCLClassifier(SelectiveClassifier):
             return self._scores.scores(data.features, data)
         return -problem.costs  # from held-out models
 
+    @property
+    def uses_strata(self) -> bool:
+        """Whether bounds of rows depend on their strata, so that strata are worth giving with new rows."""
+        rule = getattr(getattr(self, "_identified", None), "rule", None)
+        return rule is not None and rule.strata.labels is not None
+
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
             return "y has holes, and who decided each case is what identifies the rest"

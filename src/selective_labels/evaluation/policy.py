@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from selective_labels._errors import InputError
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.predictions import Predictions, read_predictions
+from selective_labels.evaluation.predictions import Predictions, read_predictions, rows_to_predict
 from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
@@ -298,7 +298,7 @@ def deferred_by(classifier: Any, data: SelectiveLabels) -> Array:
             "with_human",
             "'undecided' needs a classifier that has a method decided, such as UCLClassifier.",
         )
-    return 1.0 - np.asarray(classifier.decided(data.X), dtype=float)
+    return 1.0 - np.asarray(classifier.decided(rows_to_predict(classifier, data)), dtype=float)
 
 
 def _deferred(policy: Policy, data: SelectiveLabels) -> Array:

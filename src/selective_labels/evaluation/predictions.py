@@ -146,7 +146,7 @@ def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> 
         Name of the classifier in messages.
     """
     if hasattr(given, "predict"):
-        return ClassifierPredictions(given, data.X, data.classes, name)
+        return ClassifierPredictions(given, rows_to_predict(given, data), data.classes, name)
     if np.ndim(given) == 0:
         return ArrayPredictions(np.full(len(data), given), data.classes, name)
     values = np.asarray(given)
@@ -159,6 +159,11 @@ def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> 
             name, f"predictions have {len(values)} rows and X has {len(data)}; they must be of equal length."
         )
     return ArrayPredictions(values, data.classes, name)
+
+
+def rows_to_predict(classifier: Any, data: SelectiveLabels) -> Any:
+    """Features as given by users, or the whole data if the classifier's predictions depend on strata."""
+    return data if getattr(classifier, "uses_strata", False) and data.strata is not None else data.X
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:

@@ -335,9 +335,14 @@ class CalibratedBounds:
     def _groups(
         self, cells: np.ndarray, placed: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-        """Strata, rows and weight of each pass: rows of known stratum at once, others by stratum."""
-        if len(placed):
+        """Strata, rows and weight of each pass: one for each stratum, because it has few of the arms."""
+        present = np.unique(cells[placed])
+        if len(present) > MOST_STRATA:
             yield cells[placed], placed, 1.0
+        else:
+            for code in present:
+                rows = placed[cells[placed] == code]
+                yield cells[rows], rows, 1.0
         lost = np.flatnonzero(cells == UNKNOWN)
         if len(lost):
             for code, weight in self.strata.mixture:

@@ -103,12 +103,17 @@ def fit_calibration(
     z = _logit(probability[used])
     centre = float(np.average(z, weights=weights))
     design = np.column_stack([np.ones(len(z)), z - centre])
-    size = 2 if np.sqrt(np.average((z - centre) ** 2, weights=weights)) > LEAST_SPREAD else 1
-    design = design[:, :size]
-    solution = _solve(design, _offset(probability[used]), scores, weights)
+    solution = None
+    if np.sqrt(np.average((z - centre) ** 2, weights=weights)) > LEAST_SPREAD:
+        solution = _solve(design, _offset(probability[used]), scores, weights)
+    # A slope below -1 would turn the order of the predictions round, which few scores cannot justify.
+    if solution is None or solution[0][1] <= -1.0:
+        design = design[:, :1]
+        solution = _solve(design, _offset(probability[used]), scores, weights)
     if solution is None:
         return NONE
     coefficients, information, residual = solution
+    size = len(coefficients)
     moments = (weights * residual)[:, None] * design
     if clusters is not None:
         moments = np.stack([np.bincount(clusters[used], column) for column in moments.T], axis=1)

@@ -335,7 +335,11 @@ def _add(total: Scores, rows: np.ndarray, part: Scores) -> None:
 
 
 def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np.ndarray) -> Pools:
-    """Pool of arms for each class, from the rows that the fold's models were fitted to."""
+    """Pool of arms for each class, from the rows that the fold's models were fitted to.
+
+    Rows of weight zero are as if they were not there.
+    """
+    others = others & (data.weights > 0.0)
     strata = None if data.strata is None else data.strata[others]
     n_classes = len(data.classes)
     surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)

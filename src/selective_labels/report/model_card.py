@@ -83,8 +83,9 @@ def _assumes(model: Any) -> list[str]:
 def _promises(model: Any) -> list[str]:
     report = model.nuisance_report_
     return [
-        f"Estimated worst-case regret {model.worst_case_regret_:.4g}: if the assumption holds, it costs "
-        "about that much at most above the best rule, whatever the unseen labels are.",
+        f"If the assumption holds, a worst-case regret of at most {model.worst_case_regret_upper_:.4g} (95 % "
+        f"upper limit; estimate {model.worst_case_regret_:.4g}): this is what it costs above the best rule, "
+        "whatever the unseen labels are.",
         f"Model of decision and label: {report.chosen} ({report.settings}), chosen by held-out loss.",
         "How good it is on everybody is for `evaluate` to say, on cases that it was not learned from.",
     ]
