@@ -177,9 +177,7 @@ def test_sets_and_decided_rows_agree_with_the_bounds(mode, cost):
 def test_a_level_widens_the_bounds(mode):
     sample = make_sample()
     fitted = fit(quick(mode), sample)
-    plain, some, more = (
-        fitted.predict_bounds(sample.X, confidence_level=each) for each in (None, 0.8, 0.95)
-    )
+    plain, some, more = (fitted.predict_bounds(sample.X, confidence_level=each) for each in (None, 0.8, 0.95))
     for inner, outer in ((plain, some), (some, more)):
         assert (outer.lower <= inner.lower).all()
         assert (outer.upper >= inner.upper).all()

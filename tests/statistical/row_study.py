@@ -49,9 +49,7 @@ def measured(drawn: Drawn, model: sl.UCLClassifier) -> dict[str, float]:
         chosen = np.searchsorted(model.classes_, model.predict(truth.X))
     rows = np.arange(len(chosen))
     known = decided(wide, cost)
-    best = (
-        truth.probabilities.argmax(axis=1) if cost is None else (truth.probabilities @ cost).argmin(axis=1)
-    )
+    best = truth.probabilities.argmax(axis=1) if cost is None else (truth.probabilities @ cost).argmin(axis=1)
     named = possible_classes(wide, cost).argmax(axis=1)
     regret = float(worst_case_costs(population, cost)[rows, chosen].mean())
     return {

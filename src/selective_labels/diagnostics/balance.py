@@ -307,7 +307,8 @@ def quick_balance(data: SelectiveLabels) -> float:
     >>> quick_balance(data) > 0.01, quick_balance(leaning) < 1e-9
     (True, True)
     """
-    rows = np.linspace(0, len(data) - 1, min(len(data), MOST_BALANCED)).astype(int)
+    rows = np.arange(len(data)) if data.groups is None else np.unique(data.groups, return_index=True)[1]
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_BALANCED)).astype(int)]
     columns = standardised(data.categorical).fit_transform(data.features[rows])
     if columns.shape[1] <= FEW_COLUMNS:
         first, second = np.triu_indices(columns.shape[1])

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_memory
 
 from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
 from selective_labels.assumptions.base import Assumption
-from selective_labels.assumptions.instrument import Instrument
+from selective_labels.assumptions.instrument import Instrument, NoAssumption
 from selective_labels.data.reading import read_strata
 from selective_labels.data.roles import HOLE, read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -337,12 +337,14 @@ def identify(
     if mode == "partial" and not data.numeric and not assignment_matters(data):
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
-    known: Assumption = Instrument() if assumption is None else assumption
+    # With all labels seen, nothing is to be bounded, and decision-makers have nothing to add.
+    instrument_alone: Assumption = NoAssumption() if data.decision.all() else Instrument()
+    known = instrument_alone if assumption is None or data.decision.all() else assumption
     rule, scores = fit_bounds(joint, data, known, label_range)
     bounds, crossed = scores.bounds()
     alone, alone_bounds = None, None
     if assumption is not None:  # the bounds from the instrument alone are kept for comparison
-        alone, alone_scores = fit_bounds(joint, data, Instrument(), label_range)
+        alone, alone_scores = fit_bounds(joint, data, instrument_alone, label_range)
         alone_bounds = alone_scores.bounds()[0]
     identified = Identified(
         joint, len(data.classes), label_range, cost, assignment=assignment, rule=rule, alone=alone

@@ -465,9 +465,7 @@ class UCLClassifier(SelectiveClassifier):
         return self._identified.probabilities(read_features(self, X), X)
 
     @takes_partitions
-    def predict_bounds(
-        self, X: Any, *, confidence_level: float | None = None, strata: Any = None
-    ) -> Bounds:
+    def predict_bounds(self, X: Any, *, confidence_level: float | None = None, strata: Any = None) -> Bounds:
         """Bounds on the class probabilities that hold without NUCEM, in all modes.
 
         They are estimated like the bounds of a population, by pools of the decision-makers who can see the

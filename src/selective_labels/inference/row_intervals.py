@@ -1,4 +1,4 @@
-"""Confidence intervals of class probabilities row by row, and the worst-case regret of a rule with its limit."""
+"""Intervals of class probabilities row by row, and the worst-case regret of a rule with its limit."""
 
 from dataclasses import dataclass
 

@@ -102,8 +102,9 @@ class SetForm:
 
     def scores(self, values: np.ndarray, models: np.ndarray) -> tuple[np.ndarray, LaminarScores | None]:
         """Scores of the lower bounds, and those of events or ceilings, from numbers."""
-        lower, more, model = values[:, : self.n_classes], *(
-            each[:, self.n_classes :] for each in (values, models)
+        lower, more, model = (
+            values[:, : self.n_classes],
+            *(each[:, self.n_classes :] for each in (values, models)),
         )
         if self.ceilings:
             none = np.zeros((len(values), 0))
@@ -268,12 +269,9 @@ class CalibratedBounds:
         Rows come in chunks.
         """
         lowest, highest = as_label_range(self.label_range, X, len(self.classes))
+        ranged = has_range(self.label_range)
         for rows in fit.chunks(np.arange(len(X)), len(self.classes) + 1):
-            known = None
-            if self.ranged:
-                shape = (len(rows), len(self.classes))
-                ends = (each[rows] if each.ndim == 2 else each for each in (lowest, highest))
-                known = LabelRange(*(np.broadcast_to(each, shape) for each in ends))
+            known = _label_range(lowest, highest, rows, len(self.classes)) if ranged else None
             raw = np.stack(
                 [self._of_fold(fit, number, X[rows], cells[rows], known) for number in range(len(fit.folds))]
             )
@@ -289,12 +287,6 @@ class CalibratedBounds:
             found[here, place] = each.apply(raw[here, place])
             extra[here, place] = each.variance(raw[here, place], found[here, place])
         return found, extra
-
-    @property
-    def ranged(self) -> bool:
-        """Whether a label range is given."""
-        lowest, highest = self.label_range
-        return bool(np.ndim(lowest) or np.ndim(highest)) or (lowest, highest) != (0.0, 1.0)
 
     @property
     def _given(self) -> bool:
@@ -388,8 +380,6 @@ class CalibratedBounds:
         return ANY_OVERLAP if self._given else OVERLAP
 
 
-
-
 def open_numbers(form: SetForm, numbers: np.ndarray, known: LabelRange | None) -> Mask:
     """Numbers that are estimates: those at a limit that is known are not calibrated."""
     limits = np.zeros_like(numbers)
@@ -465,7 +455,7 @@ def fit_bounds(
 ) -> tuple[CalibratedBounds, RowScores]:
     """Calibrate the bounds of rows under an assumption.
 
-    The cost is one prediction of every row under every arm, and one more for each fold of 2,000 rows.
+    The cost is one prediction of every row under every arm, and one more of 2,000 rows for each fold.
 
     Parameters
     ----------
@@ -476,60 +466,73 @@ def fit_bounds(
     label_range : pair
         See :func:`selective_labels.identification.bounds.as_label_range`.
     """
-    n_classes = len(data.classes)
-    scorer = WithCeilings(assumption)
     given = fit.report.chosen == "injected"
-    n_fitted: float = round(effective_sample_size(data.weights))
-    n_units = np.inf if given else n_independent(data, round(n_fitted))
-    if data.panels is not None:
-        n_fitted = n_independent(data, round(n_fitted))
-    rule = CalibratedBounds(
-        scorer,
-        data.classes,
-        label_range,
-        Strata.of(fit, data),
-        (),
-        (),
-        (),
-        n_fitted,
-        n_units,
-        SetForm(n_classes),
-        (),
-        np.zeros((2, n_classes)),
-    )
+    n_fitted, n_units = _sizes(data)
+    n_classes = len(data.classes)
     lowest, highest = as_label_range(label_range, data.features, n_classes)
-    known = None
-    if rule.ranged:
-        shape = (len(data), n_classes)
-        known = LabelRange(*(np.array(np.broadcast_to(each, shape)) for each in (lowest, highest)))
-    rule = replace(rule, **_arms(fit, data, assumption, given=given, pooled=not given and known is None))
+    ranged = has_range(label_range)
+    known = _label_range(lowest, highest, np.arange(len(data)), n_classes) if ranged else None
+    rule = CalibratedBounds(
+        assumption=WithCeilings(assumption),
+        classes=data.classes,
+        label_range=label_range,
+        strata=Strata.of(fit, data),
+        **_arms(fit, data, assumption, given=given, pooled=not given and not ranged),
+        n_fitted=n_fitted,
+        n_units=np.inf if given else n_units,
+        form=SetForm(n_classes),
+        calibration=(),
+        noise=np.zeros((2, n_classes)),
+    )
     found = cross_fit_scores(
-        fit, data, [scorer], overlap=rule.overlap, label_range=known, pools=rule.pools
-    )[scorer.name]
+        fit, data, [rule.assumption], overlap=rule.overlap, label_range=known, pools=rule.pools
+    )[rule.assumption.name]
     form = SetForm.of(found.values, found.laminar_scores)
     values, models = form.of_values(found), form.of_models(found)
-    lines = (NONE,) * form.n_numbers
-    if not given and not data.decision.all():  # with all labels, the probabilities sum to one as they are
-        allowed = open_numbers(form, models, known)
-        lines = tuple(
-            fit_calibration(score[on], model[on], data.weights[on], None if data.groups is None else data.groups[on])
-            for score, model, on in zip(values.T, models.T, allowed.T, strict=True)
-        )
+    lines: tuple[Calibration, ...] = (NONE,) * form.n_numbers
+    # Known probabilities need no correction. With all labels seen, they sum to one as they are.
+    if not given and not data.decision.all():
+        lines = _lines(data, values, models, open_numbers(form, models, known))
     rule = replace(rule, form=form, calibration=lines)
     models = rule.calibrated(models, known)[0]
     some = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_COMPARED)).astype(int))
-    by_fold = np.concatenate(
-        [each for _, each, _ in rule.by_fold(fit, data.features[some], data.cells[some])], axis=1
-    )
-    noise = np.average(rule.jackknife(by_fold), axis=1, weights=_some_weight(data.weights[some]))
-    rows = RowScores(
-        form, models if given else values, models, some, by_fold - by_fold.mean(axis=0), lowest, highest
-    )
+    parts = rule.by_fold(fit, data.features[some], data.cells[some])
+    by_fold = np.concatenate([numbers for _, numbers, _ in parts], axis=1)
+    weights = data.weights[some] if data.weights[some].any() else np.ones(len(some))
+    noise = np.average(rule.jackknife(by_fold), axis=1, weights=weights)
+    deviations = by_fold - by_fold.mean(axis=0)
+    rows = RowScores(form, models if given else values, models, some, deviations, lowest, highest)
     return replace(rule, noise=noise), rows
 
 
-def _some_weight(weights: np.ndarray) -> np.ndarray:
-    return weights if weights.any() else np.ones_like(weights)
+def _sizes(data: SelectiveLabels) -> tuple[int, int]:
+    """Number of rows behind the models, and of independent units."""
+    n_fitted = round(effective_sample_size(data.weights))
+    n_units = n_independent(data, n_fitted)
+    return (n_fitted if data.panels is None else n_units), n_units
+
+
+def _lines(
+    data: SelectiveLabels, values: np.ndarray, models: np.ndarray, allowed: Mask
+) -> tuple[Calibration, ...]:
+    """Calibration of each number."""
+    groups = data.groups
+    return tuple(
+        fit_calibration(score[on], model[on], data.weights[on], None if groups is None else groups[on])
+        for score, model, on in zip(values.T, models.T, allowed.T, strict=True)
+    )
+
+
+def has_range(label_range: Any) -> bool:
+    """Whether a label range says more than that probabilities lie between zero and one."""
+    lowest, highest = label_range
+    plain = not any(callable(each) or np.ndim(each) for each in (lowest, highest))
+    return not (plain and (lowest, highest) == (0.0, 1.0))
+
+
+def _label_range(lowest: np.ndarray, highest: np.ndarray, rows: np.ndarray, n_classes: int) -> LabelRange:
+    ends = (each[rows] if each.ndim == 2 else each for each in (lowest, highest))
+    return LabelRange(*(np.array(np.broadcast_to(each, (len(rows), n_classes))) for each in ends))
 
 
 def _arms(
