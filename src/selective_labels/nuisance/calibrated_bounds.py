@@ -318,7 +318,9 @@ class CalibratedBounds:
         for codes, rows, weight in self._groups(cells, placed):
             arms = np.flatnonzero(self.strata.shares[number][np.unique(codes)].max(axis=0) > 0.0)
             shares = self._shares(fit, number, X[rows], codes, joint.shape[0])
-            here = self._rows(number, joint[np.ix_(arms, rows)], shares[:, arms], arms)
+            whole = len(arms) == len(joint) and len(rows) == len(X)
+            part = joint if whole else joint[np.ix_(arms, rows)]
+            here = self._rows(number, part, shares[:, arms], arms)
             if known is not None:
                 here = replace(here, label_range=known.take(rows))
             found[rows] += weight * self.form.of_models(self.assumption.score(here, self.overlap))
