@@ -201,7 +201,7 @@ def test_checks_take_every_case_once():
 
 @pytest.mark.parametrize("mode", ["partial", "point"])
 def test_training_uses_shared_labels(mode):
-    sample, data = shared(800)
+    sample, data = shared(1500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = sl.UCLClassifier(mode, "plug-in", **FITTED).fit(data)
