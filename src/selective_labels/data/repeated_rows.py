@@ -88,6 +88,7 @@ def _agreement(rest: np.ndarray, part: np.ndarray, copies: np.ndarray) -> float:
 
 def _column_hashes(X: np.ndarray) -> np.ndarray:
     """Hash of every cell, (n_columns, n_rows); sums over columns identify rows."""
-    odd = 2 * np.random.default_rng(0).integers(2**62, size=X.shape[1], dtype=np.uint64) + 1
+    drawn = np.random.default_rng(0).integers(2**62, size=X.shape[1], dtype=np.uint64)
+    odd = np.asarray(2 * drawn + 1)
     cells = [pd.util.hash_array(column + 0.0) for column in X.T]  # -0.0 equals 0.0, and their hashes differ
     return np.stack(cells) * odd[:, None] if cells else np.zeros((0, len(X)), dtype=np.uint64)

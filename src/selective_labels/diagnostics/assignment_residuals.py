@@ -115,8 +115,8 @@ def assignment_residuals(data: SelectiveLabels, fit: CrossFit, generator: np.ran
         model = number if crossed else 0
         arm, others = fit.folds[model].lookup[data.decision_maker_codes], fold != number
         mass = np.bincount(arm[others], data.weights[others], fit.n_arms)
-        leniency = np.bincount(arm[others], (data.weights * surplus)[others], fit.n_arms)
-        leniency /= np.maximum(mass, np.finfo(float).tiny)
+        total = np.bincount(arm[others], (data.weights * surplus)[others], fit.n_arms)
+        leniency = total / np.maximum(mass, np.finfo(float).tiny)
         here = np.flatnonzero(fold[rows] == number)
         own, chances = arm[rows[here]], arm_propensity(fit, model, data)(rows[here])
         met[here] = weight[here] * leniency[own]
@@ -128,9 +128,9 @@ def assignment_residuals(data: SelectiveLabels, fit: CrossFit, generator: np.ran
     cell = np.unique(data.cells[rows], return_inverse=True)[1]
     if data.assignment is None and not fit.assignment.models:
         return Residuals(rows, centred(value, cell), None, cell, totals, covariance)
-    met = None if data.assignment is not None else centred(met, cell)
+    own_leniency = None if data.assignment is not None else centred(met, cell)
     cell = np.zeros_like(cell)
-    return Residuals(rows, centred(value, cell), met, cell, totals, covariance)
+    return Residuals(rows, centred(value, cell), own_leniency, cell, totals, covariance)
 
 
 def _units(data: SelectiveLabels, generator: np.random.Generator) -> np.ndarray:
@@ -139,6 +139,7 @@ def _units(data: SelectiveLabels, generator: np.random.Generator) -> np.ndarray:
     rows = rows[data.weights[rows] > 0.0]
     if data.groups is not None and len(rows):
         units = assignment_units(data.decision_maker_codes[rows], data.cells[rows], data.groups[rows])
+        assert units.of_row is not None  # groups are given
         rows = rows[np.unique(units.of_row, return_index=True)[1]]
     if len(rows) <= MOST_ROWS:
         return rows

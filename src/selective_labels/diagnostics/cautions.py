@@ -5,6 +5,7 @@ wrong: each test of an instrument is at 1 % corrected for the eight that there a
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -92,7 +93,7 @@ def cautions_of(
         if each.extrapolates:
             sentences += once("overlap", lambda: _of_overlap(data, fit, seed))
         for part in stated_directions(each, data):
-            sentences += once(part, lambda part=part: direction_against(part, data, fit))
+            sentences += once(part, partial(direction_against, part, data, fit))
         if sentences:
             found[each.name] = tuple(sentences)
     return found

@@ -539,7 +539,7 @@ def _label_range(lowest: np.ndarray, highest: np.ndarray, rows: np.ndarray, n_cl
 
 def _arms(
     fit: CrossFit, data: SelectiveLabels, assumption: Any, *, given: bool, pooled: bool
-) -> dict[str, Sequence[Any]]:
+) -> dict[str, Any]:
     """Pools, leniencies and probes of every fold."""
     pools, leniency, probes = [], [], []
     compares = any(getattr(each, "singled_out", False) for each in _floors(assumption, data))

@@ -348,7 +348,7 @@ def envelope(
 
 
 def required_lead(
-    propensity: np.ndarray, leniency: np.ndarray, n_samples: int, overlap: float = OVERLAP
+    propensity: np.ndarray, leniency: np.ndarray, n_samples: float, overlap: float = OVERLAP
 ) -> np.ndarray:
     """Lead that an arm needs over the most lenient arm to be selected instead of it.
 
