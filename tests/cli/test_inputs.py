@@ -81,6 +81,42 @@ def test_the_human_with_the_score_against_the_human(found, cases, library, team)
     assert ends(document["comparison"]) == pytest.approx(ends_of(expected), abs=1e-12)
 
 
+def test_the_human_is_evaluated_like_predictions(found, cases, library):
+    document = found("evaluate", "--predictions", "human", "--metric", "accuracy", "--metric", "cost", *COST)
+    expected = sl.evaluate("human", library, metric=["accuracy", "cost"], cost=MATRIX, **FITTED)
+    assert document["subject"] == {"kind": "human", "name": "human"}
+    for item, result in zip(document["evaluations"], expected, strict=True):
+        assert ends(item) == pytest.approx(ends_of(result), abs=1e-12)
+    rungs = found("ladder", "--predictions", "human")["rungs"]
+    assert ends(rungs[1]) == pytest.approx(ends_of(expected[0]), abs=1e-12)
+    curve = found("sensitivity", "--predictions", "guess", "--compare-to", "human", "--values", "1")
+    compared = sl.sensitivity_curve(
+        cases["guess"].to_numpy(), library, compare_to="human", values=[1], parameter="odds", **FITTED
+    )
+    assert curve["curve"][0]["lower"] == pytest.approx(compared.lower[0], abs=1e-12)
+
+
+def test_the_word_human_wins_over_a_column(found, cases, data):
+    before = found("evaluate", "--predictions", "human")["evaluations"][0]
+    cases.assign(human=cases["guess"]).to_csv(data, index=False)
+    assert ends(found("evaluate", "--predictions", "human")["evaluations"][0]) == ends(before)
+    found("compare", "--a", "score", "--b", "human")
+
+
+def test_a_column_of_decisions_is_refused(refused, cases, data):
+    copy = cases["released"].astype(str).isin(["1", "yes", "True", "1.0"])
+    cases.assign(copy=np.where(copy, "no", "yes")).to_csv(data, index=False)
+    message = refused("evaluate", data, *ROLES, *QUICK, *FEATURES, "--predictions", "copy")
+    assert 'give "human"' in message
+
+
+def test_options_that_the_human_does_not_go_with(refused, data):
+    command = ("evaluate", data, *ROLES, *FEATURES, "--predictions", "human")
+    assert "decisions, not scores" in refused(*command, *QUICK, "--metric", "auc")
+    assert "leave it out" in refused(*command, "--threshold", "0.5")
+    assert "a score accepts" in refused(*command, "--metric", "failures")
+
+
 def test_cases_are_deferred_where_a_column_says_so(found, cases, library, data):
     marked = cases.assign(hard=(cases["score"].between(0.4, 0.6)).astype(int))
     marked.to_csv(data, index=False)

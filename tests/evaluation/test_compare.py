@@ -149,9 +149,9 @@ class TestHuman:
         )
         np.testing.assert_allclose(labels.lower, indicator.lower)
 
-    def test_metric_is_not_chosen(self, sample):
+    def test_a_metric_of_policies_is_not_chosen(self, sample):
         with pytest.raises(ValueError, match="leave metric out"):
-            compare(rule(sample.X), "human", sample.X, sample.y, **options(sample, metric="error"))
+            compare(rule(sample.X), "human", sample.X, sample.y, **options(sample, metric="failures"))
 
 
 def test_ties_at_the_cut_off_share_what_is_left():

@@ -30,7 +30,7 @@ from selective_labels.evaluation.policy import (
     Policy,
     read_policy_measures,
 )
-from selective_labels.evaluation.predictions import read_predictions
+from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
@@ -55,10 +55,9 @@ from selective_labels.io.table_roles import (
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import draw_rows
 
-HUMAN = "human"
 MODEL_SUFFIX = ".skops"
 # Options that accept "human", the decisions taken.
-OTHERS = ("--b", "--against")
+OTHERS = ("--b", "--against", "--compare-to")
 
 
 # Roles whose columns hold names; the others hold numbers.
@@ -266,13 +265,13 @@ def _with_classes(
 def contestant(
     given: str, option: str, frame: pd.DataFrame, classes: np.ndarray, loaded: dict[str, SavedModel]
 ) -> Any:
-    """Interpret --a or --b: a column of predictions, a model file, "human", or a constant class."""
+    """Interpret --a or --b: "human", a column of predictions, a model file, or a constant class."""
+    if is_word(given, option):
+        return HUMAN
     if given in frame.columns:
         return predictions_of(frame, given, option)
     if given in loaded:
         return loaded[given]
-    if given == HUMAN and option in OTHERS:
-        return HUMAN
     found = [each for each in classes.tolist() if str(each) == given]
     if found:
         return found[0]
@@ -280,6 +279,11 @@ def contestant(
         f"{option} {shown(given)} is neither a column, nor a model file (.skops), nor a class "
         f"({several([str(each) for each in classes])})" + (", nor human." if option in OTHERS else ".")
     )
+
+
+def is_word(given: str | None, option: str) -> bool:
+    """Whether the option says "human", the decisions taken; the word wins over a column of that name."""
+    return given == HUMAN and option in OTHERS
 
 
 def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
@@ -671,6 +675,8 @@ def compared_rule(
     judging: Judging, given: str, option: str, models: dict[str, SavedModel], *, with_team: bool = False
 ) -> Any:
     """Interpret --a or --b as in :func:`contestant`, and return the form that the metrics need."""
+    if is_word(given, option):
+        return HUMAN
     if judging.loaded.lazy is not None and (given in judging.loaded.frame.columns or given in models):
         return judging.of_parts(models.get(given, given), with_team=with_team)
     if given in judging.loaded.frame.columns:
@@ -678,5 +684,4 @@ def compared_rule(
     if given in models:
         return judging.of_model(models[given], with_team=with_team)
     found = contestant(given, option, judging.loaded.frame, judging.classes, models)
-    human = isinstance(found, str) and found == HUMAN and option in OTHERS
-    return HUMAN if human else judging.of_class(found, with_team=with_team)
+    return judging.of_class(found, with_team=with_team)

@@ -324,7 +324,10 @@ class CutOptions:
 class SubjectOptions:
     """Predictions or model to evaluate."""
 
-    predictions: Annotated[str | None, _option("Column of predictions to judge.", metavar="COLUMN")] = None
+    predictions: Annotated[
+        str | None,
+        _option("Column of predictions to judge, or human: the decisions taken.", metavar="COLUMN"),
+    ] = None
     model: Annotated[Path | None, _option("Model file to judge.", metavar="FILE")] = None
 
     @property

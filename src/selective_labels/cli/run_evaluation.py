@@ -14,7 +14,6 @@ from selective_labels.assumptions.parse import Assumed, named
 from selective_labels.cli.app import CurveOptions, DriftOptions, PlanOptions, PolicyOptions
 from selective_labels.cli.console import working
 from selective_labels.cli.inputs import (
-    HUMAN,
     Judging,
     Loaded,
     Source,
@@ -46,6 +45,7 @@ from selective_labels.evaluation.functions import (
 )
 from selective_labels.evaluation.plan import check_wishes, plan
 from selective_labels.evaluation.policy import TEAMS
+from selective_labels.evaluation.predictions import HUMAN, is_human
 from selective_labels.evaluation.results import Evaluation, Evaluations, plain
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import PreparedTable, pos_label_of, predictions_of
@@ -69,17 +69,22 @@ def judge(
     require_level(numbers.confidence_level)
     if by is not None and policy_measures.by_policy:
         raise TableError("--by goes with metrics of predicted classes; accepted cases are counted among all.")
+    if _is_human(subject):
+        _require_classes(policy_measures)
     saved, loaded = _load(source, subject, lazily=True)
     subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
-    if holds_scores(loaded, [subject.predictions]):
+    if holds_scores(loaded, [_column(subject)]):
         policy_measures = policy_measures.for_scores()
         if by is not None and policy_measures.by_policy:
             raise TableError("--by needs predicted classes: give --threshold.")
     judging = _judging(loaded, policy_measures, numbers)
     column = str(subject.predictions)
-    judged: Any = saved
+    judged: Any = HUMAN if _is_human(subject) else saved
     if loaded.lazy is not None:
         subgroups = by
+    if _is_human(subject):
+        pass
+    elif loaded.lazy is not None:
         if saved is None:
             require_column(loaded.frame, column, "--predictions")
         judged = judging.of_parts(column if saved is None else saved)
@@ -101,7 +106,32 @@ def judge(
         )
     assert isinstance(results, Evaluations)  # a list of metrics returns a list of results
     notes = _notes(saved, subject, loaded.prepared)
-    return evaluate_view(loaded, subject.described, results, notes, policy_measures)
+    return evaluate_view(loaded, _described(subject), results, notes, policy_measures)
+
+
+def _is_human(subject: SubjectOptions) -> bool:
+    """Whether the decisions taken are evaluated; the word wins over a column of that name."""
+    return subject.model is None and is_human(subject.predictions)
+
+
+def _column(subject: SubjectOptions) -> str | None:
+    """Column of predictions, if there is one."""
+    return None if _is_human(subject) else subject.predictions
+
+
+def _described(subject: SubjectOptions) -> dict[str, str]:
+    return subject.described | ({"kind": HUMAN} if _is_human(subject) else {})
+
+
+def _require_classes(policy_measures: Stakes) -> None:
+    """Raise for options that the decisions taken do not go with."""
+    if policy_measures.by_policy:
+        raise TableError(
+            f"--metric {policy_measures.metrics[0]} is about cases that a score accepts; for human ask for "
+            "accuracy, cost, tpr and the like, or see selective-labels policy."
+        )
+    if policy_measures.cut.threshold is not None:
+        raise TableError("--threshold cuts a score, and the human gives decisions: leave it out.")
 
 
 def climb(
@@ -117,7 +147,9 @@ def climb(
     judging = _judging(loaded, Stakes.read(metrics, CutOptions()), numbers)
     column, prepared = str(subject.predictions), loaded.prepared
     judged: Any = saved
-    if saved is None and loaded.lazy is not None:
+    if _is_human(subject):
+        judged = HUMAN
+    elif saved is None and loaded.lazy is not None:
         require_column(loaded.frame, column, "--predictions")
         judged = column
     elif saved is None:
@@ -132,7 +164,7 @@ def climb(
             **numbers.keywords,
             **fitting.keywords,
         )
-    return ladder_view(loaded, subject.described, found, _notes(saved, subject, prepared))
+    return ladder_view(loaded, _described(subject), found, _notes(saved, subject, prepared))
 
 
 def _load(
@@ -140,7 +172,7 @@ def _load(
 ) -> tuple[SavedModel | None, Loaded]:
     """The model to evaluate, if there is one, and the table."""
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions], lazily=lazily)
+    loaded = source.load([] if saved is None else [saved], [_column(subject)], lazily=lazily)
     return saved, loaded
 
 
@@ -197,9 +229,10 @@ def set_against(
     require_level(numbers.confidence_level)
     names = (contest.a, contest.b)
     models = models_among(names)
-    not_features = [*names, None if contest.team in TEAMS else contest.team]
+    columns = [contest.a, None if contest.b == HUMAN else contest.b]
+    not_features = [*columns, None if contest.team in TEAMS else contest.team]
     loaded = source.load(list(models.values()), not_features, lazily=True)
-    if holds_scores(loaded, names):
+    if holds_scores(loaded, columns):
         policy_measures = one_measure(policy_measures.for_scores())
     judging = _judging(loaded, policy_measures, numbers, contest.team)
     first, second = (
@@ -300,7 +333,7 @@ def draw_sensitivity(
     points = np.column_stack([curve.x, *(getattr(curve, end) for end in ENDS), curve.crossed])
     rows = [dict(zip(("x", *ENDS, "contradicted_share"), plain(row), strict=True)) for row in points.tolist()]
     content = {
-        "subject": None if judged is None else subject.described,
+        "subject": None if judged is None else _described(subject),
         "over": curve.x_name,
         "metric": curve.title,
         "assumed": curve.assumption,
@@ -361,7 +394,7 @@ def draw_policies(
         for row in curve.to_frame().to_dict("records")
     ]
     content = {
-        "subject": subject.described,
+        "subject": _described(subject),
         "rule": curve.rule,
         "pos_label": plain(curve.pos_label),
         "assumption": curve.assumption,
@@ -401,7 +434,7 @@ def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitti
     ]
     first = found.evaluations[0]
     content = {
-        "subject": subject.described,
+        "subject": _described(subject),
         "period": request.period,
         "every": None if request.every is None else request.every.value,
         "metric": first.metric,
@@ -426,9 +459,10 @@ def make_plan(
     saved = None if subject.model is None else load_model(subject.model)
     others = {} if wanted.against is None else models_among([wanted.against])
     models = [each for each in (saved, *others.values()) if each is not None]
-    loaded = source.load(models, [subject.predictions, wanted.against])
+    columns = [_column(subject), None if wanted.against == HUMAN else wanted.against]
+    loaded = source.load(models, columns)
     data = loaded.prepared.data
-    if holds_scores(loaded, [subject.predictions, wanted.against]):
+    if holds_scores(loaded, columns):
         policy_measures = one_measure(policy_measures.for_scores())
     policy_measures.require_classes(data.classes)
     refused = int((data.decision == 0).sum())
@@ -441,7 +475,9 @@ def make_plan(
         replace(loaded, lazy=None), policy_measures, pos_label_of(wanted.pos_label, data.classes)
     )
     judged: Any = None
-    if saved is not None:
+    if _is_human(subject):
+        judged = HUMAN
+    elif saved is not None:
         judged = judging.of_model(saved)
     elif subject.predictions is not None:
         judged = judging.of_column(subject.predictions, "--predictions")
@@ -460,7 +496,7 @@ def make_plan(
             result = evaluate(judged, data, **how)
         else:
             compared = compare(judged, other, data, **how)
-            a, b = str(subject.described["name"]), str(wanted.against)
+            a, b = str(_described(subject)["name"]), str(wanted.against)
             first = described(a, cut, policy_measures.by_policy)
             second = b if b == HUMAN else described(b, cut, policy_measures.by_policy)
             result = replace(compared, a=first, b=second)
@@ -475,7 +511,7 @@ def make_plan(
         )
     rows = [{name: plain(value) for name, value in row.items()} for row in found.rows]
     content = {
-        "subject": None if judged is None else subject.described,
+        "subject": None if judged is None else _described(subject),
         "against": wanted.against,
         "basis": "diagnosis" if judged is None else "evaluation" if wanted.against is None else "comparison",
         "title": found.title,
@@ -491,7 +527,10 @@ def _load_scores(
 ) -> tuple[Loaded, Any]:
     """The table, and the predictions or model to evaluate, if any."""
     saved = None if subject.model is None else load_model(subject.model)
-    loaded = source.load([] if saved is None else [saved], [subject.predictions, other], lazily=lazily)
+    others = [_column(subject), None if other == HUMAN else other]
+    loaded = source.load([] if saved is None else [saved], others, lazily=lazily)
+    if _is_human(subject):
+        return loaded, HUMAN
     if saved is not None or subject.predictions is None:
         return loaded, saved
     if lazily and loaded.lazy is not None:

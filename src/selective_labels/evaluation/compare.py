@@ -14,6 +14,8 @@ from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.policy import (
     COST,
     FAILURES,
+    PLAIN,
+    PROFIT,
     AnyPolicySample,
     Policy,
     PolicyActions,
@@ -21,7 +23,7 @@ from selective_labels.evaluation.policy import (
     read_policy_measures,
 )
 from selective_labels.evaluation.policy_value import PolicyValue
-from selective_labels.evaluation.predictions import HUMAN, EvaluationRequest, Predictions
+from selective_labels.evaluation.predictions import EvaluationRequest, Predictions, is_human
 from selective_labels.evaluation.results import (
     Comparison,
     coefficients_of,
@@ -40,14 +42,28 @@ def compare_request(
 ) -> Comparison:
     """Compare two classifiers or policies, or one of them with the human."""
     a, b = request.given
-    against_human = isinstance(b, str) and b == HUMAN
-    if against_human or isinstance(a, Policy) or isinstance(b, Policy):
+    policies = isinstance(a, Policy) or isinstance(b, Policy)
+    if policies or (request.with_human and _at_equal_rates(request)):
         sample, difference = _policies(fitted, request)
     else:
         sample, difference = _pair(fitted, replace(request, metric=request.metric or "accuracy"))
     assumed = the_only(sample.assumptions, "assumption", "compare takes one assumption.")
     names = fitted.name_of(a), fitted.name_of(b)
     return compare_sample(sample, difference, assumed, interval, confidence_level, names)
+
+
+def _at_equal_rates(request: EvaluationRequest) -> bool:
+    """Whether a classifier and the human are compared by failures at equal rates, the default."""
+    metric = request.metric
+    if isinstance(metric, str) and metric in (*PLAIN, PROFIT):
+        raise InputError(
+            f"metric {metric!r} is one of policies: leave metric out to compare failures among equally many "
+            "accepted, or give a Policy.",
+            "metric",
+        )
+    if metric is None and is_human(request.given[0]):
+        raise InputError('"human" is given as a: give it as b, or name a metric of predicted classes.', "a")
+    return metric is None
 
 
 def _pair(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
@@ -134,16 +150,12 @@ def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | 
     """Return the measure to compare by, and the policies by name; None stands for the human."""
     a, b = request.given
     if not (isinstance(a, Policy) or isinstance(b, Policy)):
-        if request.metric is not None:
-            raise InputError(
-                "b='human' is compared by failures among equally many accepted; leave metric out.", "metric"
-            )
         return FAILURES, {"a": Policy(a), "b": None}
     found: dict[str, Policy | None] = {}
     for given, name in ((a, "a"), (b, "b")):
         if isinstance(given, Policy):
             found[name] = given
-        elif isinstance(given, str) and given == HUMAN:
+        elif is_human(given):
             found[name] = None
         else:
             raise InputError(f"{name}: a Policy is compared with another Policy or with 'human'.", name)

@@ -343,6 +343,11 @@ class Evaluator:
             found = the_only(found.items, "metric", "a plan is for one metric and one assumption.")
         return plan(found, **wishes)
 
+    def doubts(self, classifier: Any) -> list[str]:
+        """Return why results on predictions are doubtful; raise an error if they depend on who decides."""
+        request = self._request((classifier,), None, None, None)
+        return self._fitted.rows("doubts").doubts_of(request)
+
     def scores(self, assumption: Assumed | None = None) -> ScoredSample:
         """Return the scores of all rows in memory under an assumption, from the models already fitted."""
         request = self._request((), None, assumption, None)

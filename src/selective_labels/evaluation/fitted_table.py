@@ -1,6 +1,6 @@
 """Tables with fitted models: the protocol `FittedTable` and its implementation for rows in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
+from selective_labels.assumptions.base import Assumption
 from selective_labels.data.reading import LENIENCY, with_instrument
 from selective_labels.data.roles import as_series, refuse_strange_cells
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
@@ -20,7 +21,9 @@ from selective_labels.evaluation.policy import (
     checked_policy_actions,
     read_policy_actions,
 )
+from selective_labels.evaluation.prediction_check import PredictionCheck, with_doubts
 from selective_labels.evaluation.predictions import (
+    UNNAMED,
     EvaluationRequest,
     ObservedOutcomes,
     Predictions,
@@ -156,6 +159,7 @@ class FittedRows:
     fitting: FittingSettings
     instrument: str = LENIENCY
     _in_halves: bool = field(default=False, init=False)
+    _check: PredictionCheck | None = field(default=None, init=False)
     _fits: dict[tuple[Any, ...], list[CrossFit]] = field(default_factory=dict, init=False)
     _scored: list[tuple[tuple[Any, ...], Any, ScoredSample]] = field(default_factory=list, init=False)
 
@@ -214,33 +218,70 @@ class FittedRows:
 
         return score_sample(data, assumptions, cluster, fits, self.fitting.repeated_seeds, label_range)
 
+    def _checked(
+        self, request: EvaluationRequest, subjects: Sequence[tuple[str, Predictions | Array]]
+    ) -> ScoredSample:
+        """Return scores of all rows, with the cautions of what is evaluated, by name in messages.
+
+        Raise an error for predictions that depend on who decides; no assumption that compares
+        decision-makers bounds them.
+        """
+        sample = self.scored(request)
+        doubts = self.doubts(sample.data, sample.objects.values(), subjects)
+        predictions = [each for _, each in subjects if isinstance(each, Predictions)]
+        cautions = subject_cautions(sample, predictions, request.pos_label)
+        return with_doubts(sample, doubts).with_cautions(cautions)
+
+    def doubts_of(self, request: EvaluationRequest) -> list[str]:
+        """Return the doubts about the predictions of a request."""
+        data = with_classes_of(self.table, list(request.given))
+        subjects = [
+            (name, read_predictions(each, data, name, request.pos_label))
+            for name, each in zip(request.names, request.given, strict=True)
+        ]
+        return self.doubts(data, chosen_assumptions(request.assumption, self.has_instrument), subjects)
+
+    def doubts(
+        self,
+        data: SelectiveLabels,
+        assumptions: Iterable[Assumption],
+        subjects: Sequence[tuple[str, Predictions | Array]],
+    ) -> list[str]:
+        """Return the doubts about predictions under assumptions that compare decision-makers."""
+        compared = self.has_instrument and any(each.needs_decision_makers for each in assumptions)
+        if not compared or data.decision.all():
+            return []
+        if self._check is None:
+            fit = self.fits(data, any(each.needs_halves for each in assumptions))[0]
+            self._check = PredictionCheck(self.table, fit, self.fitting.repeated_seeds[0])
+        found = [self._check.doubts(subject, name) for name, subject in subjects]
+        return list(dict.fromkeys(doubt for each in found for doubt in each))
+
     def judge(self, request: EvaluationRequest, with_outcomes: bool = False) -> JudgedRows:
         """Score all rows for a request; input errors are raised before anything is fitted."""
         known = with_classes_of(self.table, list(request.given))
         require_two_classes(known.classes)
         subjects = [
-            read_predictions(each, known, name)
+            read_predictions(each, known, name, request.pos_label)
             for each, name in zip(request.given, request.names, strict=True)
         ]
-        metrics = read_metrics(request.metric, subjects[0], request.pos_label, request.cost)
+        metrics = read_metrics(
+            request.metric, subjects[0], request.pos_label, request.cost, request.with_human
+        )
         for metric in metrics:
             if request.labels or len(subjects) == 1 or metric.difference(*subjects) is None:
                 for subject in subjects:
                     metric.functional(subject)
         masks = None if request.by is None else _read_subgroups(request.by, len(known))
-        return JudgedRows(self._checked(request, subjects), tuple(subjects), metrics, masks)
-
-    def _checked(self, request: EvaluationRequest, subjects: Sequence[Predictions]) -> ScoredSample:
-        """Return scores of all rows, with the cautions of what is evaluated."""
-        sample = self.scored(request)
-        return sample.with_cautions(subject_cautions(sample, subjects, request.pos_label))
+        sample = self._checked(request, list(zip(request.names, subjects, strict=True)))
+        return JudgedRows(sample, tuple(subjects), metrics, masks)
 
     def cut(self, request: EvaluationRequest, thresholds: Array | None) -> tuple[Scored, Array, int, Array]:
         """Return cells between the thresholds (or rows, where cells do not do), and the thresholds."""
         known = with_classes_of(self.table, list(request.given))
         event = class_code(request.pos_label, known.classes)
-        subject = read_predictions(request.given[0], known)
-        score, sample = subject.score(event), self._checked(request, [subject])
+        subject = read_predictions(request.given[0], known, pos_label=request.pos_label)
+        score, sample = subject.score(event), self._checked(request, [(UNNAMED, subject)])
         cuts = default_thresholds(score, weights=sample.weights) if thresholds is None else thresholds
         cells = cells_between(sample, score, cuts)
         if cells is None:
@@ -264,7 +305,11 @@ class FittedRows:
                 else read_policy_actions
             )
             read(policy, known, failure, name)
-        subjects = [read_predictions(each, known, name) for name, each in zip(names, scores, strict=True)]
+        subjects: list[tuple[str, Predictions | Array]] = []
+        for name, policy in policies.items():
+            subjects.append((name, read_predictions(policy.score, known, name)))
+            if policy.with_human is not None and not isinstance(policy.with_human, str):
+                subjects.append(("with_human", np.asarray(policy.with_human, dtype=float)))
         sample = self._checked(replace(request, given=tuple(scores)), subjects)
         return PolicySample(sample, failure, names)
 

@@ -37,16 +37,18 @@ def evaluate(
     scores: the bounds are valid whichever decision-makers a row is compared with, and sharp if the best ones
     are found.
 
-    Evaluate on rows that were not used to train the classifier.
+    Evaluate on rows that were not used to train the classifier. Predictions must not depend on who decides,
+    given the features; those that do are refused, unless the assumption compares no decision-makers.
 
     Parameters
     ----------
-    classifier : fitted classifier, or array
-        A one-dimensional array holds predicted class labels (scores, for "auc"). An array of shape
-        (n_samples, n_classes) holds probabilities in the order of the sorted classes; metrics of predicted
-        labels then treat the prediction as random with these probabilities. A fitted classifier predicts
-        with ``predict``. A :class:`selective_labels.Policy` is evaluated by its outcomes ("failures",
-        "cost" ...; see `compare`).
+    classifier : fitted classifier, array, or "human"
+        "human" stands for the decisions taken: a refusal predicts `pos_label`, an acceptance that it does not
+        happen, and metrics of predicted classes are bounded sharply. A one-dimensional array holds predicted
+        class labels (scores, for "auc"). An array of shape (n_samples, n_classes) holds probabilities in the
+        order of the sorted classes; metrics of predicted labels then treat the prediction as random with
+        these probabilities. A fitted classifier predicts with ``predict``. A
+        :class:`selective_labels.Policy` is evaluated by its outcomes ("failures", "cost" ...; see `compare`).
     X : SelectiveLabels, or (n_samples, n_features) array or frame
         A SelectiveLabels carries labels and roles; give no other role with it.
     y : (n_samples,) labels, missing (-1, NaN, None, NA) where not observed
@@ -65,9 +67,11 @@ def evaluate(
     by : (n_samples,) array, optional
         Subgroups. The result has one evaluation per subgroup and sharp bounds on their gaps in ``.gaps``.
     pos_label : class label, optional
-        The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration". Default: the last.
+        The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration", and the one that a refusal
+        by the human predicts. Default: the last.
     cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes, for "cost".
+        C[true, predicted] over the sorted classes, for "cost". With more than two classes, that of the human
+        has two columns: the costs of accepting and of refusing each class.
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
 
@@ -114,8 +118,8 @@ def compare(
     accuracy(a) - accuracy(b) in E[1{a≠b} (l_a - l_b ∓ δ)],   l_k(x) = max_z P(Y=k, D=1 | x, z)
 
     Cases with equal predictions cancel, whatever their unobserved label. The interval is therefore much
-    narrower than the difference of two intervals. The bounds are sharp for every metric except "f1", for
-    which they are valid but not sharp.
+    narrower than the difference of two intervals. The bounds are sharp for every metric except "f1", and
+    "balanced_accuracy" against "human", for which they are valid but not sharp.
 
     Parameters
     ----------
@@ -127,9 +131,9 @@ def compare(
     X, y
         As in `evaluate`.
     metric : str or metric object, optional
-        Default: "accuracy". Leave it out against "human". For policies: "failures" (default),
-        "failure_rate", "avoided", "good_lost", "acceptance", and with `cost` also "cost" (then the default)
-        and "profit".
+        Default: "accuracy"; against "human", failures at equal rates (see Notes). For policies: "failures"
+        (default), "failure_rate", "avoided", "good_lost", "acceptance", and with `cost` also "cost" (then the
+        default) and "profit".
     assumption : "none", "instrument", "nucem", "unconfounded", or one of these as an object
     pos_label, cost
         As in `evaluate`. Against "human", `pos_label` (default: the last class) denotes a failure.
@@ -143,7 +147,7 @@ def compare(
 
     Notes
     -----
-    Against "human", policies are compared at the same acceptance rate:
+    Against "human" without a metric, policies are compared at the same acceptance rate:
 
         failures(human) = P(D=1, Y=failure), which is observed;
         failures(a) = E[d(X) η_failure(X)], d accepting the cases of lowest risk, with E[d(X)] = P(D=1).

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import InputError
 from selective_labels._validation import require_count
 from selective_labels.data.selective_labels import class_code
-from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.policy import read_cost
+from selective_labels.evaluation.predictions import NO_SCORES, HumanPredictions, Predictions
 from selective_labels.identification.bounds import Array
 from selective_labels.identification.functionals import (
     brier_coefficients,
@@ -25,6 +26,7 @@ from selective_labels.inference.bound_estimators import (
     RankSeparation,
     Ratio,
     Regret,
+    SeenSeparation,
     Separation,
 )
 
@@ -96,8 +98,7 @@ class Metric(AnyMetric):
 
     def functional(self, subject: Predictions) -> Ratio:
         """Return coefficients of numerator and denominator for each row and possible class."""
-        above, below = self.tables(subject.classes)
-        return Ratio(subject.chosen @ above.T, subject.chosen @ below.T)
+        return subject.ratio(*self.tables(subject.classes))
 
     def range(self, classes: np.ndarray) -> Range:
         """Return the smallest and the largest value of `occurs` where the condition can hold."""
@@ -185,13 +186,17 @@ class BalancedAccuracy(AnyMetric):
     """Mean of the true positive and true negative rates: ½ (P(t=1 | Y=1) + P(t=0 | Y=0)), for two classes.
 
     With more classes, the constraint Σ_k η_k = 1 couples the rates; evaluate the rate of each class instead.
+    The human predicts an event or not, whatever the number of classes.
     """
 
     name: str = "balanced_accuracy"
     greater_is_better: bool = True
 
-    def functional(self, subject: Predictions) -> Separation:
+    def functional(self, subject: Predictions) -> Separation | SeenSeparation:
         """Return the separation by the probability of predicting the last class."""
+        if isinstance(subject, HumanPredictions):
+            accepted, label = subject.seen
+            return SeenSeparation(accepted, label == subject.event, subject.event, len(subject.classes))
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 
@@ -199,8 +204,10 @@ class BalancedAccuracy(AnyMetric):
         """Between 0 and 1."""
         return 0.0, 1.0
 
-    def difference(self, first: Predictions, second: Predictions) -> Separation:
-        """Return the separation by the difference of the predictions."""
+    def difference(self, first: Predictions, second: Predictions) -> Separation | None:
+        """Return the separation by the difference of the predictions; None for the human."""
+        if isinstance(first, HumanPredictions) or isinstance(second, HumanPredictions):
+            return None
         need_two_classes(self.name, first.classes)
         return Separation(first.chosen[:, 1] - second.chosen[:, 1], event=1, scale=0.5, centre=0.0)
 
@@ -401,12 +408,13 @@ def named_metrics(
     return list(calibration_bins(event))
 
 
+NO_COST = "metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes."
+
+
 def expected_cost(cost: ArrayLike | None, classes: np.ndarray) -> Metric:
     """E[C[Y*, t]] for a matrix over the sorted classes."""
     if cost is None:
-        raise InputError(
-            "metric 'cost' needs cost=, a matrix C[true, predicted] over the sorted classes.", "cost"
-        )
+        raise InputError(NO_COST, "cost")
     try:
         matrix = np.asarray(cost, dtype=float)
     except (TypeError, ValueError):
@@ -458,19 +466,61 @@ NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
 
 
 def read_metrics(
-    metric: Any, subject: Predictions, pos_label: Any, cost: ArrayLike | None
+    metric: Any, subject: Predictions, pos_label: Any, cost: ArrayLike | None, with_human: bool = False
 ) -> list[AnyMetric]:
     """Return the requested metric objects; calibration bins without rows are dropped."""
+    metrics = metric_objects(metric, subject.classes, pos_label, cost, with_human)
+    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
+
+
+def metric_objects(
+    metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None, with_human: bool = False
+) -> list[AnyMetric]:
+    """Return the requested metric objects; `with_human` asks for those that decisions have, too."""
     wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
+    named = named_metrics_of_decisions if with_human else named_metrics
     metrics: list[AnyMetric] = []
     for each in wanted:
         if isinstance(each, AnyMetric):
             metrics.append(each)
         elif isinstance(each, str):
-            metrics += named_metrics(each, subject.classes, pos_label, cost)
+            metrics += named(each, classes, pos_label, cost)
         else:
             raise InputError(f"metric={each!r} is neither a name nor a metric object.", "metric")
-    return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
+        if with_human and not isinstance(metrics[-1], Metric | BalancedAccuracy):
+            raise InputError(f"metric {getattr(each, 'name', each)!r}: {NO_SCORES}.", "metric")
+    return metrics
+
+
+def named_metrics_of_decisions(
+    name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
+) -> list[AnyMetric]:
+    """Return the metric objects that decisions have: with more than two classes, the event against the rest.
+
+    `cost` is then a matrix with the costs of accepting and of refusing each class, as for policies.
+    """
+    event = class_code(pos_label, classes)
+    if len(classes) > 2 and name in ("accuracy", "error"):
+        return [against_rest(name, classes, event)]
+    if len(classes) > 2 and name == "cost":
+        if cost is None:
+            raise InputError(NO_COST, "cost")
+        accepted, refused = read_cost(cost, classes, event)
+        whole = np.where(np.arange(len(classes)) == event, refused[:, None], accepted[:, None])
+        return [expected_cost(whole, classes)]
+    return named_metrics(name, classes, pos_label, cost)
+
+
+def against_rest(name: str, classes: np.ndarray, event: int) -> AnyMetric:
+    """Return accuracy or error of predicting the event or not; other metrics are those of the event."""
+    label = classes[event]
+    if name == "accuracy":
+        return Metric(name, lambda truth, predicted: (truth == label) == (predicted == label))
+    if name == "error":
+        return Metric(
+            name, lambda truth, predicted: (truth == label) != (predicted == label), greater_is_better=False
+        )
+    return named_metrics(name, classes, label)[0]
 
 
 N_THRESHOLDS = 41

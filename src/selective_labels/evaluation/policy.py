@@ -11,7 +11,14 @@ from scipy.stats import rankdata
 
 from selective_labels._errors import InputError
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.evaluation.predictions import Predictions, read_predictions, rows_to_predict
+from selective_labels.evaluation.predictions import (
+    Decisions,
+    Predictions,
+    codes_of_decisions,
+    is_human,
+    read_predictions,
+    rows_to_predict,
+)
 from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
@@ -231,6 +238,10 @@ class Policy:
     with_human: Any = None
 
     def __post_init__(self) -> None:
+        if is_human(self.score):
+            raise InputError.about(
+                "score", 'is "human", who gives decisions and no scores; give "human" itself to evaluate it.'
+            )
         if self.acceptance is not None and self.threshold is not None:
             raise InputError("give acceptance or threshold, not both.", "acceptance")
         if self.acceptance is not None and not 0.0 <= self.acceptance <= 1.0:
@@ -432,6 +443,7 @@ def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Arra
     except (TypeError, ValueError):
         raise InputError.about("cost", "must hold numbers, in rows of equal length.") from None
     n_classes = len(classes)
+    yes, no = codes_of_decisions(failure, 2) if n_classes == 2 else (0, 1)
     if matrix.shape != (n_classes, 2) or not np.isfinite(matrix).all():
         what = (
             "C[true, predicted]"
@@ -442,24 +454,15 @@ def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Arra
             "cost",
             f"has shape {matrix.shape}; a policy needs a finite matrix {what} of shape {(n_classes, 2)}.",
         )
-    accept = 0 if n_classes > 2 else 1 - failure
-    return matrix[:, accept], matrix[:, 1 - accept]
+    return matrix[:, yes], matrix[:, no]
 
 
-class Cases(Protocol):
+class Cases(Decisions, Protocol):
     """Decisions and labels of cases."""
 
     @property
     def classes(self) -> np.ndarray:
         """Sorted classes."""
-
-    @property
-    def row_decision(self) -> np.ndarray:
-        """1 where the case was accepted, (n_samples,)."""
-
-    @property
-    def y(self) -> np.ndarray:
-        """Codes of labels, -1 where not observed, (n_samples,)."""
 
     def __len__(self) -> int: ...
 

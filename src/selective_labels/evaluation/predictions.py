@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from selective_labels._errors import InputError
 from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
-from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
+from selective_labels.inference.bound_estimators import Ratio, SeenRatio
 
 SUM_TOLERANCE = 1e-6
 UNNAMED = "the classifier"
@@ -44,6 +45,10 @@ class Predictions(ABC):
     @abstractmethod
     def score(self, event: int) -> Array:
         """Return the score of one class, (n_samples,): higher means more likely."""
+
+    def ratio(self, above: Array, below: Array) -> Ratio:
+        """Return E[above[Y*, t]] / E[below[Y*, t]] for tables over true and predicted classes."""
+        return Ratio(self.chosen @ above.T, self.chosen @ below.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,24 +132,140 @@ class ClassifierPredictions(Predictions):
         own = np.asarray(getattr(self.classifier, "classes_", self.classes))
         if self.classes[event] not in own:
             unknown = self.classes.tolist()[event]
-            raise InputError(f"{self.name} does not know the class {unknown!r}.", _argument(self.name))
+            raise InputError(f"{self.name} does not know the class {unknown!r}.", argument_of(self.name))
         position = int(np.flatnonzero(own == self.classes[event])[0])
         if given.ndim == 1:
             return given if position == 1 else -given
         return given[:, position]
 
 
-def read_predictions(given: Any, data: SelectiveLabels, name: str = UNNAMED) -> Predictions:
-    """Read a fitted classifier, an array of predictions, or one class for all cases.
+HUMAN = "human"
+
+
+def is_human(given: Any) -> bool:
+    """Whether the word for the decisions taken is given; it wins over a column or a class of that name."""
+    return isinstance(given, str) and given == HUMAN
+
+
+def codes_of_decisions(event: int, n_classes: int) -> tuple[int, int]:
+    """Return the codes of the classes that a yes and a no predict.
+
+    A yes predicts that the event does not happen, a no that it does. With more than two classes, the first
+    of the others stands for all of them.
+
+    Examples
+    --------
+    >>> codes_of_decisions(1, 2), codes_of_decisions(0, 3)
+    ((0, 1), (1, 0))
+    """
+    return int(event == 0), event
+
+
+class Decisions(Protocol):
+    """Decisions and labels of cases, or of cells of cases."""
+
+    @property
+    def row_decision(self) -> np.ndarray:
+        """1 where the case was accepted, (n_samples,)."""
+
+    @property
+    def y(self) -> np.ndarray:
+        """Codes of labels, -1 where not observed, (n_samples,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class HumanPredictions(Predictions):
+    """What the decisions taken predict: see :func:`codes_of_decisions`.
+
+    With t a yes or a no, all but the distribution of the label is seen:
+
+        E[c(Y*, t)] = Σ_k c(k, no) P(Y* = k) + E[D (c(Y, yes) - c(Y, no))]
+
+    so metrics have their ends where the shares of the classes have theirs, and these are sharp.
+
+    Attributes
+    ----------
+    cases : Decisions
+    event : int
+        Code of the event; with more than two classes it is predicted, or one of the others.
+    """
+
+    cases: Decisions
+    classes: np.ndarray
+    event: int
+
+    @cached_property
+    def chosen(self) -> Array:
+        """One-hot predictions, with two classes."""
+        if len(self.classes) != 2:
+            raise InputError(
+                f"the human predicts {self.classes.tolist()[self.event]!r} or another class, not which.",
+                "metric",
+            )
+        yes, no = codes_of_decisions(self.event, 2)
+        return np.eye(2)[np.where(self.cases.row_decision == 1, yes, no)]
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Raise an error: there are none."""
+        raise InputError(f"{NO_SCORES}.", "metric")
+
+    @property
+    def has_scores(self) -> bool:
+        """Return False: a decision is no score."""
+        return False
+
+    def score(self, event: int) -> Array:
+        """Raise an error: there is none."""
+        raise InputError(f"{NO_SCORES}.", "classifier")
+
+    @cached_property
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether a case was accepted, and the code of its label (0 if it was not)."""
+        accepted = self.cases.row_decision == 1
+        return accepted, np.where(accepted, self.cases.y, 0)
+
+    def ratio(self, above: Array, below: Array) -> SeenRatio:
+        """Return the metric with its observed part."""
+        parts = [self._parts(table) for table in (above, below)]
+        return SeenRatio.of(*parts[0], *parts[1])
+
+    def _parts(self, table: Array) -> tuple[Array, Array]:
+        """Return the contribution of each class if all cases are refused, and what accepting adds."""
+        yes, no = codes_of_decisions(self.event, len(self.classes))
+        others = np.delete(table, self.event, axis=1)
+        if (others != others[:, :1]).any():
+            raise InputError(
+                f"the metric depends on which class is predicted, and the human predicts "
+                f"{self.classes.tolist()[self.event]!r} or another one; give a metric of one class, such as "
+                "'tpr'.",
+                "metric",
+            )
+        accepted, label = self.seen
+        added = np.where(accepted, (table[:, yes] - table[:, no])[label], 0.0)
+        return np.broadcast_to(table[:, no], (len(added), len(table))), added
+
+
+NO_SCORES = "the human gives decisions, not scores: ask for a metric of predicted classes, such as 'accuracy'"
+
+
+def read_predictions(
+    given: Any, data: SelectiveLabels, name: str = UNNAMED, pos_label: Any = None
+) -> Predictions:
+    """Read a fitted classifier, an array of predictions, one class for all cases, or "human".
 
     Parameters
     ----------
-    given : classifier with ``predict``, array-like, or a class label
+    given : classifier with ``predict``, array-like, a class label, or "human"
     data : SelectiveLabels
         A classifier predicts from its features as the user gave them.
     name : str
         Name of the classifier in messages.
+    pos_label : class label, optional
+        The event that a refusal by the human predicts. Default: the last class.
     """
+    if is_human(given):
+        return HumanPredictions(data, data.classes, class_code(pos_label, data.classes))
     if hasattr(given, "predict"):
         return ClassifierPredictions(given, rows_to_predict(given, data), data.classes, name)
     if np.ndim(given) == 0:
@@ -212,15 +333,12 @@ def checked_probabilities(values: np.ndarray, classes: np.ndarray, name: str) ->
 
 
 def _wrong(name: str, what: str) -> InputError:
-    return InputError(f"{name}: {what}", _argument(name))
+    return InputError(f"{name}: {what}", argument_of(name))
 
 
-def _argument(name: str) -> str:
+def argument_of(name: str) -> str:
     """Return the keyword that passed the classifier: its name, or "classifier" if it has none."""
     return "classifier" if name == UNNAMED else name
-
-
-HUMAN = "human"
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +368,11 @@ class EvaluationRequest:
     cost: ArrayLike | None = None
     by: Any = None
     labels: tuple[str, ...] = ()
+
+    @property
+    def with_human(self) -> bool:
+        """Whether the decisions taken are among the subjects."""
+        return any(is_human(each) for each in self.given)
 
     @property
     def names(self) -> list[str]:

@@ -21,6 +21,7 @@ from selective_labels.evaluation.display import Curve, units_text
 from selective_labels.evaluation.fitted_table import FittedRows
 from selective_labels.evaluation.metrics import read_metrics
 from selective_labels.evaluation.predictions import (
+    UNNAMED,
     ArrayPredictions,
     EvaluationRequest,
     Predictions,
@@ -525,11 +526,13 @@ def sensitivity_request(
     event = data.classes.tolist()[class_code(pos_label, data.classes)]
     family = read_family(parameter, assumption, event, data.classes, limit)
     grid = family.read(values)
-    subjects = [_subject(each, data, metric) for each in (classifier, compare_to) if each is not None] or [
-        _subject(None, data, metric)
-    ]
-    metrics = read_metrics(metric, subjects[0], pos_label, request.cost)
+    subjects = [
+        _subject(each, data, metric, pos_label) for each in (classifier, compare_to) if each is not None
+    ] or [_subject(None, data, metric, pos_label)]
+    metrics = read_metrics(metric, subjects[0], pos_label, request.cost, request.with_human)
     one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
+    used = [named(limit), *(family.at(each) for each in grid.tolist())]
+    named_subjects = list(zip([UNNAMED, "compare_to"], subjects, strict=False))
     if metric == "share" and compare_to is not None:
         raise InputError(
             "metric='share' is the same for every classifier; leave compare_to out.", "compare_to"
@@ -542,6 +545,7 @@ def sensitivity_request(
     everywhere = sorted({*grid.tolist(), *(each for each in family.beyond if threshold is not None)})
     solved = dict(zip(everywhere, machine.solve(everywhere), strict=True))
     points = [solved[each] for each in grid.tolist()]
+    doubts = fitted.doubts(data, used, named_subjects)
     worst, supported = machine.limit(
         limit, data.classes == event if family.has_odds and limit != "none" else None
     )
@@ -569,7 +573,7 @@ def sensitivity_request(
         **conclude(
             machine.solve, everywhere, list(solved.values()), family.reference, threshold, name.lower()
         ),
-        cautions=tuple(machine.cautions),
+        cautions=tuple(dict.fromkeys([*machine.cautions, *doubts])),
     )
 
 
@@ -651,11 +655,11 @@ class _Machine:
         )
 
 
-def _subject(choice: Any, data: SelectiveLabels, metric: Any) -> Predictions:
+def _subject(choice: Any, data: SelectiveLabels, metric: Any, pos_label: Any) -> Predictions:
     """Return the predictions; the share of a class needs no classifier."""
     if choice is None and metric == "share":
         return ArrayPredictions(np.repeat(data.classes[:1], len(data)), data.classes, "nobody")
-    return read_predictions(choice, data)
+    return read_predictions(choice, data, pos_label=pos_label)
 
 
 def _check_options(limit: str, data: SelectiveLabels) -> None:

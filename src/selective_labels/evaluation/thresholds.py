@@ -14,7 +14,7 @@ from selective_labels._validation import the_only
 from selective_labels.evaluation.display import assumption_text, caution_lines, frame_along, sample_text
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
-from selective_labels.evaluation.metrics import AnyMetric, Metric, named_metrics
+from selective_labels.evaluation.metrics import Metric, against_rest
 from selective_labels.evaluation.predictions import ArrayPredictions, EvaluationRequest
 from selective_labels.evaluation.results import Evaluation
 from selective_labels.evaluation.scored_rows import Scored
@@ -107,7 +107,7 @@ def threshold_curve_of_sample(
     if unknown:
         raise InputError(f"metric {unknown[0]!r} is not one of {', '.join(map(repr, METRICS))}.", "metric")
     classes = sample.classes
-    measures = [acceptance_metric(classes[event]), *(_against_rest(name, classes, event) for name in metrics)]
+    measures = [acceptance_metric(classes[event]), *(against_rest(name, classes, event) for name in metrics)]
     codes = np.eye(len(classes))
     rest = 1 if event == 0 else 0
     rules = [
@@ -132,17 +132,6 @@ def threshold_curve_of_sample(
 def acceptance_metric(event: Any) -> Metric:
     """P(t ≠ event): the share of cases that are not flagged, which does not depend on the labels."""
     return Metric(ACCEPTANCE, lambda truth, predicted: predicted != event)
-
-
-def _against_rest(name: str, classes: np.ndarray, event: int) -> AnyMetric:
-    label = classes[event]
-    if name == "accuracy":
-        return Metric(name, lambda truth, predicted: (truth == label) == (predicted == label))
-    if name == "error":
-        return Metric(
-            name, lambda truth, predicted: (truth == label) != (predicted == label), greater_is_better=False
-        )
-    return named_metrics(name, classes, label)[0]
 
 
 def _read_thresholds(thresholds: ArrayLike) -> Array:

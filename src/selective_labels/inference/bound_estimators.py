@@ -10,9 +10,9 @@ axis.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -121,6 +121,90 @@ class Ratio:
         if self.known_denominator:  # class probabilities sum to one, and so do their scores
             return above, of_rows(self.denominator[:, 0], above)
         return above, np.einsum("nk,nk...->n...", self.denominator, probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRatio(Ratio):
+    """(E[Σ_k c_k(X) η_k(X)] + E[a]) / (E[Σ_k g_k(X) η_k(X)] + E[b]) with observed a and b.
+
+    Class probabilities sum to one, so a and b are part of c and g: this is a ratio. The observed parts are
+    added after averaging over classes, in the order of :class:`PolicyValue`, and give the same digits.
+
+    Attributes
+    ----------
+    open_above, open_below : (n_samples, n_classes) arrays
+        c and g without the observed parts.
+    seen_above, seen_below : (n_samples,) arrays
+        a and b.
+    """
+
+    open_above: Array = field(kw_only=True)
+    seen_above: Array = field(kw_only=True)
+    open_below: Array = field(kw_only=True)
+    seen_below: Array = field(kw_only=True)
+
+    @classmethod
+    def of(cls, open_above: Array, seen_above: Array, open_below: Array, seen_below: Array) -> Self:
+        """Return the ratio of two sums of an open and a seen part."""
+        return cls(
+            open_above + seen_above[:, None],
+            open_below + seen_below[:, None],
+            open_above=open_above,
+            seen_above=seen_above,
+            open_below=open_below,
+            seen_below=seen_below,
+        )
+
+    def _scores(self, probabilities: Array) -> tuple[Array, Array]:
+        above = np.einsum("nk,nk...->n...", self.open_above, probabilities)
+        above = above + of_rows(self.seen_above, above)
+        if self.known_denominator:
+            return above, of_rows(self.denominator[:, 0], above)
+        below = np.einsum("nk,nk...->n...", self.open_below, probabilities)
+        return above, below + of_rows(self.seen_below, below)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSeparation:
+    """½ (1 - a / p + b / (1 - p)): balanced accuracy of decisions, with p = P(event) alone unknown.
+
+    a = P(accepted, event) and b = P(accepted, no event) are observed. The value increases in p, so its ends
+    are those of p.
+
+    Attributes
+    ----------
+    accepted : (n_samples,) bool array
+        Whether the event is predicted not to happen.
+    happened : (n_samples,) bool array
+        Whether the event is seen, among the accepted.
+    """
+
+    accepted: np.ndarray
+    happened: np.ndarray
+    event: int
+    n_classes: int
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper bound."""
+        which = np.broadcast_to(np.eye(self.n_classes)[self.event], (len(self.accepted), self.n_classes))
+        low, high = Ratio(which, np.ones_like(which)).ends(evidence, weights)
+        like = evidence.slack if weights is None else weights
+        seen = self.accepted & self.happened, self.accepted & ~self.happened
+        missed, passed = (mean_estimate(of_rows(each, like), weights) for each in seen)
+        return self._end(low, missed, passed), self._end(high, missed, passed)
+
+    @staticmethod
+    def _end(share: Estimate, missed: Estimate, passed: Estimate) -> Estimate:
+        p, rest = share.value, 1.0 - share.value
+        if not min(p, rest) > NEGLIGIBLE:
+            raise UndefinedError(
+                "the event, or its complement, has no probability among these cases.", "metric"
+            )
+        gradient = 0.5 * np.array([missed.value / p**2 + passed.value / rest**2, -1.0 / p, 1.0 / rest])
+        found = smooth_estimate(
+            lambda share, a, b: 0.5 * (1.0 - a / share + b / (1.0 - share)), gradient, [share, missed, passed]
+        )
+        return replace(found, support=min(p, rest))
 
 
 @dataclass(frozen=True, eq=False)

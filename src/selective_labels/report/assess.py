@@ -21,6 +21,7 @@ from selective_labels.evaluation.evaluator import Evaluator
 from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.periods import read_periods
+from selective_labels.evaluation.prediction_check import with_doubts
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.report.cases import (
@@ -127,6 +128,8 @@ class Workbench:
         When each case was decided.
     notes : list of str
         Notes on how the rules were learned and the sample was scored.
+    doubts : list of str
+        Why results on the given predictions are doubtful.
     """
 
     table: SelectiveLabels
@@ -143,6 +146,7 @@ class Workbench:
     assumption_steps: Sequence[Assumption] = ()
     periods: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     @cached_property
     def diagnosis(self) -> Part:
@@ -207,10 +211,26 @@ class Workbench:
             )
             return found
 
+    def check_predictions(self) -> None:
+        """Raise an error for predictions that depend on who decides, and keep the doubts about others."""
+        if self.given is None:
+            return
+        given: Any = self.given.codes if self.given.scores is None else self.given.scores
+        if self.given.scores is None:
+            given = self.cases.data.classes[given]
+        subject = self.classifiers[0] if self.classifiers else given
+        part = compute_part(
+            "doubts about predictions", lambda: Part(self.evaluator.doubts(subject)), self.store
+        )
+        if isinstance(part.content, dict):
+            raise InputError(part.content["missing"], "predictions")
+        self.doubts = part.content
+        self.notes += part.notes
+
     @property
     def scored(self) -> ScoredSample:
         """Scores under all named assumptions that the input allows, and under the steps of the ladder."""
-        return self.evaluator.scores()
+        return with_doubts(self.evaluator.scores(), self.doubts)
 
     @cached_property
     def sample(self) -> ScoredSample:
@@ -380,6 +400,7 @@ def assess(
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
         FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS)
+    bench.check_predictions()
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
     facts = table_section(bench.everybody, columns, description, notes, bench.event)

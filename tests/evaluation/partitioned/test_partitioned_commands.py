@@ -118,6 +118,8 @@ def test_accepted_cases_and_the_human_on_all_rows(folder):
     found = run("compare", folder, *asked, "--a", "score", "--b", "human", "--with-human", "both")
     assert found["comparison"]["metric"] == "failures"
     assert found["comparison"]["n"] == 900
+    found = run("evaluate", folder, *asked, "--predictions", "human", "--metric", "tpr")
+    assert found["evaluations"][0]["n"] == 900
     for wrong, words in (
         (["evaluate", "--predictions", "score", "--threshold", "0.5"], "need rows in memory"),
         (["compare", "--a", "score", "--b", "human", "--with-human", "undecided"], "give both or either"),

@@ -7,8 +7,18 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from selective_labels import InputError, Policy, UCLClassifier, compare, evaluate, plan, policy_curve
+from selective_labels import (
+    Evaluator,
+    InputError,
+    Policy,
+    UCLClassifier,
+    compare,
+    evaluate,
+    plan,
+    policy_curve,
+)
 from selective_labels import assumptions as a
+from selective_labels.diagnostics.prediction_balance import PredictionBalance
 from selective_labels.evaluation.partitioned import keys
 from tests.evaluation.partitioned.tables import folds_of, from_folder, in_memory, make_table, numbers, write
 
@@ -149,3 +159,44 @@ def test_plans_are_made_of_the_same_moments(tmp_path):
         one, other = (plan(each, **how).to_frame().set_index("way")["interval"] for each in (found, wanted))
         assert len(one) >= 4  # whose label is worth most is not known without rows
         assert_allclose(one, other[one.index], **CLOSE)
+
+
+def test_the_human_has_the_figures_of_rows_in_memory(tmp_path):
+    frame = make_table(600)
+    memory, lazy, cv = both(frame, tmp_path, "sample_weight", "groups")
+    assumption = a.Instrument() & a.Informed(0.0)
+    metrics = ["accuracy", "cost", "tpr", "ppv", "f1", "balanced_accuracy", "share"]
+    how = {"metric": metrics, "cost": COST, "assumption": ["none", "instrument", assumption], **QUICK}
+    one = evaluate("human", lazy, by="region", **how)
+    other = evaluate("human", memory, by=frame["region"], cv=cv, **how)
+    for found, wanted in ((one, other), (one.gaps, other.gaps)):
+        assert len(found) == len(wanted)
+        for each, same in zip(found, wanted, strict=True):
+            assert (each.metric, each.assumption) == (same.metric, same.assumption)
+            assert_allclose(numbers(each), numbers(same), **CLOSE)
+    curve = policy_curve("score", lazy, cost=COST, rates=[0.5], **QUICK).human["cost"]
+    cost = evaluate("human", lazy, metric="cost", cost=COST, **QUICK)
+    assert_allclose([cost.lower, cost.ci_upper], [curve.lower, curve.ci_upper], **CLOSE)
+    for metric in ("accuracy", "ppv", "f1"):
+        found = compare("guess", "human", lazy, metric=metric, **QUICK)
+        wanted = compare(frame["guess"].to_numpy(), "human", memory, metric=metric, cv=cv, **QUICK)
+        assert_allclose(numbers(found), numbers(wanted), **CLOSE)
+
+
+def test_columns_made_of_decisions_are_refused(tmp_path, monkeypatch):
+    frame = make_table(1500)
+    frame["copy"] = 1.0 - frame["released"]
+    _, lazy, _ = both(frame, tmp_path)
+    evaluator = Evaluator(lazy, **QUICK)
+    for ask in (
+        lambda: evaluator.evaluate("copy"),
+        lambda: evaluator.compare("guess", "copy"),
+        lambda: evaluator.threshold_curve("copy"),
+        lambda: evaluator.policy_curve("copy", rates=[0.5]),
+    ):
+        with pytest.raises(InputError, match="depend on who decided"):
+            ask()
+    assert evaluator.evaluate("copy", assumption="none").sample.cautions == ()
+    monkeypatch.setattr(PredictionBalance, "p_value", lambda *given: 0.005)
+    for found in (evaluator.evaluate("guess"), evaluator.threshold_curve("score", thresholds=[0.0])):
+        assert "doubtful" in str(found)

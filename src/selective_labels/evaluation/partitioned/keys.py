@@ -25,7 +25,12 @@ from selective_labels.evaluation.metrics import (
 from selective_labels.evaluation.partitioned.cells import RowMean, ShareOfFirst
 from selective_labels.evaluation.partitioned.partition_pass import CellTable
 from selective_labels.evaluation.periods import Periods
-from selective_labels.evaluation.predictions import Predictions, read_predictions
+from selective_labels.evaluation.predictions import (
+    HumanPredictions,
+    Predictions,
+    is_human,
+    read_predictions,
+)
 from selective_labels.identification.bounds import Array
 
 # Tables of cells: by predicted label, by bins of scores, by bins of a probability, and means by row.
@@ -46,15 +51,20 @@ class Judged:
         One column of predicted labels or scores, or one column of probabilities for each class.
     name : str
         Name in messages.
+    pos_label : class label or None
+        The event that a refusal by the human predicts.
     """
 
     given: Any
     columns: tuple[str, ...]
     name: str
+    pos_label: Any = None
 
     @classmethod
-    def read(cls, given: Any, lazy: PartitionedLabels, name: str) -> "Judged":
-        """Read a classifier, column names or a class label."""
+    def read(cls, given: Any, lazy: PartitionedLabels, name: str, pos_label: Any = None) -> "Judged":
+        """Read a classifier, column names, a class label or "human"."""
+        if is_human(given):
+            return cls(given, (), name, pos_label)
         if hasattr(given, "predict"):
             return cls(given, (), name)
         columns = (
@@ -74,7 +84,7 @@ class Judged:
     def subject(self, frame: pd.DataFrame, data: SelectiveLabels) -> Predictions:
         """Return the predictions on some rows."""
         if not self.columns:
-            return read_predictions(self.given, data, self.name)
+            return read_predictions(self.given, data, self.name, self.pos_label)
         for column in self.columns:
             missing = frame[column].isna()
             if missing.any():
@@ -351,7 +361,12 @@ def outcomes(data: SelectiveLabels) -> np.ndarray:
 
 
 def hard(subject: Predictions) -> np.ndarray:
-    """Return the codes of predicted labels; raise an error for random predictions."""
+    """Return the codes of predicted labels; raise an error for random predictions.
+
+    The human needs none: every cell has one outcome, and so one decision.
+    """
+    if isinstance(subject, HumanPredictions):
+        return np.zeros(len(subject.cases.y), dtype=int)
     chosen = subject.chosen
     codes = chosen.argmax(axis=1)
     if not (chosen[np.arange(len(codes)), codes] == 1.0).all():

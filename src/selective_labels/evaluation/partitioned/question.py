@@ -23,7 +23,7 @@ from selective_labels.evaluation.metrics import (
     ProbabilityMetric,
     RegretMetric,
     default_thresholds,
-    named_metrics,
+    metric_objects,
 )
 from selective_labels.evaluation.partitioned.cell_sample import CellSample
 from selective_labels.evaluation.partitioned.keys import (
@@ -56,7 +56,13 @@ from selective_labels.evaluation.policy import (
     risk_of,
     warn_if_reversed,
 )
-from selective_labels.evaluation.predictions import EvaluationRequest, ObservedOutcomes
+from selective_labels.evaluation.predictions import (
+    EvaluationRequest,
+    HumanPredictions,
+    ObservedOutcomes,
+    Predictions,
+    is_human,
+)
 from selective_labels.identification.bounds import Array
 from selective_labels.nuisance.cross_fit import FittingSettings
 
@@ -82,11 +88,12 @@ class RowsPass:
         self, fitted: ScoredPartitions, request: EvaluationRequest, with_outcomes: bool = False
     ) -> None:
         judged, within, prepared = prepared_for(fitted, request)
-        self.metrics = read_metrics(request.metric, prepared.data.classes, request.pos_label, request.cost)
+        self.metrics = read_metrics(request, prepared.data.classes)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         if request.labels:
             refuse_joint(self.metrics)
         keys = _keys(judged, prepared, self.metrics, within)
+        prepared = checked(judged, prepared)
         self._keys = replace(keys, outcomes=with_outcomes)
         self._prepared = prepared
 
@@ -155,9 +162,13 @@ class JudgedCells:
         """Return the cells from which a metric is computed."""
         return self.samples[self._table(metric)]
 
-    def subject(self, metric: AnyMetric, place: int = 0) -> CellPredictions:
+    def subject(self, metric: AnyMetric, place: int = 0) -> Predictions:
         """Return the predictions of the classifier at this position, on these cells."""
         table, key = self._table(metric), self.sample(metric).cells.key
+        judged = self.keys.judged[place]
+        if is_human(judged.given):
+            event = class_code(judged.pos_label, self.classes)
+            return HumanPredictions(CellCases.of(self.classes, key[:, -1]), self.classes, event)
         # Tables of means have no key for predictions.
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
         return CellPredictions(own, self.classes, table, self.keys.event, self.keys.bins)
@@ -178,11 +189,9 @@ class JudgedCells:
         return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
 
 
-def read_metrics(metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None) -> list[AnyMetric]:
+def read_metrics(request: EvaluationRequest, classes: np.ndarray) -> list[AnyMetric]:
     """Return the requested metric objects; raise an error for metrics that need rows in memory."""
-    found: list[AnyMetric] = []
-    for each in metric if isinstance(metric, list | tuple) else [metric]:
-        found += named_metrics(each, classes, pos_label, cost) if isinstance(each, str) else [each]
+    found = metric_objects(request.metric, classes, request.pos_label, request.cost, request.with_human)
     for each in found:
         if not isinstance(each, OF_CELLS):
             name = getattr(each, "name", each)
@@ -255,7 +264,7 @@ def cut_in_passing(
     """Return cells between the thresholds of a score, their score, the event's code, and the thresholds."""
     (one,), within, prepared = prepared_for(fitted, request)
     event = class_code(request.pos_label, prepared.data.classes)
-    cuts = thresholds
+    prepared, cuts = checked([one], prepared), thresholds
     if cuts is None:
         scores = one.subject(prepared.frame, prepared.data).score(event)
         cuts = default_thresholds(scores, weights=prepared.data.weights)
@@ -264,13 +273,18 @@ def cut_in_passing(
     return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
 
 
+def checked(judged: Sequence[Judged], prepared: Prepared) -> Prepared:
+    """Add the doubts about predictions, on the sampled rows."""
+    return prepared.doubtful([(each.name, each.subject(prepared.frame, prepared.data)) for each in judged])
+
+
 def prepared_for(
     fitted: ScoredPartitions, request: EvaluationRequest, given: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Judged, ...], Within, Prepared]:
     """Return classifiers, subgroups and fitted models; unsupported requests raise an error first."""
     lazy = fitted.table
     named = dict(zip(request.names, request.given, strict=True)) if given is None else given
-    judged = tuple(Judged.read(each, lazy, name) for name, each in named.items())
+    judged = tuple(Judged.read(each, lazy, name, request.pos_label) for name, each in named.items())
     within = Within.read(request.by, request.assumption, lazy)
     columns = [name for each in judged for name in each.columns]
     classifiers = [each.given for each in judged]
@@ -465,6 +479,7 @@ def policies_in_passing(
     for classifier in deferring:  # checked on the sampled rows, before the pass
         if classifier is not None:
             deferred_by(classifier, prepared.data)
+    prepared = checked(judged, prepared)
     keys = PolicyKeys(judged, deferring, within, failure, edges)
     samples = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)
     makers = prepared.data.decision_makers

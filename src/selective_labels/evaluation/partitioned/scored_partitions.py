@@ -27,6 +27,8 @@ from selective_labels.evaluation.partitioned.partition_pass import (
     label_ranges,
     require_summable,
 )
+from selective_labels.evaluation.prediction_check import PredictionCheck
+from selective_labels.evaluation.predictions import Predictions
 from selective_labels.evaluation.scored_rows import (
     NO_RANGE,
     Assumed,
@@ -176,6 +178,11 @@ class Prepared:
         The same rows, coded by the classes and ids of the whole table.
     passing : PartitionPass
         Without keys.
+    fit : CrossFit or None
+        Models of the first repetition, fitted to `data`; None if stored scores are read.
+    seed : int
+    doubts : dict of tuple of str
+        By assumption, why results on the predictions are doubtful.
     """
 
     lazy: PartitionedLabels
@@ -183,6 +190,19 @@ class Prepared:
     data: SelectiveLabels
     passing: PartitionPass
     sample_summary: SampleSummary
+    fit: CrossFit | None = None
+    seed: int = 0
+    doubts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def doubtful(self, subjects: Sequence[tuple[str, Predictions]]) -> "Prepared":
+        """Add the doubts about predictions on `data`; raise an error if they depend on who decides."""
+        data, compared = self.data, [each for each in self.passing.assumptions if each.needs_decision_makers]
+        if not compared or data.n_decision_makers < 2 or not self.passing.n_repeats:
+            return self
+        check = PredictionCheck(data, self.fit, self.seed)
+        found = [check.doubts(subject, name) for name, subject in subjects]
+        doubts = tuple(dict.fromkeys(doubt for each in found for doubt in each))
+        return replace(self, doubts=dict.fromkeys((each.name for each in compared), doubts))
 
     def with_keys(self, keys: Keys) -> PartitionPass:
         """Return the plain function of some rows, with the cells that a request needs."""
@@ -216,10 +236,13 @@ class Prepared:
         `ties` gives, by table of cells, the keys that are bins of a score; `stated` those of known shares.
         """
         objects = {each.name: each for each in self.passing.assumptions}
+        known = self.sample_summary.cautions
+        cautions = {name: (*known.get(name, ()), *self.doubts.get(name, ())) for name in objects}
+        sample_summary = replace(self.sample_summary, cautions=cautions)
         return {
             name: CellSample(
                 repeats,
-                self.sample_summary,
+                sample_summary,
                 objects,
                 ties.get(name, ()),
                 self.passing.cluster,
@@ -311,7 +334,7 @@ class ScoredPartitions:
         kept = KeptScores.of(lazy, data.classes, chosen, fitting, label_range)
         passing = replace(passing, kept=kept, n_repeats=len(seeds))
         if kept is not None and (known := kept.sample_summary) is not None:
-            return Prepared(lazy, drawn.frame, data, passing, replace(summary, **known))
+            return Prepared(lazy, drawn.frame, data, passing, replace(summary, **known), seed=seeds[0])
         in_halves = self.in_halves or any(each.needs_halves for each in chosen)
         models, drawn = self._fitted(drawn, classifiers, in_halves)
         reader, data = _read(drawn, classifiers)
@@ -326,9 +349,8 @@ class ScoredPartitions:
         cautions = cautions_of(data, models.fit, chosen, seed=seeds[0])
         summary = replace(summary, assignment=assignment, refused=refused, cautions=cautions)
         summary = replace(summary, n_fitted=len(drawn.frame))
-        return Prepared(
-            lazy, drawn.frame, data, replace(passing, reader=reader, repeats=models.repeats), summary
-        )
+        passing = replace(passing, reader=reader, repeats=models.repeats)
+        return Prepared(lazy, drawn.frame, data, passing, summary, models.fit, seeds[0])
 
     def _fitted(self, drawn: Drawn, classifiers: Sequence[Any], in_halves: bool) -> tuple[_Models, Drawn]:
         """Return the models, and the rows to which they are fitted."""
