@@ -73,6 +73,13 @@ def test_observed_shares_of_repeated_cases_have_the_intervals_of_cases(sample, g
             assert_allclose(again[f"{name}{end}"], once[f"{name}{end}"], atol=1e-9)
 
 
+def test_years_are_printed_as_they_are(sample, given):
+    found = sl.drift(
+        *given, period=np.arange(1200) // 600 + 2023, nuisance=sample.oracle.joint, random_state=0
+    )
+    assert "From 2023 to 2024 acceptance" in str(found)
+
+
 def test_a_period_without_an_interval_says_why(sample, given):
     few = np.where(np.arange(1200) < 3, "2023", "2024")
     found = sl.drift(*given, period=few, nuisance=sample.oracle.joint, random_state=0)

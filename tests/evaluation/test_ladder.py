@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 
 import selective_labels as sl
-from selective_labels import InputError
+from selective_labels import InputError, ladder
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, SimilarBias
 from selective_labels.evaluation.ladder import ladder_steps
-from selective_labels.evaluation.ladder_results import build
+from selective_labels.evaluation.ladder_results import Ladder, build
 
 from .test_combined import INSTRUMENT, QUICK, CellMoments, population_ends, small
 
@@ -170,3 +171,25 @@ def test_what_the_page_calls_true_is_true_of_its_design():
     assert (bad >= good).all(), "informed"
     assert 3.0 <= ratio.min() <= ratio.max() <= 11.0, "odds of the refused"
     assert 0.48 <= eta.mean() <= 0.52, "prevalence"
+
+
+def test_a_caution_of_several_steps_stands_once_and_hides_no_reason():
+    sample = sl.datasets.make_decision_makers(800, n_classes=2, random_state=0)
+    found = ladder(
+        (sample.X[:, 0] > 0).astype(int),
+        sample.X,
+        sample.y,
+        decision_maker=sample.decision_maker,
+        assumptions=[Prevalence(1, 0.001)],
+        nuisance=sample.oracle.joint,
+        random_state=0,
+    )
+    steps = [
+        replace(each, evaluation=each.evaluation.with_cautions(["this is doubtful."] if place else []))
+        for place, each in enumerate(found)
+    ]
+    text = str(Ladder(tuple(steps)))
+    assert steps[-1].contradicted
+    assert text.count("this is doubtful.") == 1
+    assert "Steps 2, 3: Caution: this is doubtful." in text
+    assert "   No value: contradicted" in text

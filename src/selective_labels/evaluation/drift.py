@@ -71,8 +71,9 @@ class Drift(Described):
         if len(self.table) < 2:
             return []
         first, last = self.table.iloc[0], self.table.iloc[-1]
+        start, end = self.table["period"].iloc[[0, -1]].tolist()  # a row of numbers would be one of floats
         said = [
-            f"From {first['period']} to {last['period']} acceptance went from {first['acceptance']:.1%} to "
+            f"From {start} to {end} acceptance went from {first['acceptance']:.1%} to "
             f"{last['acceptance']:.1%}."
         ]
         metric = self.evaluations[0].metric

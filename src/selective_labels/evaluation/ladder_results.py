@@ -13,7 +13,7 @@ from selective_labels._display import Display, html_table, text_table
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination, combined
 from selective_labels.assumptions.instrument import EventTilt, Instrument, NoAssumption, Nucem
-from selective_labels.evaluation.display import notes_of, sample_text
+from selective_labels.evaluation.display import in_words, notes_of, sample_text
 from selective_labels.evaluation.results import Evaluation, plain
 from selective_labels.inference.confidence_intervals import NAN
 
@@ -104,24 +104,30 @@ class Ladder(Display):
         lines = [
             "lower, upper: estimated ends of what the assumption leaves possible. interval: "
             f"{100 * first.confidence_level:.4g} %, for the {_target(first)}. saved: by how much the ends "
-            "are closer than on the last rung that assumes less."
+            "are closer than at the last step that assumes less."
         ]
         if any(each.saved < 0.0 for each in self.steps):
             lines.append(
-                "A negative one comes of estimation (noise, or the more cautious of two ways to use a "
-                "share): in the population, what is assumed besides never makes more possible."
+                "A negative value comes from estimation (noise, or the more cautious of two ways to use a "
+                "share): in the population, a further assumption never makes more possible."
             )
-        for number, each in enumerate(self.steps, start=1):
+        notes = [_notes(each.evaluation, each.contradicted) for each in self.steps]
+        shared = {note: [] for found in notes for note in found}
+        for number, found in enumerate(notes, start=1):
+            for note in dict.fromkeys(found):
+                shared[note].append(number)
+        for number, (each, found) in enumerate(zip(self.steps, notes, strict=True), start=1):
             beyond = "" if each.beyond is None else f" (beyond {each.beyond})"
             lines.append(f"{number}. {each.adds}{beyond}: {each.sentence}")
-            # Notes on sharpness do not apply without bounds.
-            said = notes_of(each.evaluation)[: 1 if each.contradicted else None]
-            lines += [f"   {note}" for note in said]
+            lines += [f"   {note}" for note in found if len(shared[note]) == 1]
             if _apart(each.evaluation, first):
                 lines.append(
-                    "   Its interval lies outside that of the first rung, which assumes nothing: it does not "
+                    "   Its interval lies outside that of the first step, which assumes nothing: it does not "
                     "hold here, or its estimate is too weak to use."
                 )
+        lines += [
+            f"Steps {in_words(steps, len(steps))}: {note}" for note, steps in shared.items() if len(steps) > 1
+        ]
         return [*lines, f"Sample: {sample_text(first.sample)}"]
 
     def plot(self, ax: Any = None) -> Any:
@@ -265,6 +271,11 @@ def without_value(found: Evaluation, name: str) -> Evaluation:
 
 def _apart(found: Evaluation, other: Evaluation) -> bool:
     return found.ci_lower > other.ci_upper or found.ci_upper < other.ci_lower
+
+
+def _notes(found: Evaluation, contradicted: bool) -> list[str]:
+    """Notes on a step; those on sharpness do not apply where the data contradict it."""
+    return notes_of(found)[: len(found.sample.cautions) + 1 if contradicted else None]
 
 
 def _target(found: Evaluation) -> str:
