@@ -30,8 +30,9 @@ from selective_labels.nuisance.score_formulas import Scores
 from selective_labels.nuisance.scores import cross_fit_scores
 
 EITHER = (
-    "either who decides changes the outcome, and then decision-makers are not an instrument, or "
-    "decision-makers rank cases differently, which an instrument allows"
+    "if cases reach decision-makers at random, either who decides changes the outcome, and then "
+    "decision-makers are not an instrument, or decision-makers rank cases differently, which an instrument "
+    "allows"
 )
 
 

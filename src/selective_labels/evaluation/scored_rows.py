@@ -391,12 +391,14 @@ def score_sample(
         scores: dict[str, Scores] = {}
         for some, range_of_labels in ranges:
             # The checks of the instrument need its scores, which cost little beside those of others.
-            watched = [] if range_of_labels is not None else [Instrument()]
-            scores |= cross_fit_scores(fit, data, [*some, *watched], label_range=range_of_labels)
-        if not repeats:
-            plain_scores = scores if ranges[0][1] is None else None
-            found = cautions_of(data, fit, chosen, plain_scores, seed=seed)
-            cautions = {name: (*already, *found.get(name, ())) for name, already in cautions.items()}
+            uses = range_of_labels is None and any(each.needs_decision_makers for each in some)
+            watched = [Instrument()] if uses and not repeats else []
+            found = cross_fit_scores(fit, data, [*some, *watched], label_range=range_of_labels)
+            scores |= found
+            if not repeats:
+                at_hand = found if uses else None
+                for name, sentences in cautions_of(data, fit, some, at_hand, seed=seed).items():
+                    cautions[name] = (*cautions.get(name, ()), *sentences)
         repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
         if EventTilt() in chosen:
             bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
