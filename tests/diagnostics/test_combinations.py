@@ -1,10 +1,13 @@
 """SL1001 to SL1006: size where a combination holds, power where it does not."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import selective_labels as sl
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, RisingRisk, SameRanking
+from selective_labels.assumptions.base import Part
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context
 from selective_labels.nuisance.cross_fit import FittingSettings
@@ -50,6 +53,31 @@ def test_what_holds_is_rarely_refuted():
         for code, each in found.items():
             counts[code] = counts.get(code, 0) + (each.status == "violated")
     assert max(counts.values()) <= 3
+
+
+@dataclass(frozen=True)
+class AsInThePilot(Part):
+    """An assumption of a user's own, which passes on the bounds of one of ours."""
+
+    stated: Refused
+
+    name, title = "as in the pilot", "As in the pilot"
+    meaning = sentence = "refused cases fail as often as the pilot says."
+    formula = refuted_by = ""
+
+    def floors(self, classes):
+        return self.stated.floors(classes)
+
+
+def test_an_assumption_of_ones_own_is_checked_by_what_it_holds():
+    stated = Refused(1, at_least=0.5, at_most=20.0)
+    own, ours = (
+        results(0, lambda share, part=part: INSTRUMENT & part) for part in (AsInThePilot(stated), stated)
+    )
+    assert "SL1005" in ours
+    assert {code: each.statistic for code, each in own.items()} == {
+        code: each.statistic for code, each in ours.items()
+    }
 
 
 def test_order_and_rising_risk_are_refuted_where_skill_differs():

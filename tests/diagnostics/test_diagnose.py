@@ -1,9 +1,13 @@
 """`diagnose` as a whole: what it returns, says and draws, and what it does with bad input."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
 
+import selective_labels as sl
 from selective_labels import DiagnosticWarning, SelectiveLabels, diagnose
 from selective_labels.assumptions import Instrument
 from selective_labels.assumptions.base import FAMILIES, STATUSES, worst
@@ -36,6 +40,19 @@ def by_feature():
 def test_every_check_has_a_result(good):
     assert [each.code for each in good] == [check.code for check in CHECKS]
     assert all(isinstance(each, CheckResult) for each in good)
+
+
+def test_a_code_is_that_of_one_check_or_of_one_warning():
+    """Warnings may repeat a check; a warning without a check has a code that no check has."""
+    package = Path(sl.__file__).parent
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))
+    checks = re.findall(r'\b[Cc]heck\(\s*"(SL\d+)"', text)
+    warnings = re.findall(r'^[A-Z_]+ = "(SL\d+)"$', text, flags=re.MULTILINE)
+    assert {check.code for check in CHECKS} < set(checks)
+    assert "SL105" in warnings
+    assert len({*checks, *warnings}) == len(checks) + len(warnings)
+    warned = set(re.findall(r'DiagnosticWarning\(\s*"(SL\d+)"', text))
+    assert warned <= set(checks), "its page says what to do"
 
 
 def test_codes_are_stable_and_unique(good):

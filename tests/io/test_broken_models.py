@@ -6,11 +6,12 @@ import zipfile
 
 import pandas as pd
 import pytest
-from skops import io as skops
 
 from selective_labels import InputError, UCLClassifier, load_model, save_model
 from selective_labels.datasets import make_decision_makers
-from selective_labels.io.model_file import FORMAT, FORMAT_VERSION, schema_of_model
+from selective_labels.io.model_file import FORMAT, FORMAT_VERSION, schema_of_model, skops_io
+
+skops = skops_io()
 
 
 @pytest.fixture(scope="module")

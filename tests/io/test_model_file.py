@@ -9,7 +9,6 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from skops import io
 
 import selective_labels as sl
 from selective_labels.assumptions import Instrument
@@ -19,9 +18,11 @@ from selective_labels.io.model_file import (
     describe,
     refuse_wild_trees,
     schema_of_model,
+    skops_io,
 )
 from tests.assumptions.dummy import HalfAsBad
 
+io = skops_io()
 KINDS = {"a": "number", "b": "number", "job": "category", "day": "date"}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,23 @@ def algebra_results(
     return found
 
 
+def stated_parts(assumption: Combination) -> list[Any]:
+    """The parts, and what assumptions of a user's own hold in their fields.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> own = SimpleNamespace(inner=Refused("failed", at_most=2.0))
+    >>> [type(each).__name__ for each in stated_parts(Combination((SameRanking(), own)))]
+    ['SameRanking', 'SimpleNamespace', 'Refused']
+    """
+    return [
+        each
+        for part in assumption.parts
+        for each in (part, *(held for held in vars(part).values() if isinstance(held, Assumption)))
+    ]
+
+
 def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
     def check(code: str, name: str, find: Callable[[Context], Finding]) -> Check:
         return Check(code, f"{name} ({assumption.name})", ALGEBRA, find)
@@ -65,9 +83,10 @@ def _checks(assumption: Combination, shares: Sequence[Share]) -> list[Check]:
     checks = [check("SL1001", "room", lambda context: _room(context, assumption))]
     for share in shares:
         checks.append(check("SL1002", "prevalence", partial(_share, assumption=assumption, share=share)))
-    if any(isinstance(each, SameRanking | RisingRisk) for each in assumption.parts):
+    parts = stated_parts(assumption)
+    if any(isinstance(each, SameRanking | RisingRisk) for each in parts):
         checks.append(check("SL1003", "one order", partial(_order, adverse=None)))
-    for part in assumption.parts:
+    for part in parts:
         if isinstance(part, RisingRisk):
             checks.append(check("SL1004", "rising risk", partial(_order, adverse=part.adverse)))
         if isinstance(part, Refused) and part.at_most is not None and part.scale == "ratio":

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -412,7 +413,7 @@ def save_model(
     >>> loaded.schema.names
     ['a', 'b', 'c', 'd']
     """
-    from skops import io
+    io = skops_io()
 
     require_writable(path)
     refuse_functions(model)
@@ -458,7 +459,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
     >>> bool((loaded.predict(frame) == model.predict(frame)).all())
     True
     """
-    from skops import io
+    io = skops_io()
 
     path = Path(path)
     data = read_file("path", path, "model file")
@@ -500,6 +501,23 @@ def refuse_functions(model: Any) -> None:
                 f"The model cannot be saved: {name} is a function, and files hold data only; give numbers.",
                 "model",
             )
+
+
+def skops_io() -> Any:
+    """Import ``skops.io`` without PyTorch, which would take longer than all the rest of a command.
+
+    skops lists scikit-learn's estimators by importing its packages; one that cannot be imported is passed
+    over, and the one that needs PyTorch has no estimator.
+    """
+    hide = "torch" not in sys.modules
+    if hide:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        from skops import io
+    finally:
+        if hide:
+            del sys.modules["torch"]
+    return io
 
 
 def _read_content(content: Any, path: Path) -> SavedModel:
