@@ -122,8 +122,8 @@ DOUBT = (
 # SL205 is corrected for its own number of tests.
 MISFIT_LEVEL = 0.01
 MISFIT = (
-    "features predict who decides beyond the propensity scores in use{}, so the numbers that rest on them are "
-    "not to be trusted; the check names the column to give as strata."
+    "features predict who decides beyond the propensity scores in use{}, so the numbers that rest on them "
+    "are not to be trusted; the check names the column to give as strata."
 )
 
 

@@ -41,7 +41,7 @@ def repeated_rows_caution(data: SelectiveLabels) -> str | None:
     """
     if data.groups is not None:
         return None
-    frame = pd.DataFrame(data.features + 0.0)  # -0.0 equals 0.0, and their hashes differ
+    frame = pd.DataFrame(data.columns_given + 0.0)  # -0.0 equals 0.0, and their hashes differ
     found, features = _repeated(frame), "all features"
     if found is None and frame.shape[1] > 1:  # a visit has a date or number of its own
         found, features = _repeated(frame.drop(columns=frame.nunique().idxmax())), "all features but one"
