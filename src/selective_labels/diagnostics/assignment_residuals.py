@@ -286,7 +286,9 @@ def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.rando
                 for values in shuffles(found.value, found.cell, N_PERMUTATIONS, generator)
             ]
         )
-        corrected = permutation_p_value(-smallest, -drawn)
+        # Where no permutation comes near, the F distribution says how far it is.
+        drawn_p = permutation_p_value(-smallest, -drawn)
+        corrected = corrected if drawn.min() > smallest and corrected < drawn_p else drawn_p
     return Misfit(corrected, float(statistic[leading]), kind, classes[leading])
 
 
