@@ -3,6 +3,7 @@
 import importlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import selective_labels as sl
@@ -96,3 +97,13 @@ def test_the_diagnosis_asks_for_groups_too(monkeypatch):
     X = persons(REPEATED["continuous"])
     data = sl.SelectiveLabels.from_arrays(X, y, decision_maker=np.arange(N) % 4)
     assert "give groups=" in str(sl.diagnose(data))
+
+
+def test_parts_of_a_date_are_no_columns_of_their_own():
+    rng = np.random.default_rng(0)
+    day = pd.to_timedelta(rng.integers(0, 100, 400), unit="D") + pd.Timestamp("2024-01-01")
+    X = pd.DataFrame({"x": rng.normal(size=400), "day": day})
+    data = sl.SelectiveLabels.from_arrays(X, rng.integers(0, 2, 400), decision_maker=np.arange(400) % 3)
+    assert data.features.shape[1] > 2
+    # Rows of one day share its weekday and month, too; that makes them no person.
+    assert repeated_rows_caution(data) is None

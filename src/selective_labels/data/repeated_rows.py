@@ -43,7 +43,7 @@ def repeated_rows_caution(data: SelectiveLabels) -> str | None:
     """
     if data.groups is not None:
         return None
-    hashes = _column_hashes(data.features)
+    hashes = _column_hashes(data.columns_given)
     values = np.array([len(pd.unique(column)) for column in hashes], dtype=int)
     hashes = hashes[np.argsort(-values, kind="stable")]
     found, features = _repeated(hashes), "all features"

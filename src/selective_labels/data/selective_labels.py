@@ -409,6 +409,12 @@ class SelectiveLabels(FromPartitions):
         return tuple("category" if n in self.categorical else NUMBER for n in range(self.features.shape[1]))
 
     @property
+    def columns_given(self) -> np.ndarray:
+        """Features without the calendar parts of dates, which repeat what the dates say."""
+        n_parts = 0 if self.coding is None else len(self.coding.calendar)
+        return self.features[:, : self.features.shape[1] - n_parts]
+
+    @property
     def feature_names(self) -> list[str]:
         """Name of every feature: the column's, "weekday of opened" for a part of a date, or x0, x1, ..."""
         table = None if self.coding is None or self.X is None else as_table(self.X)

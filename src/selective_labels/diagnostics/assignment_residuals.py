@@ -168,12 +168,10 @@ def column_classes(data: SelectiveLabels, rows: np.ndarray) -> list[Classes]:
     """Classes of every column among some rows: categories, and numbers and dates cut into ten.
 
     A numeric column whose values repeat three times on average, such as a code of a branch, is also taken by
-    its values.
+    its values. Single days are not: where somebody else is on duty every day, days are the lottery.
     """
-    n_columns = data.features.shape[1]
-    coding = data.coding
-    dates = () if coding is None else tuple(date for date, _ in coding.calendar)
-    first_part = n_columns if coding is None else n_columns - len(coding.calendar)
+    dates = () if data.coding is None else tuple(date for date, _ in data.coding.calendar)
+    first_part = data.columns_given.shape[1]
     found = []
     for number, (name, column) in enumerate(zip(data.feature_names, data.features[rows].T, strict=True)):
         values, codes = np.unique(column, return_inverse=True)  # NaN counts as one value
@@ -181,7 +179,7 @@ def column_classes(data: SelectiveLabels, rows: np.ndarray) -> list[Classes]:
             continue
         calendar = number >= first_part or number in dates
         category = number in data.categorical
-        if category or len(values) <= len(rows) // 3:
+        if category or (number not in dates and len(values) <= len(rows) // 3):
             found.append(Classes(name, codes, calendar, category))
         if not category and len(values) > N_CLASSES:
             cuts = np.nanquantile(column, np.linspace(0.0, 1.0, N_CLASSES + 1)[1:-1])
@@ -289,7 +287,9 @@ def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.rando
                 for values in shuffles(found.value, found.cell, N_PERMUTATIONS, generator)
             ]
         )
-        corrected = permutation_p_value(-smallest, -drawn)
+        # Where no permutation comes near, the F distribution says how far it is.
+        drawn_p = permutation_p_value(-smallest, -drawn)
+        corrected = corrected if drawn.min() > smallest and corrected < drawn_p else drawn_p
     return Misfit(corrected, float(statistic[leading]), kind, classes[leading])
 
 

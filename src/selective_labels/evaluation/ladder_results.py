@@ -112,7 +112,7 @@ class Ladder(Display):
                 "share): in the population, a further assumption never makes more possible."
             )
         notes = [_notes(each.evaluation, each.contradicted) for each in self.steps]
-        shared = {note: [] for found in notes for note in found}
+        shared: dict[str, list[int]] = {note: [] for found in notes for note in found}
         for number, found in enumerate(notes, start=1):
             for note in dict.fromkeys(found):
                 shared[note].append(number)

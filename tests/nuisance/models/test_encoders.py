@@ -174,12 +174,17 @@ def test_skewed_counts_do_not_break_the_logistic_nuisance(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("index", "chosen"), [(np.log, "logarithm"), (lambda amount: amount / 10.0, "raw")], ids=["log", "raw"]
+    ("chance", "chosen"),
+    [
+        (lambda amount: expit(2.0 * np.log(amount) - 0.5), "logarithm"),
+        (lambda amount: np.minimum(amount / 40.0, 1.0), "raw"),
+    ],
+    ids=["logarithm", "raw"],
 )
-def test_the_scale_of_an_amount_is_the_one_that_predicts(index, chosen):
+def test_the_scale_of_an_amount_is_the_one_that_predicts(chance, chosen):
     generator = np.random.default_rng(0)
     amount = np.exp(1.5 * generator.normal(size=2000))
-    outcome = (generator.random(2000) < expit(2.0 * index(amount) - 0.5)).astype(int)
+    outcome = (generator.random(2000) < chance(amount)).astype(int)
     assert best_scales(amount[:, None], outcome)[0].name == chosen
 
 
