@@ -39,7 +39,7 @@ def test_numbers_of_a_fold_are_the_models_part_of_the_scores(fitted, assumption)
     data, fit = fitted
     rule, rows = fit_bounds(fit, data, ASSUMPTIONS[assumption])
     scores = cross_fit_scores(fit, data, [ASSUMPTIONS[assumption]])[ASSUMPTIONS[assumption].name]
-    expected = rule.calibrated(rule.form.of_models(scores), None)[0]
+    expected = rule.calibrated(rule.form.of_models(scores), None)
     assert_allclose(rows.models, expected, atol=1e-12)
     for here, by_fold, _ in rule.by_fold(fit, data.features, data.cells):
         own = by_fold[fit.held_out[here], np.arange(len(here))]
@@ -58,7 +58,7 @@ def test_an_unknown_stratum_is_the_mean_over_strata(fitted, assumption):
     ]
     mean = np.tensordot(share, raw, 1)
     (_, found, _), *_ = rule.by_fold(fit, data.features[:50], np.full(50, UNKNOWN))
-    assert_allclose(found, np.stack([rule.calibrated(each, None)[0] for each in mean]), atol=1e-12)
+    assert_allclose(found, np.stack([rule.calibrated(each, None) for each in mean]), atol=1e-12)
 
 
 def test_only_decision_makers_of_the_stratum_count():

@@ -275,18 +275,17 @@ class CalibratedBounds:
             raw = np.stack(
                 [self._of_fold(fit, number, X[rows], cells[rows], known) for number in range(len(fit.folds))]
             )
-            both = [self.calibrated(each, known) for each in raw]
-            yield rows, np.stack([each for each, _ in both]), np.mean([each for _, each in both], axis=0)
+            found = np.stack([self.calibrated(each, known) for each in raw])
+            mean, centre = raw.mean(axis=0), found.mean(axis=0)
+            lines = zip(self.calibration, mean.T, centre.T, strict=True)
+            extra = np.stack([each.variance(p, level) for each, p, level in lines], axis=1)
+            yield rows, found, np.where(open_numbers(self.form, mean, known), extra, 0.0)
 
-    def calibrated(self, raw: np.ndarray, known: LabelRange | None) -> tuple[np.ndarray, np.ndarray]:
-        """Calibrated numbers, and the variance that the calibration adds, both (n_samples, n_numbers)."""
-        open_ = open_numbers(self.form, raw, known)
-        found, extra = np.array(raw), np.zeros_like(raw)
-        for place, each in enumerate(self.calibration):
-            here = open_[:, place]
-            found[here, place] = each.apply(raw[here, place])
-            extra[here, place] = each.variance(raw[here, place], found[here, place])
-        return found, extra
+    def calibrated(self, raw: np.ndarray, known: LabelRange | None) -> np.ndarray:
+        """Calibrated numbers, (n_samples, n_numbers)."""
+        lines = zip(self.calibration, raw.T, strict=True)
+        found = np.stack([each.apply(p) for each, p in lines], axis=1)
+        return np.where(open_numbers(self.form, raw, known), found, raw)
 
     @property
     def _given(self) -> bool:
@@ -317,10 +316,9 @@ class CalibratedBounds:
         placed = np.flatnonzero(cells != UNKNOWN)
         for codes, rows, weight in self._groups(cells, placed):
             arms = np.flatnonzero(self.strata.shares[number][np.unique(codes)].max(axis=0) > 0.0)
-            shares = self._shares(fit, number, X[rows], codes, joint.shape[0])
             whole = len(arms) == len(joint) and len(rows) == len(X)
             part = joint if whole else joint[np.ix_(arms, rows)]
-            here = self._rows(number, part, shares[:, arms], arms)
+            here = self._rows(number, part, self._shares(fit, number, X[rows], codes, arms), arms)
             if known is not None:
                 here = replace(here, label_range=known.take(rows))
             found[rows] += weight * self.form.of_models(self.assumption.score(here, self.overlap))
@@ -343,17 +341,17 @@ class CalibratedBounds:
                 yield np.full(len(lost), code), lost, weight
 
     def _shares(
-        self, fit: CrossFit, number: int, X: np.ndarray, codes: np.ndarray, n_arms: int
+        self, fit: CrossFit, number: int, X: np.ndarray, codes: np.ndarray, arms: np.ndarray
     ) -> np.ndarray:
-        """Propensity of every arm at new rows of these strata, (n_samples, n_arms)."""
+        """Propensity of some arms at new rows of these strata, (n_samples, n_kept)."""
         shares = self.strata.shares[number]
         models = fit.assignment.models
         if not models:
             if (codes == codes[0]).all():
-                return np.broadcast_to(shares[codes[0]], (len(X), n_arms))
-            return shares[codes]
+                return np.broadcast_to(shares[codes[0], arms], (len(X), len(arms)))
+            return shares[codes][:, arms]
         chosen = (models[number],) if len(models) == len(fit.folds) else models
-        return np.asarray(np.mean([model.at(X, codes, shares) for model in chosen], axis=0))
+        return np.asarray(np.mean([model.at(X, codes, shares) for model in chosen], axis=0))[:, arms]
 
     def _rows(self, number: int, joint: np.ndarray, shares: np.ndarray, arms: np.ndarray) -> Rows:
         """Rows to score whose labels do not matter."""
@@ -496,7 +494,7 @@ def fit_bounds(
     if not given and not data.decision.all():
         lines = _lines(data, values, models, open_numbers(form, models, known))
     rule = replace(rule, form=form, calibration=lines)
-    models = rule.calibrated(models, known)[0]
+    models = rule.calibrated(models, known)
     some = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_COMPARED)).astype(int))
     parts = rule.by_fold(fit, data.features[some], data.cells[some])
     by_fold = np.concatenate([numbers for _, numbers, _ in parts], axis=1)

@@ -46,6 +46,8 @@ class Calibration:
 
     def variance(self, probability: np.ndarray, calibrated: np.ndarray) -> np.ndarray:
         """Variance that estimating a and b adds to the corrected probabilities."""
+        if not self.covariance.any():
+            return np.zeros_like(probability)
         distance = _logit(probability) - self.centre
         (first, both), (_, second) = self.covariance
         own = first + 2.0 * both * distance + second * distance**2

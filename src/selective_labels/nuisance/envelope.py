@@ -68,25 +68,36 @@ def pooled_envelope_scores(
     >>> pooled_envelope_scores(joint, np.array([1]), np.array([1]), shares, both, n_samples=50).values
     array([[-0.3,  1. ]])
     """
+    n_rows = len(propensity)
+    if propensity.strides[0] == 0:  # one row of shares, broadcast: what follows is the same for all rows
+        propensity = propensity[:1]
     members, lost = pools.of_rows(propensity, overlap)
     mass = np.einsum("na,nak->nk", propensity, members)
     reached = mass >= overlap
     mass = np.where(reached, mass, 1.0)
     labeled = joint[:, :, 1:]
-    pooled = np.einsum("na,nak,ank->nk", propensity, members, labeled) / mass
-    pooled = np.where(reached, pooled, average_over_arms(joint, propensity))
-    inside = np.where(reached, np.take_along_axis(members, arm[:, None, None], axis=1)[:, 0], True)
+    if len(propensity) == 1:
+        weights = np.where(reached[0], propensity[0][:, None] * members[0] / mass[0], propensity[0][:, None])
+        pooled = np.einsum("ak,ank->nk", weights, labeled)
+    else:
+        pooled = np.einsum("na,nak,ank->nk", propensity, members, labeled) / mass
+        pooled = np.where(reached, pooled, average_over_arms(joint, propensity))
+    rows = np.arange(n_rows) if len(propensity) == n_rows else np.zeros(n_rows, dtype=int)
+    inside = np.where(reached, members[rows, arm], True)
     allowed = allowed_arms(propensity, overlap)
     inverse = np.where(allowed, 1.0 / np.where(allowed, propensity, 1.0), np.inf)
-    lead = LEAD * np.sqrt((inverse.T[:, :, None] + 1.0 / mass) / n_samples)
-    best = (labeled - lead).argmax(axis=0)[None]
-    alone = np.take_along_axis(labeled - lead, best, axis=0)[0] > pooled
-    plug_in = np.where(alone, np.take_along_axis(labeled, best, axis=0)[0], pooled)
-    chance = np.where(alone, np.take_along_axis(propensity, best[0], axis=1), mass)
-    hit = np.where(alone, arm[:, None] == best[0], inside)
+    ahead = labeled - LEAD * np.sqrt((inverse.T[:, :, None] + 1.0 / mass) / n_samples)
+    alone = ahead.max(axis=0) > pooled
+    here, code = np.nonzero(alone)
+    best = ahead[:, here, code].argmax(axis=0)
+    plug_in, chance, hit = pooled, np.array(np.broadcast_to(mass, pooled.shape)), np.array(inside)
+    plug_in[here, code] = labeled[best, here, code]
+    chance[here, code] = propensity[rows[here], best]
+    hit[here, code] = arm[here] == best
     values = plug_in + hit / chance * (seen_labels(y, plug_in.shape[1]) - plug_in)
     # An arm with probability zero is not available. An arm with a small positive probability was left out.
-    return Scores(values, plug_in, np.any(~allowed & (propensity > 0.0), axis=1), lost=lost)
+    clipped = np.any(~allowed & (propensity > 0.0), axis=1)
+    return Scores(values, plug_in, np.broadcast_to(clipped, n_rows), lost=np.broadcast_to(lost, n_rows))
 
 
 def bound_scores(rows: Rows, overlap: float = OVERLAP) -> Scores:
