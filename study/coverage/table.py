@@ -22,7 +22,8 @@ put it on an end of what is identified, where coverage is hardest; inside a wide
 covers. Only assumptions that hold in a design are listed. *Limit*: any cell falls below its limit with
 probability 1e-6 if every interval is right. The standard error of .95 is {error:.3f} with 500 draws. *No
 interval*: where the library declines. *Cautioned*: the share of draws in which a caution stands beside a
-result; every assumption holds, so each of them is a false alarm.
+result; every assumption holds, so each of them is a false alarm. Bounds of single rows:
+[coverage of rows](coverage-rows.md).
 
 """
 

@@ -16,7 +16,7 @@ import pandas as pd
 import selective_labels as sl
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import decided, possible_classes, worst_case_costs
-from tests.statistical.row_designs import DESIGNS, Drawn
+from tests.statistical.row_designs import DESIGNS, N_TEST, Drawn
 
 FIRST_SEED = 2_900
 LEVEL = 0.9
@@ -102,6 +102,39 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+HEAD = """# Coverage of single rows
+
+`python -m tests.statistical.row_study` draws designs whose truth is known, fits `UCLClassifier` with its
+default models, and looks at {n_test:,} new rows. *Inside*: the share of rows and classes whose true
+probability lies in the bounds of `predict_bounds` at level .9, and without a level. *Width*: of the bounds
+over that of the population, at level .9 and without a level. *Decided*: the share of rows, and of those in
+the population. *Right*: the share of decided rows whose class is the best one. *Regret*: the worst-case
+regret of the rule that was learned, what `worst_case_regret_` and `worst_case_regret_upper_` say of it, and
+the share of draws in which the limit holds. In designs on the *edge* the truth lies on an end of what is
+identified. The sampling error of the mean bound is common to all rows of a draw, so that the share inside
+varies between draws: it holds on average over draws and rows.
+
+"""
+COLUMNS = (
+    *("design", "rows", "learner", "draws", "inside", "without level", "width", "without level"),
+    *("decided", "population", "right", "regret", "estimate", "limit", "holds"),
+)
+SHOWN = [
+    "inside", "inside_plain", "width", "width_plain", "decided", "decided_population", "right",
+    "regret_true", "regret", "regret_upper", "covers",
+]  # fmt: skip
+
+
+def page(table: pd.DataFrame) -> str:
+    """The page of the documentation."""
+    lines = []
+    for (design, n, learner, _), row in summary(table).sort_index(level="n", sort_remaining=False).iterrows():
+        numbers = " | ".join(f"{row[name]:.1f}" if row[name] > 10 else f"{row[name]:.3f}" for name in SHOWN)
+        lines.append(f"| {design} | {n:,} | {learner} | {int(row['draws'])} | {numbers} |")
+    head = ["| " + " | ".join(each) + " |" for each in (COLUMNS, ["---"] * len(COLUMNS))]
+    return HEAD.format(n_test=N_TEST) + "\n".join(head + lines) + "\n"
+
+
 def main() -> None:
     """Run what is missing, or print the summary."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -113,8 +146,12 @@ def main() -> None:
     parser.add_argument("--nuisance", nargs="+", default=["logistic"])
     parser.add_argument("--first", type=int, default=FIRST_SEED)
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--page", type=Path, help="write the page of the documentation")
     given = parser.parse_args()
     there = pd.read_csv(given.out) if given.out.exists() else pd.DataFrame(columns=KEYS)
+    if given.page is not None:
+        given.page.write_text(page(there))
+        return
     if given.summary:
         with pd.option_context("display.width", 250, "display.max_columns", 30):
             print(summary(there).round(3))

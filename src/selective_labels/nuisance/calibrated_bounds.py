@@ -9,7 +9,7 @@ folds' models measures their noise.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -231,7 +231,7 @@ class CalibratedBounds:
     pools: tuple[Pools | None, ...]
     leniency: tuple[np.ndarray | None, ...]
     probes: tuple[HeldOutPredictions | None, ...]
-    n_fitted: float
+    n_fitted: int
     n_units: float
     form: SetForm
     calibration: tuple[Calibration, ...]
@@ -472,12 +472,15 @@ def fit_bounds(
     lowest, highest = as_label_range(label_range, data.features, n_classes)
     ranged = has_range(label_range)
     known = _label_range(lowest, highest, np.arange(len(data)), n_classes) if ranged else None
+    arms = _arms(fit, data, assumption, given=given, pooled=not given and not ranged)
     rule = CalibratedBounds(
         assumption=WithCeilings(assumption),
         classes=data.classes,
         label_range=label_range,
         strata=Strata.of(fit, data),
-        **_arms(fit, data, assumption, given=given, pooled=not given and not ranged),
+        pools=tuple(each.pools for each in arms),
+        leniency=tuple(each.leniency for each in arms),
+        probes=tuple(each.probe for each in arms),
         n_fitted=n_fitted,
         n_units=np.inf if given else n_units,
         form=SetForm(n_classes),
@@ -535,23 +538,29 @@ def _label_range(lowest: np.ndarray, highest: np.ndarray, rows: np.ndarray, n_cl
     return LabelRange(*(np.array(np.broadcast_to(each, (len(rows), n_classes))) for each in ends))
 
 
+class _FoldArms(NamedTuple):
+    """How the arms of a fold are chosen; see :class:`CalibratedBounds`."""
+
+    pools: Pools | None
+    leniency: np.ndarray | None
+    probe: HeldOutPredictions | None
+
+
 def _arms(
     fit: CrossFit, data: SelectiveLabels, assumption: Any, *, given: bool, pooled: bool
-) -> dict[str, Any]:
+) -> list[_FoldArms]:
     """Pools, leniencies and probes of every fold."""
-    pools, leniency, probes = [], [], []
+    found = []
     compares = any(getattr(each, "singled_out", False) for each in _floors(assumption, data))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number)
-        formed = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
+        pools = fold_pools(fit, fold, data, fit.held_out != number) if pooled else None
         order = None
-        if not given and formed is None:
+        if not given and pools is None:
             order = leniency_order(fit, fold, data.features[rows], data.weights[rows])
         probe = probe_of(fold, data, rows, arm_propensity(fit, number, data))() if compares else None
-        pools.append(formed)
-        leniency.append(order)
-        probes.append(probe)
-    return {"pools": tuple(pools), "leniency": tuple(leniency), "probes": tuple(probes)}
+        found.append(_FoldArms(pools, order, probe))
+    return found
 
 
 def _floors(assumption: Any, data: SelectiveLabels) -> Sequence[Any]:
