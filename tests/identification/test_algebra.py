@@ -161,7 +161,8 @@ def check_regrets(population, known):
     worst, best = worst_case_costs(known), best_case_costs(known)
     population.mass = np.ones(population.n_cells)
     for action in range(n_classes):
-        assert best[:, action].sum() == pytest.approx(population.smallest_regret(action), abs=TOLERANCE)
+        smallest = population.smallest_regrets([action] * population.n_cells)
+        np.testing.assert_allclose(best[:, action], smallest, atol=TOLERANCE, rtol=0)
         # Of each rival the largest contrast, all cells at once; the rival is then chosen cell by cell.
         rivals = [j for j in range(n_classes) if j != action]
         for j in rivals:

@@ -8,19 +8,37 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, vstack
+from scipy.sparse import csr_matrix, vstack
 
 PRECISION = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
+def matrix(rows, n_columns):
+    """Rows of (columns, values), as one sparse matrix."""
+    columns, values = ([row[part] for row in rows] for part in (0, 1))
+    ends = np.cumsum([0, *map(len, columns)])
+    return csr_matrix((np.concatenate(values), np.concatenate(columns), ends), (len(rows), n_columns))
+
+
 def solution(objective, equal, at_most):
     """The least objective · x with x >= 0 and lists of (row, right-hand side), as scipy returns it."""
+    sides = [
+        (matrix([row for row, _ in pairs], len(objective)), np.array([right for _, right in pairs]))
+        if pairs
+        else (None, None)
+        for pairs in (equal, at_most)
+    ]
+    return solved(objective, *sides)
+
+
+def solved(objective, equal, at_most):
+    """The same with a (matrix, right-hand sides) pair each."""
     result = linprog(
         objective,
-        A_ub=vstack([row for row, _ in at_most], format="csr") if at_most else None,
-        b_ub=np.array([right for _, right in at_most]) if at_most else None,
-        A_eq=vstack([row for row, _ in equal], format="csr"),
-        b_eq=np.array([right for _, right in equal]),
+        A_ub=at_most[0],
+        b_ub=at_most[1],
+        A_eq=equal[0],
+        b_eq=equal[1],
         bounds=(0, None),
         method="highs",
         options=PRECISION,
@@ -34,9 +52,14 @@ def minimise(objective, equal, at_most):
     return solution(objective, equal, at_most).fun
 
 
-def widened(rows, column):
+def joined(rows):
+    """The sum of rows, whose columns differ."""
+    return tuple(np.concatenate(parts) for parts in zip(*rows, strict=True))
+
+
+def widened(rows, place, value):
     """Rows with one more variable, whose coefficients are a function of the right-hand side."""
-    return [(hstack([row, csr_matrix([[column(right)]])], format="csr"), right) for row, right in rows]
+    return [(joined([row, ([place], [value(right)])]), right) for row, right in rows]
 
 
 class Population:
@@ -63,16 +86,15 @@ class Population:
         return (self.decided[:, z] == 1).astype(float)
 
     def row(self, cell, values):
+        """Columns that are not zero, and their values."""
         (places,) = np.nonzero(values)
-        columns = cell * self.n_types + places
-        shape = (1, self.n_cells * self.n_types)
-        return csr_matrix((np.asarray(values)[places], (np.zeros(len(places), dtype=int), columns)), shape)
+        return cell * self.n_types + places, np.asarray(values)[places]
 
     def add_equal(self, cell, values, right):
         self.equal.append((self.row(cell, values), right))
 
     def add_at_least(self, cell, values, right):
-        self.at_most.append((-self.row(cell, values), -right))
+        self.at_most.append((self.row(cell, -values), -right))
 
     def leniency(self, cell, z):
         return 1.0 - self.joint[cell, z, 0]
@@ -98,11 +120,12 @@ class Population:
 
     def similar_bias(self, radius):
         """The bias p_kz - λ_z η_k differs by twice the radius at most between any two."""
+        counted = [self.in_event([k]) for k in range(self.n_classes)]
         for cell, k in product(range(self.n_cells), range(self.n_classes)):
             for first, second in product(range(self.n_makers), repeat=2):
                 moved = self.chance(cell, first, [k]) - self.chance(cell, second, [k])
                 gap = self.leniency(cell, first) - self.leniency(cell, second)
-                self.add_at_least(cell, gap * self.in_event([k]), moved - 2.0 * radius)
+                self.add_at_least(cell, gap * counted[k], moved - 2.0 * radius)
 
     def rising_risk(self, event):
         """One order of leniency, and those whom nobody accepts are as risky as those at every margin."""
@@ -123,8 +146,10 @@ class Population:
         """E[η_A | cells] in [low, high]."""
         cells = range(self.n_cells) if cells is None else cells
         total = sum(self.mass[cell] for cell in cells)
-        whole = sum(self.row(cell, self.mass[cell] / total * self.in_event(event)) for cell in cells)
-        self.at_most += [(whole, high), (-whole, -low)]
+        columns, values = joined(
+            [self.row(cell, self.mass[cell] / total * self.in_event(event)) for cell in cells]
+        )
+        self.at_most += [((columns, values), high), ((columns, -values), -low)]
 
     def probabilities(self, objective):
         """Map from types to class probabilities of each cell: (n_cells, n_classes) coefficients to a row."""
@@ -140,7 +165,10 @@ class Population:
         size = len(self.equal), len(self.at_most)
         if self.kept is None or self.kept[0] != size:
             pairs = [
-                (vstack([row for row, _ in rows], format="csr"), np.array([right for _, right in rows]))
+                (
+                    matrix([row for row, _ in rows], self.n_cells * self.n_types),
+                    np.array([right for _, right in rows]),
+                )
                 if rows
                 else (None, None)
                 for rows in (self.equal, self.at_most)
@@ -160,22 +188,12 @@ class Population:
             parts = [
                 self.row(cell, each * self.in_event(event)) for cell, each in zip(cells, mass, strict=True)
             ]
-            extra.append((sum(parts), value))
+            extra.append((joined(parts), value))
         (equal, to), (at_most, limits) = self.stacked()
         if extra:
-            equal = vstack([equal, *(row for row, _ in extra)], format="csr")
+            equal = vstack([equal, matrix([row for row, _ in extra], equal.shape[1])], format="csr")
             to = np.append(to, [right for _, right in extra])
-        result = linprog(
-            self.probabilities(np.asarray(coefficients)),
-            A_ub=at_most,
-            b_ub=limits,
-            A_eq=equal,
-            b_eq=to,
-            bounds=(0, None),
-            method="highs",
-            options=PRECISION,
-        )
-        assert result.status == 0, result.message
+        result = solved(self.probabilities(np.asarray(coefficients)), (equal, to), (at_most, limits))
         types = result.x.reshape(self.n_cells, self.n_types)
         return types @ (self.label[:, None] == np.arange(self.n_classes))
 
@@ -186,33 +204,19 @@ class Population:
         """
         above = self.probabilities(np.asarray(numerator) * self.mass[:, None])
         below = self.probabilities(np.asarray(denominator) * self.mass[:, None])
-        equal = [(row, 0.0) for row, _ in widened(self.equal, lambda right: -right)]
-        equal.append((csr_matrix(np.append(below, 0.0)[None]), 1.0))
-        at_most = [(row, 0.0) for row, _ in widened(self.at_most, lambda right: -right)]
+        size = len(above)
+        equal = [(row, 0.0) for row, _ in widened(self.equal, size, lambda right: -right)]
+        equal.append(((np.arange(size), below), 1.0))
+        at_most = [(row, 0.0) for row, _ in widened(self.at_most, size, lambda right: -right)]
         low, high = (sign * minimise(np.append(sign * above, 0.0), equal, at_most) for sign in (1.0, -1.0))
         return low, high
-
-    def smallest_regret(self, action):
-        """Sum over cells of min max_j η_j - η_action: one more variable for each cell."""
-        size = self.n_cells * self.n_types
-        more = csr_matrix((1, self.n_cells))
-        equal = [(hstack([row, more], format="csr"), right) for row, right in self.equal]
-        at_most = [(hstack([row, more], format="csr"), right) for row, right in self.at_most]
-        for cell, j in product(range(self.n_cells), range(self.n_classes)):
-            contrast = self.row(cell, (self.label == j).astype(float) - (self.label == action))
-            above = csr_matrix(([-1.0], ([0], [cell])), (1, self.n_cells))
-            at_most.append((hstack([contrast, above], format="csr"), 0.0))
-        return minimise(np.append(np.zeros(size), np.ones(self.n_cells)), equal, at_most)
 
     def smallest_regrets(self, actions):
         """Of each cell, min max_j η_j - η_action: one more variable for each cell, all in one program."""
         size = self.n_cells * self.n_types
-        more = csr_matrix((1, self.n_cells))
-        equal = [(hstack([row, more], format="csr"), right) for row, right in self.equal]
-        at_most = [(hstack([row, more], format="csr"), right) for row, right in self.at_most]
+        at_most = list(self.at_most)
         for cell, j in product(range(self.n_cells), range(self.n_classes)):
             contrast = self.row(cell, (self.label == j).astype(float) - (self.label == actions[cell]))
-            above = csr_matrix(([-1.0], ([0], [cell])), (1, self.n_cells))
-            at_most.append((hstack([contrast, above], format="csr"), 0.0))
+            at_most.append((joined([contrast, ([size + cell], [-1.0])]), 0.0))
         objective = np.append(np.zeros(size), np.ones(self.n_cells))
-        return solution(objective, equal, at_most).x[size:]
+        return solution(objective, self.equal, at_most).x[size:]
