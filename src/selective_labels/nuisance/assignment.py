@@ -237,6 +237,8 @@ class ArmFitter(Fitter):
 
     subject = "who decides"
     patience = 1
+    # Standard errors reflect the variance of propensity scores and not the bias of a strong penalty.
+    weakly_penalised = True
 
     @property
     def pooled(self) -> bool:

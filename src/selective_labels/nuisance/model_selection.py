@@ -260,6 +260,8 @@ class Fitter:
     subject: ClassVar[str] = "decision and label"
     # The ridge penalty decreases along a family; the search stops after this many settings without a gain.
     patience: ClassVar[int] = 2
+    # Whether a weaker penalty is preferred unless it is clearly worse.
+    weakly_penalised: ClassVar[bool] = False
 
     data: SelectiveLabels
     outcome: np.ndarray
@@ -504,12 +506,23 @@ def _try(fitter: Fitter, family: list[Candidate], few: _Few, compared: bool) -> 
         best = int(np.argmin(totals))
         if len(totals) - 1 - best >= fitter.patience:
             break
+    if fitter.weakly_penalised:
+        best = _weakest(fitter, losses, best, few.tested)
     if few.quarter is None:
         return _Trial(family[best], losses[best], losses[best], {0: models[best]})
     if not compared:
         return _Trial(family[best], losses[best], losses[best], {})
     smaller = next(fitter.fits([family[best]], 0, few.quarter, roughly=True))
     return _Trial(family[best], losses[best], fitter.losses(smaller, 0, few.tested), {})
+
+
+def _weakest(fitter: Fitter, losses: Sequence[np.ndarray], best: int, rows: np.ndarray) -> int:
+    """Weakest penalty that is not clearly worse than the setting with the smallest loss."""
+    for number in reversed(range(best + 1, len(losses))):
+        lead, error = fitter.difference(losses[number] - losses[best], rows)
+        if lead <= CLEARLY * error:
+            return number
+    return best
 
 
 def _behind_on_few_rows(
