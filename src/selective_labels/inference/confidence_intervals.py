@@ -29,6 +29,8 @@ EVERYTHING = (-float("inf"), float("inf"))
 
 # With fewer rows no interval is reported, because even an exact one would be uninformative.
 FEWEST_ROWS = 5
+# Level at which the normal quantile is one.
+ONE_ERROR = 1.0 - 2.0 * float(ndtr(-1.0))
 # Error probability of reporting a contradiction when the true bounds coincide.
 FALSE_CONTRADICTION = 5e-4
 
@@ -259,8 +261,8 @@ def _score_limits(spread: BoundStandardErrors, errors: Pair, constants: Pair) ->
         inside = np.clip(rate, 0.5 / units, 1.0 - 0.5 / units)
         least = units * (spread.errors[place] / error) ** 2  # as many as Student's factor leaves
         number = max(rate * (1.0 - rate) / scaled**2, min(least, inside * (1.0 - inside) / scaled**2))
-        level = 1.0 - 2.0 * float(ndtr(-constant))
-        found.append(low + float(wilson(np.array(rate), number, level)[place]) * (high - low))
+        limit = wilson(np.array(rate), number / constant**2, ONE_ERROR)[place]
+        found.append(low + float(limit) * (high - low))
     return Interval(*found)
 
 
