@@ -136,3 +136,10 @@ def test_the_check_leaves_the_global_generator_alone(cases, evaluator):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     evaluator.evaluate(cases.fit(RandomForestClassifier(5, random_state=0)).set_params(random_state=None))
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_rows_of_one_cluster_are_not_divided(cases):
+    """With `groups` of one value there are no halves, and no standard error."""
+    tree = DecisionTreeClassifier(random_state=0).fit(cases.X, cases.truth)
+    found = sl.evaluate(tree, cases.X, cases.truth, groups=np.zeros(N))
+    assert cautions(found) == ""

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import selective_labels as sl
 from selective_labels.inference.confidence_intervals import report
-from selective_labels.inference.evidence import Estimate, TwoSamples
+from selective_labels.inference.evidence import ComparedRows, Estimate
 from selective_labels.inference.standard_errors import bound_standard_errors
 
 LEVEL = 0.95
@@ -35,7 +35,7 @@ def test_below_ten_events_there_is_a_value_and_a_sentence(few):
     ):
         assert found.lower == found.upper
         assert np.isnan([found.ci_lower, found.ci_upper]).all()
-        assert f"there are {counts}." in found.reason
+        assert f"effectively {counts}." in found.reason
 
 
 def test_ten_events_are_enough():
@@ -61,9 +61,9 @@ def test_a_gap_needs_ten_events_in_both_subgroups():
 def test_weights_and_clusters_count_effective_events():
     y, score = drawn(0, n_events=12)
     weights = np.where(np.arange(400) < 3, 100.0, 1.0)  # three events carry the weight of all
-    assert "there are 3 and 388" in auc_of(y, score, sample_weight=weights).reason
+    assert "effectively 3 and 388" in auc_of(y, score, sample_weight=weights).reason
     cases = np.arange(400) // 2  # six cases with two events each
-    assert "there are 6 and 194" in auc_of(y, score, groups=cases).reason
+    assert "effectively 6 and 194" in auc_of(y, score, groups=cases).reason
 
 
 def test_perfect_ranks_have_about_the_interval_of_ten_successes():
@@ -86,7 +86,7 @@ def separation(value, variance, n_events, n, unseen=0.25):
     """An estimate with the masses of a separation whose influences have this variance."""
     event = (np.arange(n) < n_events).astype(float)
     influence = np.sqrt(variance * n) * np.where(np.arange(n) % 2, 1.0, -1.0)
-    return Estimate(value, influence, compared=TwoSamples((event, 1.0 - event), unseen, (0.0, 1.0), 10.0))
+    return Estimate(value, influence, compared=ComparedRows((event, 1.0 - event), unseen, (0.0, 1.0), 10.0))
 
 
 def interval_of(*law):
@@ -106,10 +106,11 @@ def test_the_limits_reach_further_towards_one_half():
     assert 0.95 - low > 1.2 * (high - 0.95)
 
 
-def test_auc_one_is_within_reach_of_no_width_that_exceeds_the_largest_possible():
-    """The variance of a mean of N values in [0, 1] with mean θ is at most θ (1 - θ) / N."""
-    spread = bound_standard_errors([(separation(0.999, 0.0, 10, 100),) * 2], np.ones(100, dtype=bool), None)
-    assert spread.errors[0] == pytest.approx(np.sqrt(0.999 * 0.001 / 10))
+def test_the_addition_does_not_exceed_the_largest_possible_variance():
+    """The variance of a mean of N values in [0, 1] is at most θ (1 - θ) / N; θ is half a unit inside."""
+    both = (separation(0.99, 0.0, 10, 100, unseen=9.0),) * 2
+    spread = bound_standard_errors([both], np.ones(100, dtype=bool), None)
+    assert spread.errors[0] == pytest.approx(np.sqrt(0.95 * 0.05 / 10))
 
 
 def coverage_limit(n_draws):

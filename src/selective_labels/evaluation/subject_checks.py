@@ -103,10 +103,17 @@ class _Labeled:
     def take(self, places: np.ndarray) -> "_Labeled":
         return _Labeled(self.data, self.rows[places], self.clusters)
 
+    def right(self, classifier: Any, name: str) -> Array:
+        """Whether the predictions of a classifier are right."""
+        labels = np.asarray(classifier.predict(self.features()))
+        return (codes_of(labels, self.data.classes, name) == self.y).astype(float)
+
     def mean(self, values: Array) -> tuple[float, float]:
         """Weighted mean, and its standard error."""
         found = mean_estimate(values, self.data.weights[self.rows])
         units = None if self.clusters is None else self.clusters[self.rows]
+        if units is not None and (units == units[0]).all():
+            return found.value, np.inf
         return found.value, float(np.sqrt(covariance([found.influence], units)[0, 0]))
 
 
@@ -120,39 +127,32 @@ def _held_out(sample: ScoredSample) -> np.ndarray:
 
 def _correct(subject: Predictions, among: _Labeled, known: np.ndarray, event: int) -> tuple[Array, Array]:
     """Whether the predictions, and the held-out models, are right: one number per labeled row."""
-    data, y = among.data, among.y
+    y, found = among.y, (known == among.y).astype(float)
     if isinstance(subject, ClassifierPredictions):
-        codes = codes_of(np.asarray(subject.classifier.predict(among.features())), data.classes, subject.name)
-    elif not isinstance(subject, ArrayPredictions):
+        return among.right(subject.classifier, subject.name), found
+    if not isinstance(subject, ArrayPredictions):
         raise InputError("predictions of another kind.", "classifier")
-    elif subject.values.ndim == 2 or not subject.has_scores:
-        codes = subject.chosen[among.rows].argmax(axis=1)
-    else:  # a score: the highest are events, as many as there are
-        score, happened = subject.score(event)[among.rows], y == event
-        flagged = score > np.quantile(score, 1.0 - happened.mean())
-        return (flagged == happened).astype(float), ((known == event) == happened).astype(float)
-    return (codes == y).astype(float), (known == y).astype(float)
+    if subject.values.ndim == 2 or not subject.has_scores:
+        return (subject.chosen[among.rows].argmax(axis=1) == y).astype(float), found
+    # A score: the highest are events, as many as there are.
+    score, happened = subject.score(event)[among.rows], y == event
+    flagged = score > np.quantile(score, 1.0 - happened.mean())
+    return (flagged == happened).astype(float), ((known == event) == happened).astype(float)
 
 
 def _refit_caution(subject: ClassifierPredictions, among: _Labeled, right: Array) -> str | None:
     """Refit the classifier to half of the rows, and compare it with what it is like on training rows."""
-    units = np.arange(len(among.rows)) if among.clusters is None else among.clusters[among.rows]
-    own, other = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(units, groups=units))
-    halves = [among.take(own), among.take(other)]
-    labels = among.data.classes
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            units = np.arange(len(among.rows)) if among.clusters is None else among.clusters[among.rows]
+            own, other = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(units, groups=units))
+            halves = [among.take(own), among.take(other)]
             model = clone(subject.classifier)
             if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
                 model.set_params(random_state=0)  # leaves the global generator alone
-            model.fit(halves[0].features(), labels[halves[0].y])
-            trained, fresh = (
-                (codes_of(np.asarray(model.predict(half.features())), labels, subject.name) == half.y).astype(
-                    float
-                )
-                for half in halves
-            )
+            model.fit(halves[0].features(), among.data.classes[halves[0].y])
+            trained, fresh = (half.right(model, subject.name) for half in halves)
     except Exception:  # a classifier of the user can fail in any way, and the evaluation must not
         return None
     best, best_error = halves[0].mean(trained)

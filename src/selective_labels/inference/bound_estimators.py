@@ -23,10 +23,10 @@ from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.functionals import smallest_cap
 from selective_labels.identification.rates import NEGLIGIBLE, balanced_accuracy_extremes
 from selective_labels.inference.evidence import (
+    ComparedRows,
     Ends,
     Estimate,
     Evidence,
-    TwoSamples,
     by_row,
     count_scores,
     mean_estimate,
@@ -113,7 +113,19 @@ class Ratio:
         above, below = (mean_estimate(each, weights) for each in scores)
         counts = count_scores(*scores, weights, self.signed, evidence.unit)
         support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
-        return replace(ratio_estimate(above, below), counts=counts, support=support)
+        found = replace(ratio_estimate(above, below), counts=counts, support=support)
+        if counts is not None or (self.denominator == self.denominator.flat[0]).all():
+            return found
+        return replace(found, compared=self._compared(scores[1], weights))
+
+    def _compared(self, condition: Array, weights: Array | None) -> ComparedRows:
+        """Return the rows that meet the condition, given the scores of the denominator."""
+        possible = self.denominator > 0.0
+        values = self.numerator[possible] / self.denominator[possible]
+        low, high = float(values.min()), float(values.max())
+        reach = (high - low) / (2.0 if self.signed else 1.0)
+        masses = (_masses(weights, condition) * condition,)
+        return ComparedRows(masses, 0.5 * reach**2, (low, high), 0.0)
 
     def _scores(self, probabilities: Array) -> tuple[Array, Array]:
         """Scores of the numerator and denominator, from scores of the class probabilities."""
@@ -278,14 +290,12 @@ class Separation:
         """Squared effect of a row whose gain differs by .7 from the mean of those in the sample."""
         return 0.5 * self.scale**2
 
-    def compared(self, chance: Array, weights: Array | None) -> TwoSamples:
+    def compared(self, chance: Array, weights: Array | None) -> ComparedRows:
         """Return the events and the other rows, given the chance of the event in each row."""
-        weight = np.ones_like(chance) if weights is None else weights
-        if weight.ndim > 1:  # linear forms of cells, whose weights are in the moments
-            weight = weight.any(axis=1, keepdims=True).astype(float)
+        weight = _masses(weights, chance)
         # A gain lies between zero and one, and the difference of two gains between minus one and one.
         span = (0.0, 1.0) if self.centre else (-1.0, 1.0)
-        return TwoSamples((weight * chance, weight * (1.0 - chance)), self.unseen, span, self.fewest)
+        return ComparedRows((weight * chance, weight * (1.0 - chance)), self.unseen, span, self.fewest)
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
@@ -395,6 +405,13 @@ def _ratio_of_means(above: Array, below: Array, shares: Array) -> float:
 
 def _shares(weights: Array | None, n_samples: int) -> Array:
     return np.full(n_samples, 1.0 / n_samples) if weights is None else weights / weights.sum()
+
+
+def _masses(weights: Array | None, like: Array) -> Array:
+    """Weight of each row; for cells, one inside and zero outside, because their moments hold the weights."""
+    if weights is None:
+        return np.ones_like(like)
+    return weights if weights.ndim == 1 else weights.any(axis=1, keepdims=True).astype(float)
 
 
 def _mass_below(level: np.ndarray, mass: Array) -> Array:

@@ -29,6 +29,8 @@ EVERYTHING = (-float("inf"), float("inf"))
 
 # With fewer rows no interval is reported, because even an exact one would be uninformative.
 FEWEST_ROWS = 5
+# Level at which the normal quantile is one.
+ONE_ERROR = 1.0 - 2.0 * float(ndtr(-1.0))
 # Error probability of reporting a contradiction when the true bounds coincide.
 FALSE_CONTRADICTION = 5e-4
 
@@ -124,7 +126,8 @@ def report(
     - Scores that are labels (0 and 1, with equal weights): an exact interval, see
       :mod:`selective_labels.inference.exact_intervals`. Each tail has the error probability that corresponds
       to the constant of the parameter (or set) interval.
-    - AUC and balanced accuracy: Wilson's limits. An AUC needs ten events and ten other cases.
+    - Rates among some of the rows, AUC and balanced accuracy: Wilson's limits. An AUC needs ten events and
+      ten other cases.
     - Otherwise bounds ± constant · standard error, with Student's factor for the effective number of units
       (:func:`selective_labels.inference.standard_errors.effective_number`). A standard error of zero only
       means that all n scores in the sample are equal. A share of 1 - (α/2)^(1/n) of the population can have
@@ -169,7 +172,7 @@ def report(
         constants = (_among_units(constant, spread, confidence_level),) * 2
     found = Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
     if spread.compared is not None:
-        found = _score_limits((lower, upper), errors, constants, spread.compared.span)
+        found = _score_limits(replace(spread, lower=lower, upper=upper), errors, constants)
     first, second = spread.counts
     exact = first is not None and second is not None
     if first is not None and second is not None:
@@ -240,23 +243,26 @@ def _too_few(spread: BoundStandardErrors) -> str | None:
     return None if spread.compared is None else spread.compared.too_few
 
 
-def _score_limits(ends: Pair, errors: Pair, constants: Pair, span: Pair) -> Interval:
-    """Wilson's limits of a separation, with the number of cases that gives its standard error.
+def _score_limits(spread: BoundStandardErrors, errors: Pair, constants: Pair) -> Interval:
+    """Wilson's limits of bounds on a rate or separation, with the numbers that give their standard errors.
 
     |end - θ| <= c √((θ - low) (high - θ) / n),   n = (end - low) (high - end) / error²
 
-    The standard error of an AUC falls as it approaches one, so limits that hold it fixed are too narrow on
-    the side of one half. At the ends of the span the error is a worst case and does not vary.
+    The standard error of a rate falls as it approaches one, so limits that hold it fixed are too narrow on
+    the side of one half. Where the end is within half a unit of low or high, n is the number of units, or
+    what their standard error half a unit inside says if that is fewer.
     """
-    found = []
+    compared, found = spread.compared, []
+    assert compared is not None
+    (low, high), ends = compared.span, (spread.lower, spread.upper)
     for place, (end, error, constant) in enumerate(zip(ends, errors, constants, strict=True)):
-        rate, scaled = (end - span[0]) / (span[1] - span[0]), error / (span[1] - span[0])
-        number = rate * (1.0 - rate) / max(scaled**2, np.finfo(float).tiny)
-        limit = rate + (2 * place - 1) * constant * scaled
-        if number > ROUNDING:
-            level = 1.0 - 2.0 * float(ndtr(-constant))
-            limit = float(wilson(np.array(rate), number, level)[place])
-        found.append(span[0] + limit * (span[1] - span[0]))
+        rate, scaled = (end - low) / (high - low), error / (high - low)
+        units = max(min((compared.lower, compared.upper)[place]), FEWEST)
+        inside = np.clip(rate, 0.5 / units, 1.0 - 0.5 / units)
+        least = units * (spread.errors[place] / error) ** 2  # as many as Student's factor leaves
+        number = max(rate * (1.0 - rate) / scaled**2, min(least, inside * (1.0 - inside) / scaled**2))
+        limit = wilson(np.array(rate), number / constant**2, ONE_ERROR)[place]
+        found.append(low + float(limit) * (high - low))
     return Interval(*found)
 
 

@@ -23,13 +23,13 @@ N_DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSamples:
-    """Events and the other rows, whose gains a separation such as AUC compares.
+class ComparedRows:
+    """Rows that a rate or a separation rests on, as one sample or as two: events and the other rows.
 
     Attributes
     ----------
     masses : tuple of (n_samples,) arrays
-        Mass of each row in either sample: weight times chance of the event, and of its complement.
+        Mass of each row in each sample: its weight times the chance that it belongs to the sample.
     unseen : float
         Squared effect of a row unlike those in the sample, if it were alone in its sample.
     span : pair of float
@@ -61,8 +61,8 @@ class Estimate:
         Change of the estimate per standard error of each external number, such as a known share.
     widened : float
         Factor on the standard error, because the estimate was selected as the best of several.
-    compared : TwoSamples, optional
-        The events and the other rows that a separation compares.
+    compared : ComparedRows, optional
+        Rows that a rate among some rows, or a separation, rests on.
     """
 
     value: float
@@ -71,7 +71,7 @@ class Estimate:
     support: float = 1.0
     outside: tuple[float, ...] = ()
     widened: float = 1.0
-    compared: TwoSamples | None = None
+    compared: ComparedRows | None = None
 
 
 Ends = tuple[Estimate, Estimate]

@@ -23,11 +23,11 @@ from selective_labels.identification.prevalence import (
     widest_share,
 )
 from selective_labels.inference.evidence import (
+    ComparedRows,
     Ends,
     Estimate,
     Evidence,
     NoiseOf,
-    TwoSamples,
     mean_estimate,
     of_rows,
     ratio_estimate,
@@ -265,7 +265,7 @@ class SharedSeparation:
     centre: float
     scale: float
     spill: Callable[[Array, Array | None], Array]
-    compared: Callable[[Array, Array | None], TwoSamples]
+    compared: Callable[[Array, Array | None], ComparedRows]
 
     def ends(self, evidence: Evidence, weights: Array | None, plain: Ends) -> Ends:
         """Lower and upper bound, never wider than `plain`, the bounds without the share.

@@ -66,7 +66,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ComparedNumbers:
-    """Effective numbers (Kish) of events and of other rows that two bounds on a separation compare.
+    """Effective numbers (Kish) of the units that two bounds rest on: events and other rows, for a separation.
 
     Attributes
     ----------
@@ -81,7 +81,8 @@ class ComparedNumbers:
     --------
     >>> few = ComparedNumbers((4.0, 96.0), (4.0, 96.0), (0.0, 1.0), 10.0)
     >>> few.too_few
-    'an interval of an AUC needs ten events and ten other cases or more, and there are 4 and 96.'
+    'an interval of an AUC needs ten events and ten other cases or more, and there are effectively 4
+    and 96.'
     """
 
     lower: tuple[float, ...]
@@ -91,19 +92,19 @@ class ComparedNumbers:
 
     @property
     def too_few(self) -> str | None:
-        """Reason why there is no interval; None if there are enough events and other rows."""
-        fewer = min(self.lower, self.upper, key=min)
-        if min(fewer) >= self.fewest * (1.0 - ROUNDING):
+        """Reason why there is no interval; None if a bound rests on enough events and other rows."""
+        better = max(self.lower, self.upper, key=min)
+        if min(better) >= self.fewest * (1.0 - ROUNDING):
             return None
-        events, others = (int(min(fewer[kind::2]) * (1.0 + ROUNDING)) for kind in (0, 1))
+        events, others = (int(min(better[kind::2]) * (1.0 + ROUNDING)) for kind in (0, 1))
         return (
-            "an interval of an AUC needs ten events and ten other cases or more, and there are "
+            "an interval of an AUC needs ten events and ten other cases or more, and there are effectively "
             f"{events:,} and {others:,}."
         )
 
 
 def kish_numbers(end: Estimate, sums: Callable[[Sequence[Array]], Array]) -> tuple[float, ...]:
-    """Effective numbers of events and of other rows behind a bound; empty unless it is a separation.
+    """Effective numbers of the units in the samples behind a bound; empty for means over all rows.
 
     number = (Σ_g m_g)² / Σ_g m_g²,   m_g the mass of unit g
     """
@@ -113,20 +114,23 @@ def kish_numbers(end: Estimate, sums: Callable[[Sequence[Array]], Array]) -> tup
 
 
 def unseen_error(end: Estimate, variance: float, numbers: Sequence[float]) -> float:
-    """Standard error due to events, and other rows, unlike any in the sample.
+    """Standard error due to units unlike any in the sample.
 
-    error² = unseen Σ_j 1 / (N_j (N_j + 1)),   at most (θ - low) (high - θ) / min_j N_j - variance
+    error² = unseen Σ_j 1 / (N_j (N_j + 1)),   at most (θ - low) (high - θ) / N - variance
 
-    N_1 events and N_0 other rows are in the sample. The first expression is the additional variance if each
-    had one row more, unlike the others. The second makes the sum the largest possible variance of a mean of
-    N values between low and high. Without this error, intervals of AUC cover .49 instead of .95 with ten
-    events, because ten ranks that happen to be alike seem to have no variance.
+    with N_j units in sample j, N the smallest of these, and θ half a unit inside the span if it is closer.
+    The first expression is the additional variance if each sample had one unit more, unlike the others. The
+    second makes the sum the largest possible variance of a mean of N values between low and high. Without
+    this error, intervals of AUC cover .49 instead of .95 with ten events, because ten ranks that happen to
+    be alike seem to have no variance.
     """
     if not numbers or end.compared is None:
         return 0.0
     least, (low, high) = max(min(numbers), FEWEST), end.compared.span
     unseen = end.compared.unseen * sum(1.0 / (each * (each + 1.0)) for each in numbers)
-    room = max((end.value - low) * (high - end.value), 0.0) / least - variance
+    half = 0.5 * (high - low) / least
+    inside = float(np.clip(end.value, low + half, high - half))
+    room = (inside - low) * (high - inside) / least - variance
     return float(np.sqrt(max(min(unseen, room), 0.0)))
 
 
@@ -155,7 +159,7 @@ class BoundStandardErrors:
     coarse : float
         Amount by which the bounds were moved outwards because scores were binned.
     compared : ComparedNumbers or None
-        Numbers of events and of other rows, for a separation such as AUC.
+        Numbers of units behind rates among some rows, and behind separations such as AUC.
     """
 
     lower: float
@@ -233,7 +237,8 @@ def summed_up(
 ) -> BoundStandardErrors:
     """Combine bounds, covariance matrices and effective numbers, with medians over repeats.
 
-    The effective number of a separation is that of its events or of its other rows, whichever is smaller.
+    The effective number of a rate is at most that of the rows in its condition. That of a separation is that
+    of events or of other rows, whichever is smaller: their unseen rows have an error of their own.
     """
     values = np.array([[end.value for end in pair] for pair in ends])
     matrices = [
@@ -241,8 +246,11 @@ def summed_up(
         for matrix, pair, kinds in zip(matrices, ends, compared, strict=True)
     ]
     numbers = [
-        [min(kind, default=number) for kind, number in zip(kinds, pair, strict=True)]
-        for kinds, pair in zip(compared, numbers, strict=True)
+        [
+            min(kind) if len(kind) > 1 else min(number, *kind, np.inf)
+            for kind, number in zip(*both, strict=True)
+        ]
+        for both in zip(compared, numbers, strict=True)
     ]
     errors = np.sqrt([np.diag(matrix) for matrix in matrices])
     lower, upper = (median_of_repeats(values[:, end], errors[:, end]) for end in (0, 1))
@@ -273,7 +281,7 @@ def _compared_numbers(pair: Ends, compared: Sequence[Sequence[tuple[float, ...]]
 
 
 def _unseen(pair: Ends, matrix: Array, numbers: Sequence[tuple[float, ...]]) -> Array:
-    """Covariance of the two bounds that is due to events and other rows unlike any in the sample."""
+    """Covariance of the two bounds that is due to units unlike any in the sample."""
     moved = [unseen_error(*each) for each in zip(pair, np.diag(matrix).tolist(), numbers, strict=True)]
     return np.outer(moved, moved)
 
