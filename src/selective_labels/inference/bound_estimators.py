@@ -118,11 +118,16 @@ class Ratio:
             return found
         return replace(found, compared=self._compared(scores[1], weights))
 
-    def _compared(self, condition: Array, weights: Array | None) -> ComparedRows:
-        """Return the rows that meet the condition, given the scores of the denominator."""
+    def _compared(self, condition: Array, weights: Array | None) -> ComparedRows | None:
+        """Return the rows that meet the condition, given the scores of the denominator.
+
+        None if the rate is the same in every row, as that of a constant rule.
+        """
         possible = self.denominator > 0.0
         values = self.numerator[possible] / self.denominator[possible]
         low, high = float(values.min()), float(values.max())
+        if low == high:
+            return None
         reach = (high - low) / (2.0 if self.signed else 1.0)
         masses = (_masses(weights, condition) * condition,)
         return ComparedRows(masses, 0.5 * reach**2, (low, high), 0.0)
