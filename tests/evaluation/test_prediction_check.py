@@ -1,6 +1,7 @@
 """Predictions must not depend on who decides: what is refused, what is doubtful, and what passes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -219,3 +220,45 @@ class TestWeakInstrument:
 
 def test_the_default_level_of_a_refusal_is_one_in_ten_thousand():
     assert REFUSED == 1e-4
+
+
+@pytest.fixture(scope="module")
+def shifts(cases):
+    """Periods in which decision-makers work, by what they are, and periods of a lottery."""
+    rng = np.random.default_rng(5)
+    return np.where(rng.random(2500) < 0.8, cases.maker // 3, 1 - cases.maker // 3), rng.integers(0, 2, 2500)
+
+
+@pytest.mark.parametrize("call", ["evaluate", "drift"])
+def test_subgroups_with_a_staff_of_their_own_are_doubtful(cases, evaluator, shifts, call):
+    def cautions(by):
+        if call == "drift":
+            return evaluator.drift(cases.mine, period=by).evaluations[0].sample.cautions
+        return evaluator.evaluate(cases.mine, by=by)[0].sample.cautions
+
+    by_staff, by_lot = shifts
+    (caution,) = cautions(by_staff)
+    assert "doubtful" in caution
+    assert "strata" in caution
+    assert cautions(by_lot) == ()  # p < .01 once in a hundred
+    assert cautions((cases.X[:, 0] > 0).astype(int)) == ()  # a function of the features
+
+
+def test_subgroups_given_as_strata_are_not_doubtful(cases, shifts):
+    y = np.where(cases.accepted, cases.y_true, -1)
+    data = sl.SelectiveLabels.from_arrays(cases.X, y, decision_maker=cases.maker, strata=shifts[0])
+    (first, _) = sl.evaluate(cases.mine, data, by=shifts[0], **QUICK)
+    assert first.sample.cautions == ()
+
+
+def test_subgroups_of_a_table_in_partitions_are_checked_on_its_sampled_rows(tmp_path, cases, shifts):
+    frame = pd.DataFrame(cases.X, columns=["a", "b", "c"]).assign(
+        who=cases.maker, yes=cases.accepted.astype(int), y=cases.y_true, guess=cases.mine, shift=shifts[0]
+    )
+    frame.loc[frame["yes"] == 0, "y"] = np.nan
+    frame.to_parquet(tmp_path / "part.parquet")
+    lazy = sl.SelectiveLabels.from_parquet(
+        tmp_path, label="y", decision="yes", decision_maker="who", features=["a", "b", "c"]
+    )
+    found = sl.evaluate("guess", lazy, by="shift", **{**QUICK, "cv": 3})
+    assert "Results by subgroup are doubtful" in found[0].sample.cautions[0]

@@ -21,7 +21,7 @@ from selective_labels.evaluation.policy import (
     checked_policy_actions,
     read_policy_actions,
 )
-from selective_labels.evaluation.prediction_check import PredictionCheck, with_doubts
+from selective_labels.evaluation.prediction_check import Checked, PredictionCheck, with_doubts
 from selective_labels.evaluation.predictions import (
     UNNAMED,
     EvaluationRequest,
@@ -218,9 +218,7 @@ class FittedRows:
 
         return score_sample(data, assumptions, cluster, fits, self.fitting.repeated_seeds, label_range)
 
-    def _checked(
-        self, request: EvaluationRequest, subjects: Sequence[tuple[str, Predictions | Array]]
-    ) -> ScoredSample:
+    def _checked(self, request: EvaluationRequest, subjects: Sequence[tuple[str, Checked]]) -> ScoredSample:
         """Return scores of all rows, with the cautions of what is evaluated, by name in messages.
 
         Raise an error for predictions that depend on who decides; no assumption that compares
@@ -245,7 +243,7 @@ class FittedRows:
         self,
         data: SelectiveLabels,
         assumptions: Iterable[Assumption],
-        subjects: Sequence[tuple[str, Predictions | Array]],
+        subjects: Sequence[tuple[str, Checked]],
     ) -> list[str]:
         """Return the doubts about predictions under assumptions that compare decision-makers."""
         compared = self.has_instrument and any(each.needs_decision_makers for each in assumptions)
@@ -273,7 +271,8 @@ class FittedRows:
                 for subject in subjects:
                     metric.functional(subject)
         masks = None if request.by is None else _read_subgroups(request.by, len(known))
-        sample = self._checked(request, list(zip(request.names, subjects, strict=True)))
+        checked: list[tuple[str, Checked]] = list(zip(request.names, subjects, strict=True))
+        sample = self._checked(request, checked if masks is None else [*checked, ("by", masks)])
         return JudgedRows(sample, tuple(subjects), metrics, masks)
 
     def cut(self, request: EvaluationRequest, thresholds: Array | None) -> tuple[Scored, Array, int, Array]:

@@ -1,8 +1,9 @@
 """Predictions are checked like features: they must not depend on who decides, given the features."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,10 @@ WAYS_OUT = (
 )
 
 
+# What must not depend on who decides: predictions, cases left to the human, subgroups.
+Checked = Predictions | Array | Mapping[Any, np.ndarray]
+
+
 @dataclass(eq=False)
 class PredictionCheck:
     """The check of predictions on the rows that the models are fitted to; each prediction is tested once.
@@ -47,15 +52,18 @@ class PredictionCheck:
     def __post_init__(self) -> None:
         self._balance = PredictionBalance(self.data, self.fit, self.seed)
 
-    def doubts(self, subject: Predictions | Array, name: str) -> tuple[str, ...]:
+    def doubts(self, subject: Checked, name: str) -> tuple[str, ...]:
         """Return why results on a prediction are doubtful; raise an error if the bounds do not hold for it.
 
         Parameters
         ----------
-        subject : Predictions, or (n_samples,) array of cases that a policy leaves to the human
+        subject : Predictions, (n_samples,) array of cases that a policy leaves to the human, or dict of masks
+            Masks are those of subgroups or periods.
         name : str
             Name in messages.
         """
+        if isinstance(subject, Mapping):
+            return self._subgroup_doubts(subject)
         columns = self._columns(subject)
         if columns is None:
             return ()
@@ -72,6 +80,23 @@ class PredictionCheck:
                 f"decided (p = {p_value:.1g}), or the model of who decides misses something.",
             )
         return ()
+
+    def _subgroup_doubts(self, masks: Mapping[Any, np.ndarray]) -> tuple[str, ...]:
+        """Return why results by subgroup or period are doubtful: these are sets of cases, like predictions.
+
+        Shares and models of who decides are those of all cases. Where the staff differs between subgroups,
+        and no feature or stratum says so, cases of different decision-makers are not comparable within one.
+        """
+        if len(masks) < 2:
+            return ()
+        p_value, copies = self._found(np.column_stack(list(masks.values())[1:]).astype(float))
+        if not copies and p_value >= DOUBTFUL:
+            return ()
+        return (
+            "Results by subgroup are doubtful: given the features, who decides differs between the subgroups "
+            f"(p = {p_value:.1g}), so cases of different decision-makers are not comparable within one. Give "
+            "the column of the subgroups as strata, or as a feature.",
+        )
 
     def _columns(self, subject: Predictions | Array) -> Array | None:
         """Return numbers of a prediction to test; None if it is a function of the features, or decisions."""

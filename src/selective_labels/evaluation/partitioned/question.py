@@ -56,6 +56,7 @@ from selective_labels.evaluation.policy import (
     risk_of,
     warn_if_reversed,
 )
+from selective_labels.evaluation.prediction_check import Checked
 from selective_labels.evaluation.predictions import (
     EvaluationRequest,
     HumanPredictions,
@@ -93,7 +94,7 @@ class RowsPass:
         if request.labels:
             refuse_joint(self.metrics)
         keys = _keys(judged, prepared, self.metrics, within)
-        prepared = checked(judged, prepared)
+        prepared = checked(judged, prepared, within)
         self._keys = replace(keys, outcomes=with_outcomes)
         self._prepared = prepared
 
@@ -264,7 +265,7 @@ def cut_in_passing(
     """Return cells between the thresholds of a score, their score, the event's code, and the thresholds."""
     (one,), within, prepared = prepared_for(fitted, request)
     event = class_code(request.pos_label, prepared.data.classes)
-    prepared, cuts = checked([one], prepared), thresholds
+    prepared, cuts = checked([one], prepared, within), thresholds
     if cuts is None:
         scores = one.subject(prepared.frame, prepared.data).score(event)
         cuts = default_thresholds(scores, weights=prepared.data.weights)
@@ -273,9 +274,13 @@ def cut_in_passing(
     return sample, np.append(-np.inf, cuts)[sample.cells.key[:, -1]], event, cuts
 
 
-def checked(judged: Sequence[Judged], prepared: Prepared) -> Prepared:
-    """Add the doubts about predictions, on the sampled rows."""
-    return prepared.doubtful([(each.name, each.subject(prepared.frame, prepared.data)) for each in judged])
+def checked(judged: Sequence[Judged], prepared: Prepared, within: Within) -> Prepared:
+    """Add the doubts about predictions and subgroups, on the sampled rows."""
+    found: list[tuple[str, Checked]] = [
+        (each.name, each.subject(prepared.frame, prepared.data)) for each in judged
+    ]
+    masks = within.masks(within(prepared.frame)[0])
+    return prepared.doubtful(found if masks is None else [*found, ("by", masks)])
 
 
 def prepared_for(
@@ -479,7 +484,7 @@ def policies_in_passing(
     for classifier in deferring:  # checked on the sampled rows, before the pass
         if classifier is not None:
             deferred_by(classifier, prepared.data)
-    prepared = checked(judged, prepared)
+    prepared = checked(judged, prepared, within)
     keys = PolicyKeys(judged, deferring, within, failure, edges)
     samples = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)
     makers = prepared.data.decision_makers

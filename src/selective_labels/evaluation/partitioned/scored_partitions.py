@@ -27,8 +27,7 @@ from selective_labels.evaluation.partitioned.partition_pass import (
     label_ranges,
     require_summable,
 )
-from selective_labels.evaluation.prediction_check import PredictionCheck
-from selective_labels.evaluation.predictions import Predictions
+from selective_labels.evaluation.prediction_check import Checked, PredictionCheck
 from selective_labels.evaluation.scored_rows import (
     NO_RANGE,
     Assumed,
@@ -194,7 +193,7 @@ class Prepared:
     seed: int = 0
     doubts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def doubtful(self, subjects: Sequence[tuple[str, Predictions]]) -> "Prepared":
+    def doubtful(self, subjects: Sequence[tuple[str, Checked]]) -> "Prepared":
         """Add the doubts about predictions on `data`; raise an error if they depend on who decides."""
         data, compared = self.data, [each for each in self.passing.assumptions if each.needs_decision_makers]
         if not compared or data.n_decision_makers < 2 or not self.passing.n_repeats:
