@@ -111,8 +111,8 @@ class PredictionCheck:
         columns = self._balance.columns_of_who_decides.tolist()
         if not columns:
             return ""
-        names = list(getattr(self.data.X, "columns", range(self.data.features.shape[1])))
-        return f" other than {several([str(names[each]) for each in columns])}, which tell who decides"
+        names = self.data.feature_names
+        return f" other than {several([names[each] for each in columns])}, which tell who decides"
 
 
 def with_doubts(sample: ScoredSample, sentences: Sequence[str]) -> ScoredSample:
