@@ -91,7 +91,7 @@ class PredictionCheck:
 
     def _found(self, columns: Array) -> tuple[float, str]:
         """Return the p-value of the test of balance, and why the predictions are refused, if they are."""
-        key = hashlib.blake2b(np.ascontiguousarray(columns, dtype=float), digest_size=16).digest()
+        key = hashlib.blake2b(np.asarray(columns, dtype=float).tobytes(), digest_size=16).digest()
         if key not in self._known:
             self._known[key] = self._tested(columns)
         return self._known[key]
