@@ -116,7 +116,7 @@ class PredictionCheck:
 
     def _found(self, columns: Array) -> tuple[float, str]:
         """Return the p-value of the test of balance, and why the predictions are refused, if they are."""
-        key = hashlib.blake2b(np.ascontiguousarray(columns, dtype=float).tobytes(), digest_size=16).digest()
+        key = hashlib.blake2b(np.asarray(columns, dtype=float).tobytes(), digest_size=16).digest()
         if key not in self._known:
             self._known[key] = self._tested(columns)
         return self._known[key]
@@ -136,8 +136,8 @@ class PredictionCheck:
         columns = self._balance.columns_of_who_decides.tolist()
         if not columns:
             return ""
-        names = list(getattr(self.data.X, "columns", range(self.data.features.shape[1])))
-        return f" other than {several([str(names[each]) for each in columns])}, which tell who decides"
+        names = self.data.feature_names
+        return f" other than {several([names[each] for each in columns])}, which tell who decides"
 
 
 def with_doubts(sample: ScoredSample, sentences: Sequence[str]) -> ScoredSample:
