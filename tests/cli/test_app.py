@@ -56,7 +56,7 @@ def test_policy_prints_intervals_below_the_bounds_on_a_page_of_100_columns(run, 
     for row in policies:
         for name in measures - ({"acceptance"} if rule == "score" else set()):
             assert f"({row[f'{name}_ci_lower']:.3f} to {row[f'{name}_ci_upper']:.3f})" in printed, name
-    assert "In brackets below the bounds stands the 95% interval" in " ".join(printed.split())
+    assert "Intervals stand in brackets below the bounds. Each 95% interval" in " ".join(printed.split())
     assert max(len(line.rstrip()) for line in printed.splitlines() if line[:1] in "│┃┏└┡") <= 100
 
 

@@ -118,7 +118,9 @@ def test_evaluate_gives_the_numbers_of_the_library(run, data, cases):
     for each, other in zip(found, expected, strict=True):
         assert (each["lower"], each["upper"]) == pytest.approx((other.lower, other.upper), abs=1e-12)
     printed = run(*command).stdout
-    assert "those that a decision-maker refuses are yes at least as often" in " ".join(printed.split())
+    assert "those refused by a decision-maker have the event 'yes' at least as often" in " ".join(
+        printed.split()
+    )
 
 
 def test_assume_alone_gives_the_combination_alone(run, data):
@@ -140,7 +142,9 @@ def test_compare_takes_the_combination(run, refused, data):
     given = ("--assume", "informed:yes")
     found = document(run(*command, *given, "--format", "json"), "compare")
     assert found["comparison"]["assumption"] == "instrument & informed(yes)"
-    assert "refuses are yes" in " ".join(run(*command, *given).stdout.split())
+    assert "refused by a decision-maker have the event 'yes'" in " ".join(
+        run(*command, *given).stdout.split()
+    )
     assert "leave --assumption out" in refused(*command, *given, "--assumption", "none")
 
 
@@ -183,7 +187,7 @@ def test_the_ladder_climbs_in_the_order_given(run, refused, data):
         "unconfounded",
     ]
     printed = " ".join(run(*command).stdout.split())
-    assert "those that a decision-maker refuses are yes at least as often" in printed
+    assert "those refused by a decision-maker have the event 'yes' at least as often" in printed
     evaluated = ("evaluate", *command[1 : -len(given)], "--assumption", "none", "--format", "json")
     (none,) = document(run(*evaluated), "evaluate")["evaluations"]
     for end in ("lower", "upper", "ci_lower", "ci_upper"):

@@ -95,7 +95,17 @@ BAD = {
     "b": ["nowhere", "nowhere.skops", ""],
 }
 # Any text is right, there is nothing to give, or (missing, class) one that does not occur changes nothing.
-FREE = {"title", "yes", "share_labels", "missing", "classes", "help", "install_completion", "show_completion"}
+FREE = {
+    "title",
+    "yes",
+    "share_labels",
+    "simultaneous",
+    "missing",
+    "classes",
+    "help",
+    "install_completion",
+    "show_completion",
+}
 # Where a base must differ, because two options do not go together.
 INSTEAD = {
     ("evaluate", "model"): ("evaluate", "cases.csv", *ROLES),

@@ -87,7 +87,7 @@ def test_dates_have_calendar_parts_and_new_rows_too():
     assert coding.calendar == ((1, "weekday"), (1, "month"), (1, "hour")), "a duration has no parts"
     assert coding.names(table.columns)[3:] == ["weekday of when", "month of when", "hour of when"]
     assert coding.categorical == (3, 4, 5)
-    assert_array_equal(numbers[:, 3], when.weekday)
+    assert_array_equal(numbers[:, 3], when.day_of_week)
     assert_array_equal(numbers[:, 4], when.month - 1)
     assert_array_equal(numbers[:, 5], when.hour)
     new = coding.code(table.assign(when=pd.Timestamp("2030-12-25 23:59:59.999")).head(2))

@@ -95,13 +95,13 @@ def sl501(p_value):
 
 
 @pytest.mark.parametrize("given", ["strata", "features"])
-def test_sl501_makes_an_instrument_doubtful_at_one_per_cent_of_seven_tests(given):
-    doubtful = permission("instrument", given, sl501(0.01 / 7))
+def test_sl501_makes_an_instrument_doubtful_at_one_per_cent_of_eight_tests(given):
+    doubtful = permission("instrument", given, sl501(0.01 / 8))
     assert doubtful.verdict == "doubtful"
     assert not doubtful
     assert "(SL501)" in doubtful.reason
     assert "rank cases differently" in doubtful.reason
-    weaker = permission("instrument", given, sl501(0.011 / 7))
+    weaker = permission("instrument", given, sl501(0.011 / 8))
     assert weaker, "a rejection at 5 % only is said, and leaves the truth value"
     assert "Another check rejects (SL501)" in weaker.reason
 

@@ -207,7 +207,7 @@ def hour(days: np.ndarray) -> np.ndarray:
 
 
 # Days since 1970 are rounded as floats: a time this little before midnight, in days, is midnight.
-MIDNIGHT = 1e-7
+MIDNIGHT = 1e-9
 PARTS = {"weekday": weekday, "month": month, "hour": hour}
 # A part of a date is a feature if two of its values have this many rows each.
 ROWS_PER_PART = 10

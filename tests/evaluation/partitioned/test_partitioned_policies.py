@@ -99,7 +99,7 @@ def test_two_policies_and_a_classifier_against_the_human(tmp_path):
 def test_cases_that_a_classifier_leaves_to_the_human(tmp_path):
     frame = make_table(600)
     memory, lazy, cv = both(frame, tmp_path)
-    model = UCLClassifier(estimator="linear", **QUICK).fit(memory)
+    model = UCLClassifier(estimator="linear", nuisance="logistic", random_state=0).fit(memory)
     policy = Policy(model, 0.5, with_human="undecided")
     found, wanted = evaluate(policy, lazy, **QUICK), evaluate(policy, memory, cv=cv, **QUICK)
     assert_allclose(numbers(found), numbers(wanted), **CLOSE)
