@@ -6,8 +6,8 @@ were all there was::
     git worktree add --detach before e82d5f4
     PYTHONPATH=before/src python tests/evaluation/four_names.py > tests/evaluation/four_names.json
 
-Since then, intervals of AUC and of rates with a condition have been made anew, because they have Wilson's limits
-now; no bound moved by more than 1e-9, and no interval of accuracy or regret by more than 1e-6.
+Since then, intervals of AUC and of rates with a condition have been made anew, because they have Wilson's
+limits now; no bound moved by more than 1e-9, and no interval of accuracy or regret by more than 1e-6.
 """
 
 import json
