@@ -171,7 +171,8 @@ def report(
     else:
         constants = (_among_units(constant, spread, confidence_level),) * 2
     found = Interval(lower - constants[0] * errors[0], upper + constants[1] * errors[1])
-    if spread.compared is not None:
+    # Noisy scores can put a bound outside the values that a rate can take; there Wilson's limits say nothing.
+    if spread.compared is not None and spread.compared.span[0] <= lower <= upper <= spread.compared.span[1]:
         found = _score_limits(replace(spread, lower=lower, upper=upper), errors, constants)
     first, second = spread.counts
     exact = first is not None and second is not None
