@@ -11,8 +11,6 @@ from selective_labels.identification.leave_out import FirstStage, first_stage_te
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PHILADELPHIA = SHARED / "philadelphia_bail_stevenson_2018" / "tidy.csv.gz"
-    Path(__file__).parents[3] / "shared" / "data" / "philadelphia_bail_stevenson_2018" / "tidy.csv.gz"
-)
 
 
 @pytest.fixture
@@ -92,9 +90,7 @@ def test_fitted_by_its_own_indicator_means_no_leniency():
     assert stage.jackknife(np.array([1.0, 0.0, 1.0, 1.0, 0.0]))[4] == 0.0
 
 
-@pytest.mark.skipif(
-    not PHILADELPHIA.exists(), reason="file: the Philadelphia bail data are not here"
-)
+@pytest.mark.skipif(not PHILADELPHIA.exists(), reason="file: the Philadelphia bail data are not here")
 def test_philadelphia():
     """Figures that the R package jive prints; its instrument for IJIVE is scaled by all leverage."""
     columns = ["bailDate", "x_white", "x_black", "z", "d", "y_true"]

@@ -83,7 +83,7 @@ class FirstStage:
         columns = values.reshape(len(values), -1)
         number = self._shares.shape[1]
         sums = [np.bincount(self.decision_maker, each, number) for each in columns.T]
-        return np.asarray(sums).T.reshape(number, *values.shape[1:])
+        return np.array(sums, dtype=float).T.reshape(number, *values.shape[1:])
 
     @cached_property
     def gram(self) -> Array:
