@@ -210,15 +210,20 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Effort:
-    """Number of blocks and of trees of the flexible model, and the largest number of rows it uses."""
+    """Number of blocks and of trees of the flexible model, and the largest number of rows it uses.
+
+    Permutations are drawn only if the F tests, corrected for their number, come as close to rejecting as
+    `close`.
+    """
 
     n_rows: int
     n_blocks: int
     n_trees: int
+    close: float
 
 
-THOROUGH = Effort(10_000, 4, 50)
-QUICK = Effort(4_000, 1, 15)
+THOROUGH = Effort(10_000, 4, 50, 0.1)
+QUICK = Effort(4_000, 1, 15, 0.03)
 
 
 def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: np.random.Generator) -> Misfit:
@@ -234,7 +239,7 @@ def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: n
     """
     classes = column_classes(data, found.rows)
     tests = [
-        by_columns(found, [each for each in classes if each.calendar == calendar], generator)
+        by_columns(found, [each for each in classes if each.calendar == calendar], generator, effort.close)
         for calendar in (False, True)
     ]
     tests.append(by_combinations(data, found, effort, generator))
@@ -251,12 +256,12 @@ def misfit(data: SelectiveLabels, found: Residuals, effort: Effort, generator: n
     return replace(named, p_value=smallest)
 
 
-# Permutations are drawn only if the F tests, corrected for their number, come this close to rejecting.
-CLOSE = 0.1
 N_PERMUTATIONS = 499
 
 
-def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.random.Generator) -> Misfit | None:
+def by_columns(
+    found: Residuals, classes: Sequence[Classes], generator: np.random.Generator, close: float
+) -> Misfit | None:
     """Variance-components F test of every column; the smallest p-value, by permutation within cells if small.
 
     F = (Σ_l S_l² / n_l / (L - 1)) / (rest / (n - C - L + 1)),   S_l = sum of residuals of class l, C cells
@@ -280,7 +285,7 @@ def by_columns(found: Residuals, classes: Sequence[Classes], generator: np.rando
     smallest = float(p_values[leading])
     corrected = min(1.0, len(classes) * smallest)
     kind = CALENDAR if classes[leading].calendar else COLUMNS
-    if corrected <= CLOSE:
+    if corrected <= close:
         drawn = np.array(
             [
                 f_tests(values)[1].min()

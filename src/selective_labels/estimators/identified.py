@@ -348,7 +348,7 @@ def identify(
     known = instrument_alone if assumption is None or data.decision.all() else assumption
     rule, scores = fit_bounds(joint, data, known, label_range)
     bounds, crossed = scores.bounds()
-    alone, alone_bounds = None, None
+    alone, alone_bounds, alone_scores = None, None, scores
     if assumption is not None:  # the bounds from the instrument alone are kept for comparison
         alone, alone_scores = fit_bounds(joint, data, instrument_alone, label_range)
         alone_bounds = alone_scores.bounds()[0]
@@ -356,7 +356,10 @@ def identify(
         joint, len(data.classes), label_range, cost, assignment=assignment, rule=rule, alone=alone
     )
     probabilities = None
-    doubts = doubts_of_instrument(data, joint, seed=fitting.seed)
+    plain = alone_scores.uncalibrated
+    doubts = doubts_of_instrument(
+        data, joint, None if plain is None else {instrument_alone.name: plain}, seed=fitting.seed
+    )
     if doubts:
         warnings.warn(instrument_warning(doubts[0], labeled_only=mode == "auto"), stacklevel=4)
     cautions = cautions_of(data, joint, [known], doubts=doubts, seed=fitting.seed).get(known.name, ())
@@ -371,7 +374,7 @@ def identify(
         identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
         identified, probabilities = _by_tilt(identified, data, bounds, fitting)
-    rows = TrainingRows(bounds, crossed, probabilities, scores, alone_bounds)
+    rows = TrainingRows(bounds, crossed, probabilities, replace(scores, uncalibrated=None), alone_bounds)
     return replace(identified, joint=joint.without_rows()), rows
 
 

@@ -435,6 +435,9 @@ class RowScores:
         l_f(x) - l(x) at these rows.
     lowest, highest : arrays
         Label range.
+    uncalibrated : Scores or None
+        The scores with the models' own predictions, as `evaluate` has them, for checks; None under a label
+        range or with given probabilities.
     """
 
     form: SetForm
@@ -444,6 +447,7 @@ class RowScores:
     deviations: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
+    uncalibrated: Scores | None = None
 
     def bounds(self) -> tuple[Bounds, Mask]:
         """Identified sets of the training rows, and the rows that crossed and were repaired."""
@@ -504,7 +508,8 @@ def fit_bounds(
     weights = data.weights[some] if data.weights[some].any() else np.ones(len(some))
     noise = np.average(rule.jackknife(by_fold), axis=1, weights=weights)
     deviations = by_fold - by_fold.mean(axis=0)
-    rows = RowScores(form, models if given else values, models, some, deviations, lowest, highest)
+    plain = None if given or ranged else found
+    rows = RowScores(form, models if given else values, models, some, deviations, lowest, highest, plain)
     return replace(rule, noise=noise), rows
 
 
