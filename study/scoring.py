@@ -106,8 +106,8 @@ class Scorer:
     ) -> Mapping[str, Any]:
         """One row of results; predictions are class codes, `mode` is what a learner ended in."""
         truth = self.split.sample.y_true[self.split.test]
-        row = {"method": method, "classifier": classifier, "setting": setting, "mode": mode}
-        row |= {**self._common, "constant": float(is_constant(predicted))}
+        names = {"method": method, "classifier": classifier, "setting": setting, "mode": mode}
+        row = {**names, **self._common, "constant": float(is_constant(predicted))}
         row["accuracy"] = float(np.mean(predicted == truth))
         if self._known:
             expected, lower = _at(self._probabilities, predicted), _at(self._lower, predicted)

@@ -63,7 +63,7 @@ def over_splits(
     `constant` is the share of splits whose rule is constant; beside the best accuracy, whether that rule is.
     """
     each = [predictions(split) for split in splits]
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for method, classifier in each[0]:
         codes = [one[method, classifier] for one in each]
         accuracies = [split.accuracy(predicted) for split, predicted in zip(splits, codes, strict=True)]

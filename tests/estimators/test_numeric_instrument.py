@@ -132,6 +132,6 @@ def falling_for_some(X, z, u):
 
 
 def test_a_number_that_lowers_the_leniency_of_some_cases_is_strong():
-    """The mean covariance is near zero: a first stage without the sign of each case would have t near zero."""
+    """The mean covariance is near zero: without the sign of each case the first stage would have t near 0."""
     drawn = designs.draw(4000, falling_for_some, 0)
     assert fitted(drawn, mode="point")._identified.concentration > 50
