@@ -25,6 +25,23 @@ class Display(ABC):
     def html(self) -> str:
         """The same for a notebook."""
 
+    def pasted(self) -> list[pd.DataFrame]:
+        """Tables for a paper or a page: the whole frame, unless a result prints better ones."""
+        return [self.to_frame()]
+
+    def to_latex(self) -> str:
+        """LaTeX tables with booktabs rules."""
+        return "\n\n".join(latex_table(*cells_of(frame)) for frame in self.pasted())
+
+    def to_markdown(self) -> str:
+        """Markdown tables."""
+        tables = []
+        for frame in self.pasted():
+            headings, rows = cells_of(frame)
+            lines = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
+            tables.append(markdown_table(lines[0], lines[1:]))
+        return "\n\n".join(tables)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -60,6 +77,64 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def cells_of(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of a frame as text; numbers have four digits, and what is missing is empty.
+
+    Examples
+    --------
+    >>> cells_of(pd.DataFrame({"rate": [0.25, np.nan], "who": ["human", None]}))
+    (['rate', 'who'], [['0.25', 'human'], ['', '']])
+    """
+
+    def cell(value: Any) -> str:
+        if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+            return ""
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    rows = [[cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    return [str(name) for name in frame.columns], rows
+
+
+def latex_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""The same table in LaTeX, for the package booktabs.
+
+    Examples
+    --------
+    >>> print(latex_table(["the_rate"], [["25%"]]))
+    \begin{tabular}{l}
+    \toprule
+    the\_rate \\
+    \midrule
+    25\% \\
+    \bottomrule
+    \end{tabular}
+    """
+    lines = [" & ".join(map(_escaped, row)) + r" \\" for row in (headings, *rows)]
+    top = [rf"\begin{{tabular}}{{{'l' * len(headings)}}}", r"\toprule", lines[0], r"\midrule"]
+    return "\n".join([*top, *lines[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+def _escaped(cell: str) -> str:
+    """Text with the characters escaped that LaTeX reads as commands."""
+    special = {each: rf"\{each}" for each in "&%$#_{}"}
+    special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(each, each) for each in cell)
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same table in Markdown; cells are escaped already.
+
+    Examples
+    --------
+    >>> print(markdown_table(["who", "rate"], [["human", "0.25"]]))
+    | who | rate |
+    | --- | --- |
+    | human | 0.25 |
+    """
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
 # A printed table shows this many rows at most; the frame has them all.
 PRINTED_ROWS = 12
 
@@ -82,6 +157,10 @@ class Described(Display):
     def printed_parts(self) -> list[pd.DataFrame]:
         """Tables that are printed one below the other: one, unless it would be too wide."""
         return [self.printed_frame()]
+
+    def pasted(self) -> list[pd.DataFrame]:
+        """The printed tables, with all their rows."""
+        return self.printed_parts()
 
     def to_json(self) -> str:
         """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""

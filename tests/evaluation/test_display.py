@@ -3,12 +3,13 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
-from selective_labels._display import PRINTED_ROWS
+from selective_labels._display import PRINTED_ROWS, Described
 from selective_labels.evaluation.display import Curve
 
 
@@ -88,3 +89,20 @@ def test_plot_makes_axes_of_its_own():
     axes = make_curve().plot()
     assert len(axes.lines) == 1  # a point estimate has no second end
     pyplot.close(axes.figure)
+
+
+def test_tables_to_paste():
+    class Two(Described):
+        title = "Two rates"
+
+        def to_frame(self):
+            return pd.DataFrame({"who_decides": ["a|b", "50% & more"], "rate": [0.25, float("nan")]})
+
+        def sentences(self):
+            return []
+
+    latex, markdown = Two().to_latex(), Two().to_markdown()
+    assert r"who\_decides & rate \\" in latex
+    assert r"50\% \& more &  \\" in latex
+    assert latex.count("toprule") == latex.count("bottomrule") == 1
+    assert markdown.splitlines()[2] == r"| a\|b | 0.25 |"

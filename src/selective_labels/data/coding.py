@@ -432,9 +432,8 @@ def split_roles(
                 role,
             )
     refuse_odd_names(frame, [*named.values(), *(features or ())])
-    for role in ("label", "decision_maker"):
-        if role in named and named[role] is None:
-            raise InputError(f"{role} is None; name its column, or use from_arrays.", role)
+    if "label" in named and named["label"] is None:
+        raise InputError("label is None; name its column, or use from_arrays.", "label")
     table = as_table(frame)
     if table is None:
         raise InputError(

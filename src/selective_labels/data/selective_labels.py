@@ -518,7 +518,7 @@ class SelectiveLabels(FromPartitions):
         frame: Any,
         label: str,
         *,
-        decision_maker: str,
+        decision_maker: str | None = None,
         decision: str | None = None,
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
@@ -532,8 +532,11 @@ class SelectiveLabels(FromPartitions):
         Parameters
         ----------
         frame : pandas, polars or pyarrow table
-        label, decision_maker : str
-            Column names.
+        label : str
+            Column name.
+        decision_maker : str, optional
+            Column name. Without it there is no instrument, unless advice was shown by lot
+            (:func:`selective_labels.advice`).
         decision : str, optional
             Column of 0 and 1. Without it, missing labels mark the cases that were declined.
         features : list of str, optional
@@ -581,7 +584,7 @@ class SelectiveLabels(FromPartitions):
         X: Any,
         y: Any,
         *,
-        decision_maker: Any,
+        decision_maker: Any = None,
         decision: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
@@ -599,8 +602,8 @@ class SelectiveLabels(FromPartitions):
             None if there are no features.
         y : (n_samples,) labels of any type, missing as -1, NaN, None or NA
             With `decision`, -1 may be a class.
-        decision_maker : (n_samples,) ids of any type, or None
-            None if decision-makers are unknown. Then there is no instrument.
+        decision_maker : (n_samples,) ids of any type, optional
+            Without it there is no instrument.
         decision : (n_samples,) of 0 and 1, optional
         sample_weight : (n_samples,) non-negative numbers, optional
             A weight of two means that a row occurs twice. Only ratios matter.

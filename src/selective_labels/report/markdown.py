@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from selective_labels._display import markdown_table
 from selective_labels.report.figures import drift_figures
 from selective_labels.report.page import (
     answer_figures,
@@ -92,9 +93,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     | --- | --- |
     | 1 | 2 |
     """
-    lines = [[escaped(cell) for cell in row] for row in (headings, *rows)]
-    lines.insert(1, ["---"] * len(headings))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table([*map(escaped, headings)], [[*map(escaped, row)] for row in rows])
 
 
 def _answer(document: Document) -> list[str]:
