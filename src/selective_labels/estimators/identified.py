@@ -414,6 +414,8 @@ def _by_slope(
     if np.isinf(shrinkage):
         direct = fit_direct(data, joint, fitting)
         return replace(identified, slope=Slope(codes, shrinkage), direct=direct), None
+    if not by_leniency:
+        shrinkage = 0.0  # the step corrects the ratio
     estimate = point_estimate(moments, shrinkage)
     if not (by_leniency or injected):
         step = one_step(estimate, own, data.sample_weight)
