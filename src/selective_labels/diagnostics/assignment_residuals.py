@@ -338,7 +338,7 @@ def by_rare_values(
         size = np.sum(rows**2.0) / len(data) * (1.0 - 1.0 / N_FOLDS)
         left = correlation * (1.0 - correlation) / (1.0 + max(size - 1.0, 0.0) * correlation)
         if left > MOST_LEFT:
-            test = by_columns(net, about, generator)
+            test = by_columns(net, about, generator, THOROUGH.close)
             if test is not None and (worst is None or test.p_value < worst.p_value):
                 worst = Misfit(test.p_value, test.statistic, RARE, about[0])
     return None if worst is None else replace(worst, p_value=min(1.0, n_tests * worst.p_value))
