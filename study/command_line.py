@@ -227,6 +227,7 @@ def attacks(
     reps: Annotated[int | None, typer.Option(help="Draws of each cell. Default: 200, or 40.", min=1)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended.")] = False,
     samples: Annotated[int | None, typer.Option(help="Cases of each draw, in all cells.", min=50)] = None,
+    seed: Annotated[int | None, typer.Option(help="Where the random numbers begin.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     name: Annotated[str, typer.Option(help="What the page calls this run: before, after.")] = "after",
     page: Annotated[
@@ -243,8 +244,9 @@ def attacks(
     part = check_nuisance(nuisance)
     tasks = EXPERIMENT.tasks(_listed(cells), [part], reps)
     advise(f"Finished draws are kept in {out}; add --resume to go on.")
+    setup = Setup(ENTROPY if seed is None else seed, samples)
     with _told():
-        table = run(EXPERIMENT, tasks, Setup(ENTROPY, samples), out, resume=resume, workers=Workers(jobs))
+        table = run(EXPERIMENT, tasks, setup, out, resume=resume, workers=Workers(jobs))
     typer.echo(f"{len(tasks)} draws are in {table.path}.")
     if page is not None:
         for path in write_page(table.read(), name, page):

@@ -332,16 +332,18 @@ def guarantee_beside_doubt(ask_: Ask) -> list[Answer]:
 
 
 GAIN = re.compile(r"by (-?[\d.]+) in held-out log-loss \(standard error ([\d.]+)\)")
+# A model of who decides is used if it gains more than this many standard errors; figures have three decimals.
+CLEAR, ROUNDED = 1.645, 0.0005
 
 
 def gain_within_its_error(ask_: Ask) -> list[Answer]:
-    """Look for a model of who decides that is said to be better by less than two standard errors."""
+    """Look for a model of who decides that is said to be used for a gain within sampling error."""
     table = tables.nearly_by_lot(ask_.n, ask_.rng)
 
     def call() -> Iterable[Answer]:
         found: Any = ask_.evaluator(table).evaluate(table.predicted)
         gain = GAIN.search(found.sample.assignment)
-        small = gain is not None and float(gain[1]) < 2.0 * float(gain[2])
+        small = gain is not None and float(gain[1]) + ROUNDED < CLEAR * (float(gain[2]) - ROUNDED)
         return [verdict("words", "", not small)]
 
     return ask(["words"], call)
@@ -375,13 +377,17 @@ def rows_on_edge(ask_: Ask) -> list[Answer]:
     return _rows(ask_, data[0], data[1], oracle.probabilities(test.X), known, None)
 
 
-INSIDE, RIGHT, FEWEST = 0.87, 0.97, 0.02
+# Shares of rows that are promised on average over draws, by question.
+INSIDE, RIGHT = "rows inside", "decided right"
+LEAST_SHARES = {INSIDE: 0.87, RIGHT: 0.97}
+# Share of decided rows from which the second is asked.
+FEWEST = 0.02
 
 
 def _rows(
     ask_: Ask, train: Any, test: Any, true: np.ndarray, known: sl.Bounds, assumption: Any
 ) -> list[Answer]:
-    questions = ["rows inside", "decided right", "regret at most"]
+    questions = [INSIDE, RIGHT, "regret at most"]
 
     def call() -> Iterable[Answer]:
         model: Any = sl.UCLClassifier(
@@ -401,8 +407,8 @@ def _rows(
         promised = float(getattr(model, "worst_case_regret_upper_", model.worst_case_regret_))
         few = decided.mean() < FEWEST
         return [
-            at_least(questions[0], float(inside.mean()), INSIDE),
-            at_least(questions[1], 1.0 if few else float(right.mean()), RIGHT),
+            at_least(INSIDE, float(inside.mean()), LEAST_SHARES[INSIDE]),
+            at_least(RIGHT, 1.0 if few else float(right.mean()), LEAST_SHARES[RIGHT]),
             Answer(questions[2], -np.inf, promised, regret),
         ]
 

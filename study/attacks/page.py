@@ -7,11 +7,11 @@ import pandas as pd
 
 from selective_labels.io.files import whole_file
 from study.attacks.answers import CAUTIONED, MISSED, REFUSED
-from study.attacks.cells import CELLS, Cell
+from study.attacks.cells import CELLS, INSIDE, LEAST_SHARES, RIGHT, Cell
 
 COUNTS = "attacks.csv"
 KEYS = ["run", "nuisance", "cell", "question"]
-COVERS = "covers"
+COVERS, SHARE = "covers", "sum of shares"
 # Nominal coverage is .95; a row holds if it covers as often as this, or misses in silence at most so often.
 LEAST, MOST_MISSED, MOST_CAUTIONED = 0.93, 0.05, 0.05
 COLUMNS = ("draws", "covers", "refused", "cautioned", "missed", "holds")
@@ -25,8 +25,8 @@ sentence in place of a number. *Cautioned*: with a number that is called doubtfu
 outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most {missed}.
 Under "controls" nothing is wrong: a caution or a refusal there is a false alarm, and a row holds if it
 covers and at most {cautioned:.0%} of the draws have one. The standard error of .95 is .015 with 200
-draws, .03 with 50. Rows are numbered as in the table of issue 29, 15 is new. A share of rows is held to
-{inside} inside (bounds at level .9) and {right} right.
+draws, .03 with 50. Rows are numbered as in the table of issue 29, 15 is new. For "{inside}" (bounds at level
+.9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and {right_least}.
 
 """
 
@@ -41,6 +41,7 @@ def counted(results: pd.DataFrame, run: str) -> pd.DataFrame:
                 **{name: frame[name] for name in KEYS},
                 "draws": 1,
                 "given": given.astype(int),
+                SHARE: frame["upper"].where(frame["question"].isin(LEAST_SHARES)),
                 COVERS: (given & (frame["covers"].astype(str) == "True")).astype(int),
                 **{each: (frame["outcome"] == each).astype(int) for each in (REFUSED, CAUTIONED, MISSED)},
             }
@@ -53,6 +54,8 @@ def counted(results: pd.DataFrame, run: str) -> pd.DataFrame:
 
 def holds(row: pd.Series, cell: Cell) -> bool:
     """Whether a cell does what must hold of it."""
+    if row["question"] in LEAST_SHARES:
+        return bool(row[SHARE] >= LEAST_SHARES[row["question"]] * row["given"])
     covers = row["given"] > 0 and row[COVERS] >= LEAST * row["given"]
     if cell.control:
         return bool(covers and row[REFUSED] + row[CAUTIONED] <= MOST_CAUTIONED * row["draws"])
@@ -78,9 +81,15 @@ def write_page(results: pd.DataFrame, run: str, folder: Path) -> list[Path]:
 
 
 def _lines(table: pd.DataFrame) -> Iterator[str]:
-    from study.attacks.cells import INSIDE, RIGHT
-
-    yield HEAD.format(least=LEAST, missed=MOST_MISSED, cautioned=MOST_CAUTIONED, inside=INSIDE, right=RIGHT)
+    yield HEAD.format(
+        least=LEAST,
+        missed=MOST_MISSED,
+        cautioned=MOST_CAUTIONED,
+        inside=INSIDE,
+        right=RIGHT,
+        inside_least=LEAST_SHARES[INSIDE],
+        right_least=LEAST_SHARES[RIGHT],
+    )
     for title, control in (("What breaks", False), ("Controls", True)):
         for nuisance in table["nuisance"].unique():
             part = table[table["nuisance"] == nuisance]
@@ -99,13 +108,14 @@ def _section(title: str, table: pd.DataFrame, control: bool) -> Iterator[str]:
             continue
         mine = table[table["cell"] == name]
         for question in mine["question"].unique():
-            rows = mine[mine["question"] == question].set_index("run")
+            rows = mine[mine["question"] == question].set_index("run", drop=False)
             counts = [_counts(rows.loc[run], cell) if run in rows.index else NOTHING for run in runs]
             yield f"| {cell.row} | {cell.words} | {question} | {' | '.join(counts)} |"
     yield ""
 
 
 def _counts(row: pd.Series, cell: Cell) -> str:
-    covers = f"{row[COVERS] / row['given']:.2f}" if row["given"] else "–"
+    found = row[SHARE] if row["question"] in LEAST_SHARES else row[COVERS]
+    covers = f"{found / row['given']:.2f}" if row["given"] else "–"
     shares = " | ".join(f"{row[each] / row['draws']:.2f}" for each in (REFUSED, CAUTIONED, MISSED))
     return f"{row['draws']} | {covers} | {shares} | {'yes' if holds(row, cell) else '**no**'}"

@@ -1,7 +1,10 @@
 """Learning under a combination of assumptions."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -63,7 +66,7 @@ def test_the_direction_must_be_known_or_refutable(sample):
 
 def test_a_known_share_moves_the_rule_its_way(sample):
     shares = [
-        fitted(sample, INSTRUMENT & Prevalence(1, each)).predict(sample.X).mean() for each in (0.35, 0.7)
+        fitted(sample, INSTRUMENT & Prevalence(1, each)).predict(sample.X).mean() for each in (0.35, 0.5)
     ]
     assert shares[0] < shares[1]
 
@@ -115,3 +118,42 @@ def test_a_saved_model_has_its_assumption(sample, tmp_path):
     again = sl.load_model(tmp_path / "model.slm").model
     assert again.assumption == classifier.assumption
     np.testing.assert_array_equal(again.predict(sample.X), classifier.predict(sample.X))
+
+
+def test_nothing_is_learned_from_an_assumption_that_the_data_contradict(sample):
+    with pytest.raises(
+        InputError, match=r"prevalence\(1, 0.05\)' is contradicted: .* puts the share at at least"
+    ):
+        fitted(sample, INSTRUMENT & Prevalence(1, 0.05))
+    with pytest.raises(InputError, match=r"contradicted: the lower bounds that it implies sum to 1\."):
+        fitted(sample, INSTRUMENT & Refused(1, 0.0, 0.01))
+
+
+def test_a_share_a_little_beyond_what_is_possible_is_doubtful(sample):
+    with pytest.warns(sl.DiagnosticWarning, match="SL1001 .* doubtful"):
+        classifier = fitted(sample, INSTRUMENT & Prevalence(1, 0.59))  # at most .522, standard error .024
+    assert "nearly contradicted" in classifier.cautions_[-1]
+
+
+def test_fit_says_that_a_direction_is_doubtful():
+    generator = np.random.default_rng(0)
+    X, hidden, makers = generator.normal(size=(3000, 2)), generator.normal(size=3000), np.arange(3000) % 8
+    y_true = (generator.random(3000) < expit(X[:, 0] + 1.5 * hidden)).astype(int)
+    seen = generator.random(3000) < expit(np.linspace(-1.5, 1.5, 8)[makers] - 1.5 * hidden)
+    for adverse, cautions in ((1, 0), (0, 1)):
+        assumed = INSTRUMENT & Informed(adverse, direction_known=True)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", sl.DiagnosticWarning)
+            found = sl.UCLClassifier(**QUICK, assumption=assumed)
+            found.fit(X, np.where(seen, y_true, -1), decision_maker=makers)
+        assert [each.message.code for each in told] == ["SL1006"] * cautions
+        assert len(found.cautions_) == cautions
+
+
+def test_fit_says_that_who_decides_is_not_as_given(sample):
+    generator = np.random.default_rng(0)
+    makers = (generator.normal(size=1500) + 2.0 * np.sin(4.0 * sample.X[:, 0]) > 0.0).astype(int)
+    seen = generator.random(1500) < np.where(makers == 1, 0.8, 0.3)
+    roles = {"decision_maker": makers, "assignment": np.full((1500, 2), 0.5)}
+    with pytest.warns(sl.DiagnosticWarning, match="SL205"):
+        sl.UCLClassifier(**QUICK).fit(sample.X, np.where(seen, sample.y_true, -1), **roles)

@@ -123,11 +123,28 @@ def test_a_row_holds_if_it_covers_or_is_not_silent():
             "question": "accuracy",
             "outcome": ["cautioned"] * 10 + ["covered"] * 9 + ["cautioned"],
             "covers": ["False"] * 10 + ["True"] * 10,
+            "upper": 1.0,
         }
     )
     table = counted(results, "after").set_index("cell")
     assert holds(table.loc["id"], CELLS["id"])
     assert not holds(table.loc["model"], CELLS["model"])  # one false alarm in ten
+
+
+def test_a_share_of_rows_holds_on_average_over_draws():
+    results = pd.DataFrame(
+        {
+            "part": "logistic",
+            "cell": ["rows"] * 2 + ["rows-edge"] * 2,
+            "question": "rows inside",
+            "outcome": ["missed", "covered"] * 2,
+            "covers": ["False", "True"] * 2,
+            "upper": [0.8, 1.0, 0.7, 1.0],
+        }
+    )
+    table = counted(results, "after").set_index("cell")
+    assert holds(table.loc["rows"], CELLS["rows"])
+    assert not holds(table.loc["rows-edge"], CELLS["rows-edge"])  # a mean of .85
 
 
 @pytest.mark.parametrize(

@@ -464,7 +464,7 @@ def doubt(data: SelectiveLabels, fit: CrossFit, seed: int | None, *, level: floa
         return ""
     said, remedy = misfit_sentence(found, _source(fit), data.strata is not None)
     return (
-        f"Who decides is not described well: {said}. Cases of different decision-makers are then not "
+        f"Who decides is not described well (SL205): {said}. Cases of different decision-makers are then not "
         f"comparable, and the interval is not to be trusted. {remedy}"
     )
 

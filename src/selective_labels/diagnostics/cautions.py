@@ -4,7 +4,8 @@
 wrong: each test of an instrument is at 1 % corrected for the eight that there are.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -42,6 +43,7 @@ def cautions_of(
     assumptions: Iterable[Assumption],
     scores: Mapping[str, Scores] | None = None,
     *,
+    doubts: Sequence[CheckResult] | None = None,
     seed: int | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Sentences on what makes results under each assumption doubtful; no entry where nothing does.
@@ -57,6 +59,8 @@ def cautions_of(
     assumptions : iterable of Assumption
     scores : dict of Scores, optional
         Scores of the rows under the instrument, if they were computed, without a label range.
+    doubts : sequence of CheckResult, optional
+        Those of :func:`doubts_of_instrument`, if these were asked for.
     seed : int, optional
 
     Returns
@@ -83,7 +87,8 @@ def cautions_of(
         return known[key]
 
     def of_instrument() -> list[str]:
-        return [in_words(each) for each in doubts_of_instrument(data, fit, scores, seed=seed)]
+        against = doubts_of_instrument(data, fit, scores, seed=seed) if doubts is None else doubts
+        return [in_words(each) for each in against]
 
     found = {}
     for each in chosen:
@@ -132,6 +137,19 @@ def doubts_of_instrument(
     if by_cases and quick_assignment(data, seed).status != OK:
         rejecting.remove(by_cases[0])
     return rejecting
+
+
+def caution_warning(sentence: str) -> DiagnosticWarning:
+    """A caution as a warning, for estimators, with the code that the sentence names.
+
+    Examples
+    --------
+    >>> caution_warning("Who decides is not described well (SL205): ...").code
+    'SL205'
+    """
+    code = re.search(r"\bSL\d+", sentence)
+    assert code is not None, sentence
+    return DiagnosticWarning(code[0], f"(caution): {sentence}")
 
 
 def instrument_warning(found: CheckResult, labeled_only: bool = False) -> DiagnosticWarning:

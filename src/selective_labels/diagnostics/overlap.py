@@ -12,7 +12,7 @@ from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import decision_makers_per_cell
 from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need
 from selective_labels.nuisance.models.boosting import BOOSTING, FEW_LEAVES
-from selective_labels.nuisance.models.encoders import boosting
+from selective_labels.nuisance.models.encoders import boosting, fit_weighted
 from selective_labels.nuisance.score_formulas import OVERLAP
 
 # Decision-makers with fewer cases carry little information on their own.
@@ -157,7 +157,7 @@ def chance_of_acceptance(
             **BOOSTING, max_leaf_nodes=FEW_LEAVES, max_iter=n_trees, early_stopping=False, random_state=0
         )
         model = boosting(trees, data.categorical)
-        model.fit(X[fitted], decision[fitted], model__sample_weight=weight[fitted])
+        fit_weighted(model, X[fitted], decision[fitted], weight[fitted])
         chance[predicted] = model.predict_proba(X[predicted])[:, 1]
     return chance
 

@@ -19,7 +19,13 @@ from selective_labels.data.reading import read_strata
 from selective_labels.data.roles import HOLE, read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.balance import quick_balance
-from selective_labels.diagnostics.cautions import doubts_of_instrument, in_words, instrument_warning
+from selective_labels.diagnostics.cautions import (
+    caution_warning,
+    cautions_of,
+    doubts_of_instrument,
+    in_words,
+    instrument_warning,
+)
 from selective_labels.diagnostics.diagnose import warn_if_not_allowed
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
@@ -155,7 +161,7 @@ class Identified:
     share : tuple of (n_classes,) array, float and float, or None
         The event with a known share, its multiplier, and the limit of the share that binds.
     cautions : tuple of str
-        Why the instrument is doubtful.
+        Why what was assumed is doubtful.
     """
 
     joint: CrossFit
@@ -353,7 +359,12 @@ def identify(
     doubts = doubts_of_instrument(data, joint, seed=fitting.seed)
     if doubts:
         warnings.warn(instrument_warning(doubts[0], labeled_only=mode == "auto"), stacklevel=4)
-        identified = replace(identified, cautions=tuple(map(in_words, doubts)))
+    cautions = cautions_of(data, joint, [known], doubts=doubts, seed=fitting.seed).get(known.name, ())
+    known_doubts = {in_words(each) for each in doubts}
+    for sentence in cautions:
+        if sentence not in known_doubts:
+            warnings.warn(caution_warning(sentence), stacklevel=4)
+    identified = replace(identified, cautions=cautions)
     if point:
         identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
     elif mode == "auto" and doubts:

@@ -18,6 +18,7 @@ from selective_labels.assumptions.refused import Informed, Prevalence
 from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, read_strata, with_instrument
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.diagnostics.cautions import caution_warning
 from selective_labels.estimators.base import (
     SelectiveClassifier,
     check_cost,
@@ -36,6 +37,7 @@ from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
+from selective_labels.inference.row_intervals import contradicted
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
 
@@ -85,15 +87,31 @@ def read_label_range(assumption: Combination | None, label_range: Any) -> Any:
     return assumption.label_range.lowest, assumption.label_range.highest
 
 
+# Probability of a caution where an assumption leaves a single value.
+DOUBTFUL = 0.01
+
+
 def with_share(
     identified: Identified, rows: TrainingRows, assumption: Combination | None, data: SelectiveLabels
 ) -> Identified:
-    """Set the multiplier of a known share to that of the rule with the smallest worst-case regret."""
-    shares = () if assumption is None else assumption.shares(data)
+    """Set the multiplier of a known share to that of the rule with the smallest worst-case regret.
+
+    An assumption that the data contradict is refused, one that they nearly contradict gets a caution.
+    """
+    if assumption is None:
+        return identified
+    shares = assumption.shares(data)
+    if shares and identified.class_weight is not None:
+        raise InputError("a Prevalence does not go with cost='balanced'; leave one of them out.", "cost")
+    given = rows.scores, shares, data.weights, data.groups
+    if words := contradicted(*given):
+        raise InputError(f"assumption {assumption.name!r} is {words}", "assumption")
+    if words := contradicted(*given, tail=DOUBTFUL):
+        doubt = f"The assumption {assumption.name!r} is doubtful (SL1001), nearly {words}"
+        warnings.warn(caution_warning(doubt), stacklevel=5)
+        identified = replace(identified, cautions=(*identified.cautions, doubt))
     if not shares:
         return identified
-    if identified.class_weight is not None:
-        raise InputError("a Prevalence does not go with cost='balanced'; leave one of them out.", "cost")
     multiplier = minimax_multiplier(rows.bounds, shares[0], data.weights, identified.cost)
     return replace(identified, share=(shares[0].members, multiplier, shares[0].limit(multiplier)))
 
@@ -274,7 +292,7 @@ class UCLClassifier(SelectiveClassifier):
         With an `assumption`: share of training rows for which the rule under the instrument alone predicts
         another class. It measures how much depends on the assumption.
     cautions_ : tuple of str
-        Why the instrument is doubtful in these rows (SL401, SL402, SL501), which `fit` also warns of.
+        Why what was assumed is doubtful in these rows, which `fit` also warns of.
     n_ignored_labels_ : int
         Number of labels given where the decision is 0. They are not used.
     mode_ : str

@@ -1,13 +1,17 @@
 """Intervals of class probabilities row by row, and the worst-case regret of a rule with its limit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr, ndtri
+from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
 from selective_labels.identification.bounds import Array, Bounds
+from selective_labels.identification.prevalence import Share
+from selective_labels.inference.confidence_intervals import FALSE_CONTRADICTION
 from selective_labels.inference.evidence import Evidence, covariance, mean_estimate
+from selective_labels.inference.known_prevalence import contradiction
 from selective_labels.nuisance.calibrated_bounds import RowScores
 
 # Relative widths above this leave one end to err on: the one-sided constant is exact to 1e-9.
@@ -125,6 +129,38 @@ def worst_case_regret(
     except UndefinedError:  # one cluster
         error = float("nan")
     return WorstCaseRegret(value, error)
+
+
+def contradicted(
+    rows: RowScores,
+    shares: tuple[Share, ...],
+    weights: Array,
+    clusters: np.ndarray | None = None,
+    *,
+    tail: float = FALSE_CONTRADICTION,
+) -> str:
+    """Describe how the scores contradict the assumptions beyond sampling error; empty if they do not.
+
+    E[1 - Σ_k l_k - Σ_S δ_S] >= 0,   and a known share must lie between its bounds
+
+    The worst-case regret over no probabilities at all would be zero. `tail` is the probability of a false
+    alarm where the assumptions leave one value.
+    """
+    found = _evidence(rows, rows.values, rows.models).with_shares(shares, weights, clusters)
+    if shares and (words := contradiction(found, tail)):
+        return words
+    slack = mean_estimate(found.slack, weights)
+    try:
+        error = float(np.sqrt(covariance([slack.influence], clusters)[0, 0]))
+    except UndefinedError:  # one cluster
+        return ""
+    units = max(replace(found, clusters=clusters).count_units(weights), 2)
+    if -slack.value <= float(student.isf(tail, units - 1)) * error:
+        return ""
+    return (
+        f"contradicted: the lower bounds that it implies sum to {1.0 - slack.value:.3f} on average (standard "
+        f"error {error:.3f}), and probabilities sum to one."
+    )
 
 
 def _regrets(rows: RowScores, own: Array, rivals: Array, values: Array, models: Array) -> Array:
