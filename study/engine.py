@@ -32,6 +32,8 @@ RESULT_COLUMNS = (
     "minimax_accuracy",
     "selected_accuracy",
     "labeled_share",
+    "mode",
+    "constant",
 )
 CHOICE_COLUMNS = ("name", "value")
 # Seed and size of the runs in a folder.

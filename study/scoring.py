@@ -9,6 +9,8 @@ import numpy as np
 from selective_labels.datasets import SelectiveSample
 
 TEST_SHARE = 0.3
+# A rule that says one class to so many of the test cases counts as constant.
+NEARLY_ALL = 0.99
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Scorer:
         excess_risk             mean of max_k eta_k - eta_t,
         excess_worst_case_risk  mean of max_k l_k - l_t, what partial learning drives to zero.
 
-    The last three need the law behind the sample; they stay empty where it is not known.
+    The last three need the law behind the sample; they stay empty where it is not known. `constant` is 1 for
+    a rule that gives nearly every test row the same class.
 
     Parameters
     ----------
@@ -99,11 +102,12 @@ class Scorer:
             self._lower = oracle.lower(split.test_features)
 
     def row(
-        self, predicted: np.ndarray, method: str, classifier: str = "", setting: str = ""
+        self, predicted: np.ndarray, method: str, classifier: str = "", setting: str = "", mode: str = ""
     ) -> Mapping[str, Any]:
-        """One row of results; predictions are class codes."""
+        """One row of results; predictions are class codes, `mode` is what a learner ended in."""
         truth = self.split.sample.y_true[self.split.test]
-        row = {"method": method, "classifier": classifier, "setting": setting, **self._common}
+        names = {"method": method, "classifier": classifier, "setting": setting, "mode": mode}
+        row = {**names, **self._common, "constant": float(is_constant(predicted))}
         row["accuracy"] = float(np.mean(predicted == truth))
         if self._known:
             expected, lower = _at(self._probabilities, predicted), _at(self._lower, predicted)
@@ -111,6 +115,17 @@ class Scorer:
             row["excess_risk"] = float(np.mean(self._probabilities.max(axis=1) - expected))
             row["excess_worst_case_risk"] = float(np.mean(self._lower.max(axis=1) - lower))
         return row
+
+
+def is_constant(predicted: np.ndarray) -> bool:
+    """Whether nearly all rows get the same class.
+
+    Examples
+    --------
+    >>> is_constant(np.array([2] * 199 + [0])), is_constant(np.array([2] * 9 + [0]))
+    (True, False)
+    """
+    return bool(np.bincount(predicted).max() >= NEARLY_ALL * len(predicted))
 
 
 def population_limits(oracle: Any) -> dict[str, float]:

@@ -33,7 +33,8 @@ def run_confirmation(task: Task, setup: Setup) -> Rows:
     features, rows, memory = scorer.split.test_features, [], TaskMemory()
     for name in PARTS[task.part][0]:
         for method, fitted, setting in _fitted(scorer.split, name, seed, memory):
-            rows.append(scorer.row(fitted.predict(features), method, name, setting))
+            mode = getattr(fitted, "mode_", "")
+            rows.append(scorer.row(fitted.predict(features), method, name, setting, mode))
     return rows
 
 

@@ -13,13 +13,13 @@ from study.honest.designs import (
     draw_strong,
     draw_synthetic,
 )
-from study.honest.methods import choose_for_cell, compare_methods
+from study.honest.methods import NEURAL, choose_for_cell, compare_methods
 from study.tasks import Setup, Task
 
 PROTOCOL = "honest"
 # Classifiers of each part, and how often it is repeated.
 MAIN, MORE = ("linear", "boosting"), ("adaboost", "forest", "svm")
-PARTS = {"main": (MAIN, 20), "more": (MORE, 5)}
+PARTS = {"main": (MAIN, 20), "more": (MORE, 5), NEURAL: ((NEURAL,), 1)}
 
 
 def _run(task: Task, setup: Setup, draw: Draw) -> Rows:
@@ -45,7 +45,7 @@ def _comparison(
 
 
 EXPERIMENTS = (
-    _comparison("synthetic", tuple(SYNTHETIC_CELLS), ("main",), draw_synthetic),
+    _comparison("synthetic", tuple(SYNTHETIC_CELLS), ("main", NEURAL), draw_synthetic),
     _comparison("fico", tuple(FICO_CELLS), ("main", "more"), draw_fico, needs_data=True),
     _comparison("strong", tuple(STRONG_CELLS), ("main",), draw_strong),
     Experiment(

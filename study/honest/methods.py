@@ -8,13 +8,15 @@ import numpy as np
 
 import selective_labels as sl
 from study.engine import Rows
-from study.honest.classifiers import choose_settings, make_classifier
+from study.honest.classifiers import GRIDS, choose_settings, make_classifier
 from study.honest.designs import Draw, limits_of
 from study.scoring import Scorer, Split, split_rows
 from study.task_memory import TaskMemory
 from study.tasks import Setup, Task, whole_number
 
 NUISANCE = "nuisance"
+# The library's network, with its own settings; it needs PyTorch.
+NEURAL = "neural"
 # None: the library compares its families of models by held-out log-loss.
 NUISANCE_CANDIDATES = None
 
@@ -41,7 +43,8 @@ def compare_methods(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     rows, memory = [], TaskMemory()
     for name in classifiers:
         for method, fitted in _fitted(split, name, chosen, seed, memory):
-            rows.append(scorer.row(fitted.predict(split.test_features), method, name))
+            predicted = fitted.predict(split.test_features)
+            rows.append(scorer.row(predicted, method, name, mode=getattr(fitted, "mode_", "")))
     return rows
 
 
@@ -56,7 +59,9 @@ def choose_for_cell(task: Task, setup: Setup, draw: Draw, classifiers: tuple[str
     split = split_rows(draw(task, setup, seeds[0]), whole_number(seeds[1]))
     seed, labeled = whole_number(seeds[2]), split.y >= 0
     choices: dict[str, Any] = {
-        name: choose_settings(name, split.features[labeled], split.y[labeled], seed) for name in classifiers
+        name: choose_settings(name, split.features[labeled], split.y[labeled], seed)
+        for name in classifiers
+        if name in GRIDS
     }
     learner = sl.UCLClassifier("partial", "plug-in", nuisance=NUISANCE_CANDIDATES, random_state=seed)
     learner.fit(split.features, split.y, decision_maker=split.decision_maker)
@@ -69,16 +74,10 @@ def _fitted(
 ) -> Iterator[tuple[str, Any]]:
     """Every method, fitted to the training rows, one after the other."""
     makers = split.decision_maker
-    # The decision-maker is a feature of the baselines, as the paper's text has it.
-    classifier = make_classifier(name, chosen[name], seed)
-    selected = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
-    weighted = sl.IPWClassifier(classifier, use_decision_maker=True, random_state=seed)
-    full = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
-    yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
-    yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
-    yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
+    yield from _neural_baselines(split, seed) if name == NEURAL else _baselines(split, name, chosen, seed)
     # For several classes the paper's own learner, its softmax of costs, trained until it has converged.
-    estimator = "linear" if name == "linear" and split.y.max() > 1 else classifier
+    own = name == NEURAL or (name == "linear" and split.y.max() > 1)
+    estimator = name if own else make_classifier(name, chosen[name], seed)
     # One decision-maker for everybody: the same learner, and bounds that know nothing of the instrument.
     nobody = np.zeros(len(makers), dtype=int)
     for method, mode, ids in (
@@ -90,3 +89,23 @@ def _fitted(
             mode, estimator, nuisance=chosen[NUISANCE], random_state=seed, memory=memory
         )
         yield method, learner.fit(split.features, split.y, decision_maker=ids)
+
+
+def _baselines(split: Split, name: str, chosen: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
+    makers = split.decision_maker
+    # The decision-maker is a feature of the baselines, as the paper's text has it.
+    classifier = make_classifier(name, chosen[name], seed)
+    selected = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+    weighted = sl.IPWClassifier(classifier, use_decision_maker=True, random_state=seed)
+    full = sl.SelectedSampleClassifier(classifier, use_decision_maker=True, random_state=seed)
+    yield "selected", selected.fit(split.features, split.y, decision_maker=makers)
+    yield "ipw", weighted.fit(split.features, split.y, decision_maker=makers)
+    yield "full", full.fit(split.features, split.y_true, decision_maker=makers)
+
+
+def _neural_baselines(split: Split, seed: int) -> Iterator[tuple[str, Any]]:
+    """The network itself, fitted to labels; where every row has one, the library's learner is just that."""
+    for method, labels in (("selected", split.y), ("full", split.y_true)):
+        seen = labels >= 0
+        network = sl.UCLClassifier("partial", NEURAL, random_state=seed)
+        yield method, network.fit(split.features[seen], labels[seen])

@@ -68,5 +68,6 @@ def _rows(scorer: Scorer, seed: int, learners: tuple[str, ...]) -> Rows:
     for name, classifier, method in methods:
         method.fit(split.features, split.y, decision_maker=split.decision_maker)
         predicted = method.predict(split.test_features)
-        rows.append(scorer.row(predicted, name, classifier, f"n={len(split.train)}"))
+        mode = getattr(method, "mode_", "")
+        rows.append(scorer.row(predicted, name, classifier, f"n={len(split.train)}", mode))
     return rows

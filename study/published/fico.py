@@ -1,6 +1,5 @@
 """The FICO experiment as released: five decision-makers, an in-sample residual, default settings."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from study.honest.designs import FICO_CELLS
 from study.published import weights
 from study.published.splits import (
     FICO_SPLITS,
+    Predictions,
     ReleasedSplit,
     over_splits,
     released_split,
@@ -22,7 +22,6 @@ from study.tasks import Setup, Task
 
 N_DECISION_MAKERS = 5
 N_CLASSES = 2
-Accuracies = Mapping[tuple[str, str], float]
 
 
 def run_fico(task: Task, setup: Setup) -> Rows:
@@ -57,30 +56,30 @@ def _classifiers(random_state: int) -> dict[str, Any]:
     }
 
 
-def _usual(split: ReleasedSplit) -> Accuracies:
+def _usual(split: ReleasedSplit) -> Predictions:
     train, labeled = split.train, split.labeled
     ones, everybody = np.ones(len(train.X)), np.ones(len(train.X), dtype=bool)
     propensity = weights.cross_fitted(weights.inverse_propensity, train, N_CLASSES, split.random_state)
     partial = weights.cross_fitted(weights.binary_partial_weight, train, N_CLASSES, split.random_state)
     return {
-        **_accuracies("selected", split, labeled, train.y, ones),
-        **_accuracies("ipw", split, labeled, train.y, propensity),
-        **_accuracies("full", split, everybody, train.y, ones),
-        **_accuracies("partial", split, everybody, (partial > 0).astype(int), np.abs(partial)),
+        **_predictions("selected", split, labeled, train.y, ones),
+        **_predictions("ipw", split, labeled, train.y, propensity),
+        **_predictions("full", split, everybody, train.y, ones),
+        **_predictions("partial", split, everybody, (partial > 0).astype(int), np.abs(partial)),
     }
 
 
-def _point(split: ReleasedSplit) -> Accuracies:
+def _point(split: ReleasedSplit) -> Predictions:
     point = weights.cross_fitted(weights.binary_point_weight, split.train, N_CLASSES, split.random_state)
     everybody = np.ones(len(point), dtype=bool)
-    return dict(_accuracies("point", split, everybody, (point > 0).astype(int), np.abs(point)))
+    return dict(_predictions("point", split, everybody, (point > 0).astype(int), np.abs(point)))
 
 
-def _accuracies(
+def _predictions(
     method: str, split: ReleasedSplit, rows: np.ndarray, labels: np.ndarray, weight: np.ndarray
-) -> Accuracies:
-    accuracies = {}
+) -> Predictions:
+    predictions = {}
     for name, classifier in _classifiers(split.random_state).items():
         classifier.fit(split.train.X[rows], labels[rows], sample_weight=weight[rows])
-        accuracies[method, name] = split.accuracy(classifier.predict(split.X_test))
-    return accuracies
+        predictions[method, name] = classifier.predict(split.X_test)
+    return predictions

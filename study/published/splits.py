@@ -9,11 +9,14 @@ from sklearn.model_selection import train_test_split
 
 from selective_labels.datasets import SelectiveSample
 from study.published.weights import Rows
+from study.scoring import is_constant
 
 SYNTHETIC_SPLITS = (100, 200, 300, 400, 500, 600)
 FICO_SPLITS = (100, 200, 300, 500, 600, 800)
 TEST_SHARE = 0.3
 BEST, MEAN = "best of six splits", "mean of six splits"
+# Class codes predicted for the test rows, by method and classifier.
+Predictions = Mapping[tuple[str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,22 @@ def released_split(sample: SelectiveSample, X: np.ndarray, random_state: int) ->
 
 def over_splits(
     splits: list[ReleasedSplit],
-    accuracies: Callable[[ReleasedSplit], Mapping[tuple[str, str], float]],
+    predictions: Callable[[ReleasedSplit], Predictions],
     common: Mapping[str, Any],
 ) -> list[Mapping[str, Any]]:
-    """Rows of the best and of the mean accuracy over splits, for every (method, classifier)."""
-    each = [accuracies(split) for split in splits]
-    return [
-        {
-            "method": method,
-            "classifier": classifier,
-            "setting": setting,
-            "accuracy": float(summary([one[method, classifier] for one in each])),
-            **common,
-        }
-        for method, classifier in each[0]
-        for setting, summary in ((BEST, max), (MEAN, np.mean))
-    ]
+    """Rows of the best and of the mean accuracy over splits, for every (method, classifier).
+
+    `constant` is the share of splits whose rule is constant; beside the best accuracy, whether that rule is.
+    """
+    each = [predictions(split) for split in splits]
+    rows: list[Mapping[str, Any]] = []
+    for method, classifier in each[0]:
+        codes = [one[method, classifier] for one in each]
+        accuracies = [split.accuracy(predicted) for split, predicted in zip(splits, codes, strict=True)]
+        constant = [float(is_constant(predicted)) for predicted in codes]
+        row = {"method": method, "classifier": classifier, **common}
+        best = int(np.argmax(accuracies))
+        rows.append({**row, "setting": BEST, "accuracy": accuracies[best], "constant": constant[best]})
+        means = {"accuracy": float(np.mean(accuracies)), "constant": float(np.mean(constant))}
+        rows.append({**row, "setting": MEAN, **means})
+    return rows

@@ -18,11 +18,12 @@ from study.published.network import (
 )
 from study.published.splits import (
     SYNTHETIC_SPLITS,
+    Predictions,
     ReleasedSplit,
     over_splits,
     released_split,
 )
-from study.scoring import population_limits
+from study.scoring import is_constant, population_limits
 from study.task_memory import TaskMemory
 from study.tasks import Setup, Task, whole_number
 
@@ -44,7 +45,10 @@ def run_synthetic(task: Task, setup: Setup) -> Rows:
 
 
 def run_sensitivity(task: Task, setup: Setup) -> Rows:
-    """Point or partial learning with noisy models, at each level of noise."""
+    """Point or partial learning with noisy models, at each level of noise.
+
+    Part "partial" has two lines to hold them against: training on all labels, and the commonest class.
+    """
     sample, common = _draw(task, setup)
     splits = [released_split(sample, sample.X, state) for state in SYNTHETIC_SPLITS]
     function = weights.point_costs if task.part == "point" else weights.partial_costs
@@ -52,13 +56,26 @@ def run_sensitivity(task: Task, setup: Setup) -> Rows:
     rows: Rows = []
     for level in NOISE_LEVELS:
 
-        def accuracies(split: ReleasedSplit, level: float = level) -> Mapping[tuple[str, str], float]:
+        def noisy(split: ReleasedSplit, level: float = level) -> Predictions:
             models = weights.Models(level, (seed, split.random_state), memory)
             return {(task.part, CLASSIFIER): _proposed(split, function, models)}
 
-        for row in over_splits(splits, accuracies, common):
-            rows.append({**row, "setting": f"sigma={level}, {row['setting']}"})
+        rows += _at_level(level, over_splits(splits, noisy, common))
+    if task.part == "partial":
+        rows += _at_level(0.0, over_splits(splits, _lines, common))
     return rows
+
+
+def _at_level(level: float, rows: Rows) -> Rows:
+    return [{**row, "setting": f"sigma={level}, {row['setting']}"} for row in rows]
+
+
+def _lines(split: ReleasedSplit) -> Predictions:
+    """What needs no weights: training on all labels, and the commonest class of the training rows."""
+    X, y = split.train.X, split.train.y
+    full = cross_entropy_predictions(X, y, np.ones(len(y)), split.X_test, N_CLASSES, split.random_state)
+    commonest = np.full(len(split.y_test), np.bincount(y).argmax())
+    return {("full", CLASSIFIER): full[0], ("constant", CLASSIFIER): commonest}
 
 
 def run_artefact(task: Task, setup: Setup) -> Rows:
@@ -88,6 +105,7 @@ def run_artefact(task: Task, setup: Setup) -> Rows:
             "classifier": CLASSIFIER,
             "setting": f"steps={steps}",
             "accuracy": float(np.mean(codes == split.y_test)),
+            "constant": float(is_constant(codes)),
             **common,
         }
         for method, at_steps in predicted.items()
@@ -107,7 +125,7 @@ def _draw(task: Task, setup: Setup) -> tuple[SelectiveSample, Mapping[str, Any]]
     return sample, {**population_limits(sample.oracle), "labeled_share": share}
 
 
-def _usual(split: ReleasedSplit) -> Mapping[tuple[str, str], float]:
+def _usual(split: ReleasedSplit) -> Predictions:
     train, labeled = split.train, split.labeled
     propensity = weights.cross_fitted(weights.inverse_propensity, train, N_CLASSES, split.random_state)
     weight = {
@@ -115,22 +133,21 @@ def _usual(split: ReleasedSplit) -> Mapping[tuple[str, str], float]:
         "ipw": (labeled, propensity),
         "full": (np.ones(len(train.X), dtype=bool), np.ones(len(train.X))),
     }
-    accuracies = {}
+    predictions = {}
     for method, (rows, values) in weight.items():
-        predicted = cross_entropy_predictions(
+        predictions[method, CLASSIFIER] = cross_entropy_predictions(
             train.X[rows], train.y[rows], values[rows], split.X_test, N_CLASSES, split.random_state
-        )
-        accuracies[method, CLASSIFIER] = split.accuracy(predicted[0])
-    accuracies["partial", CLASSIFIER] = _proposed(split, weights.partial_costs)
-    return accuracies
+        )[0]
+    predictions["partial", CLASSIFIER] = _proposed(split, weights.partial_costs)
+    return predictions
 
 
-def _point(split: ReleasedSplit) -> Mapping[tuple[str, str], float]:
+def _point(split: ReleasedSplit) -> Predictions:
     return {("point", CLASSIFIER): _proposed(split, weights.point_costs)}
 
 
 def _proposed(
     split: ReleasedSplit, function: weights.WeightFunction, models: weights.Models | None = None
-) -> float:
+) -> np.ndarray:
     costs = weights.cross_fitted(function, split.train, N_CLASSES, split.random_state, models)
-    return split.accuracy(cost_predictions(split.train.X, costs, split.X_test, split.random_state)[0])
+    return cost_predictions(split.train.X, costs, split.X_test, split.random_state)[0]

@@ -44,14 +44,14 @@ class Rows:
 
 
 class Models:
-    """Boosting models, fitted once in a task; all that one says is multiplied by 1 + level e, e normal.
+    """Boosting models, fitted once in a task, and the noise of the released sensitivity study.
 
     Parameters
     ----------
     level : float
-        Noise of the released sensitivity study: one number for each model.
+        Of the noise.
     random_state : int, sequence of int or None
-        Seeds the noise: models of the same order get the same e at all levels.
+        Seeds the noise: what is asked in the same order gets the same noise at all levels.
     memory : TaskMemory, optional
     """
 
@@ -64,8 +64,11 @@ class Models:
 
     def means(self, X: np.ndarray, y: np.ndarray, at: list[np.ndarray]) -> np.ndarray:
         """Fit E[y | x], and predict each table of `at`, (len(at), n)."""
-        factor = 1.0 + self.level * float(self._noise.standard_normal())
-        return factor * self._expectations(X, y, at)
+        return self._expectations(X, y, at)
+
+    def noisy(self, means: np.ndarray) -> np.ndarray:
+        """Multiply each row, all that is said of one table, by a factor 1 + level e of its own, e normal."""
+        return means * (1.0 + self.level * self._noise.standard_normal((len(means), 1)))
 
 
 WeightFunction = Callable[[Rows, Rows, int, Models], np.ndarray]
@@ -133,17 +136,19 @@ def _costs(
     refused = 1.0 - models.means(design, train.decision, at)
     lower, upper = np.empty((2, len(at[0]), n_classes))
     for label in range(n_classes):
-        labeled = models.means(design, train.seen(label), at)
+        # Noise anew for every class and decision-maker, in P(D=0 | x, z) too.
+        unseen = models.noisy(refused)
+        labeled = models.noisy(models.means(design, train.seen(label), at))
         lower[:, label] = np.quantile(labeled, HIGH, axis=0)
-        upper[:, label] = np.quantile(labeled + refused, LOW, axis=0)
+        upper[:, label] = np.quantile(labeled + unseen, LOW, axis=0)
     return np.maximum(upper.max(axis=1, keepdims=True) - lower, 0.0)
 
 
 def _covariance_ratios(train: Rows, test: Rows, labels: list[int], models: Models) -> np.ndarray:
-    """Each expectation by a model of its own; Z, D Z and D Z Y_k as classes, one for each number."""
+    """Each expectation by a model with a noise of its own; Z, D Z and D Z Y_k as classes, by number."""
 
     def expectation(target: np.ndarray) -> np.ndarray:
-        return models.means(train.X, target, [test.X])[0]
+        return models.noisy(models.means(train.X, target, [test.X]))[0]
 
     by_maker = train.decision * train.decision_maker
     both = expectation(by_maker)

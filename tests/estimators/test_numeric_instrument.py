@@ -109,3 +109,29 @@ def test_given_probabilities_need_no_step():
     joint = np.random.default_rng(0).dirichlet(np.ones(4), size=5)
     classifier = fitted(levels, mode="point", nuisance=lambda X: np.tile(joint, (len(X), 1, 1)))
     assert classifier.one_step_ is None
+
+
+def weak_leniency(X, z, u):
+    """NUCEM, and a number that hardly moves decisions: over its whole range by four points."""
+    return designs.additive_leniency(X, 0.1 * z, u)
+
+
+def test_a_weak_number_falls_back_to_the_labeled_rows_as_leniency_does():
+    drawn = designs.draw(1500, weak_leniency, 0)
+    drawn = designs.Numeric(drawn.X, drawn.y, np.round(drawn.z).astype(int), drawn.truth, drawn.labels)
+    with pytest.warns(DiagnosticWarning, match="SL101"):
+        number, names = (fitted(drawn, mode="point", instrument=each) for each in ("numeric", "leniency"))
+    assert number.mode_ == names.mode_ == "labeled-only"
+    assert number.one_step_ is None
+    assert_allclose(number.predict_proba(drawn.X[:50]), names.predict_proba(drawn.X[:50]), atol=0.05)
+
+
+def falling_for_some(X, z, u):
+    """The number raises the leniency of cases with x_1 > 0 and lowers that of the others."""
+    return designs.additive_leniency(X, np.sign(X[:, 0]) * z, u)
+
+
+def test_a_number_that_lowers_the_leniency_of_some_cases_is_strong():
+    """The mean covariance is near zero: without the sign of each case the first stage would have t near 0."""
+    drawn = designs.draw(4000, falling_for_some, 0)
+    assert fitted(drawn, mode="point")._identified.concentration > 50

@@ -397,19 +397,25 @@ def _by_slope(
         warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=6)
     shrinkage, step = 0.0, None
     injected = joint.report.chosen == "injected"  # given probabilities have no estimation error
-    if by_leniency and not injected:
-        stage = first_stage(HeldOutRows(joint, data))
-        identified = replace(identified, concentration=stage.concentration)
+    if not injected:
+        if by_leniency:
+            stage = first_stage(HeldOutRows(joint, data))
+            deviation, concentration = stage.instrument, stage.concentration
+        else:
+            deviation, concentration = own.sign * own.deviation, own.concentration(data.sample_weight)
+        identified = replace(identified, concentration=concentration)
         shrinkage = shrinkage_if_strong(
             moments,
-            replace(own, deviation=stage.instrument),
-            stage.concentration,
+            replace(own, deviation=deviation),
+            concentration,
             data.sample_weight,
             None if data.panels is None else data.groups,
         )
     if np.isinf(shrinkage):
         direct = fit_direct(data, joint, fitting)
         return replace(identified, slope=Slope(codes, shrinkage), direct=direct), None
+    if not by_leniency:
+        shrinkage = 0.0  # the step corrects the ratio
     estimate = point_estimate(moments, shrinkage)
     if not (by_leniency or injected):
         step = one_step(estimate, own, data.sample_weight)

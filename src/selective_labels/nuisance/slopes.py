@@ -36,10 +36,18 @@ class OwnInstrument:
         Leniency (or numeric value) of the row's decision-maker minus its mean over decision-makers.
     labeled : (n_samples, n_classes) array
         1{D = 1, Y = k} minus its mean over decision-makers.
+    sign : (n_samples,) array
+        Sign of the covariance of instrument and leniency by held-out models: leniency has +1 everywhere, and
+        a number may lower the leniency of some cases.
     """
 
     deviation: np.ndarray
     labeled: np.ndarray
+    sign: np.ndarray | float = 1.0
+
+    def concentration(self, sample_weight: np.ndarray | None = None) -> float:
+        """Squared t-value of the first stage, the mean of sign x f (D - m_D) over its standard error."""
+        return _t_value(self.sign * self.deviation, self, sample_weight) ** 2
 
 
 def slope_moments(
@@ -91,7 +99,7 @@ def held_out_slopes(
     """
     n_classes = len(data.classes)
     covariance, selected, labeled = (np.empty((len(data), n_classes)) for _ in range(3))
-    deviation = np.empty(len(data))
+    deviation, sign = np.empty((2, len(data)))
     for number, fold in enumerate(fit.folds):
         propensity = arm_propensity(fit, number, data)
         for here in fit.chunks(np.flatnonzero(fit.held_out == number), n_classes + 1):
@@ -101,8 +109,8 @@ def held_out_slopes(
             covariance[here], selected[here] = moments.covariance, moments.selected
             numbers = None if codes is None else _arm_codes(fit, fold, codes)
             own = _own(fold.lookup, data, here, np.mean(pair, axis=0), chances, numbers)
-            deviation[here], labeled[here] = own.deviation, own.labeled
-    return Moments(covariance, covariance.sum(axis=1), selected), OwnInstrument(deviation, labeled)
+            deviation[here], labeled[here], sign[here] = own.deviation, own.labeled, own.sign
+    return Moments(covariance, covariance.sum(axis=1), selected), OwnInstrument(deviation, labeled, sign)
 
 
 def moment_losses(
@@ -198,18 +206,24 @@ def one_step(
     >>> one_step(np.full((100, 2), 0.5), own)
     array([ 0.25, -0.25])
     """
-    weight = np.ones(len(probabilities)) if sample_weight is None else sample_weight
-    decided = own.labeled.sum(axis=1)
-    strength = weight * own.deviation * decided
-    if abs(strength.mean()) < STRONG * strength.std() / np.sqrt(len(strength)):
+    if abs(_t_value(own.deviation, own, sample_weight)) < STRONG:
         return None
+    weighted = own.deviation if sample_weight is None else sample_weight * own.deviation
+    decided = own.labeled.sum(axis=1)
     missing = own.labeled - probabilities * decided[:, None]
-    return np.asarray((weight * own.deviation) @ missing / strength.sum())
+    return np.asarray(weighted @ missing / (weighted @ decided))
 
 
 def stepped(probabilities: np.ndarray, step: np.ndarray | None) -> np.ndarray:
     """Class probabilities after the correction, projected onto the simplex."""
     return probabilities if step is None else project_to_simplex(probabilities + step)
+
+
+def _t_value(deviation: np.ndarray, own: OwnInstrument, sample_weight: np.ndarray | None) -> float:
+    """Mean of s f (D - m_D) over its standard error."""
+    strength = deviation * own.labeled.sum(axis=1) * (1.0 if sample_weight is None else sample_weight)
+    error = strength.std() / np.sqrt(len(strength))
+    return float(strength.mean() / max(error, np.finfo(float).tiny))
 
 
 def _moments(
@@ -237,6 +251,10 @@ def _own(
     leniency = 1.0 - joint[:, :, 0]
     values = leniency if numbers is None else np.broadcast_to(numbers[:, None], leniency.shape)
     own = lookup[data.decision_maker_codes[rows]]
-    deviation = values[own, np.arange(len(rows))] - np.sum(chances.T * values, axis=0)
+    centred = values - np.sum(chances.T * values, axis=0)
+    strength = np.sum(chances.T * centred * leniency, axis=0)
     seen = data.y[rows, None] == np.arange(len(data.classes))
-    return OwnInstrument(deviation, seen - average_over_arms(joint, chances))
+    deviation = centred[own, np.arange(len(rows))]
+    return OwnInstrument(
+        deviation, seen - average_over_arms(joint, chances), np.where(strength < 0, -1.0, 1.0)
+    )
