@@ -22,10 +22,12 @@ if TYPE_CHECKING:
         ReweightingClassifier,
     )
     from selective_labels.estimators.ucl import UCLClassifier
+    from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
     from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
     from selective_labels.evaluation.functions import (
+        advice,
         compare,
         drift,
         evaluate,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from selective_labels.report.model_card import model_card
 
 __all__ = [
+    "Advice",
     "BivariateProbitClassifier",
     "Bounds",
     "Comparison",
@@ -75,6 +78,7 @@ __all__ = [
     "SelectiveLabels",
     "TableDescription",
     "UCLClassifier",
+    "advice",
     "assess",
     "assumptions",
     "calibration_bins",
@@ -102,6 +106,7 @@ __all__ = [
 # The module of each public name. A module is imported when one of its names is first used, so that
 # `import selective_labels` stays cheap.
 _MODULE = {
+    "Advice": "evaluation.advice",
     "BivariateProbitClassifier": "estimators.heckman",
     "Bounds": "identification.bounds",
     "Comparison": "evaluation.results",
@@ -130,6 +135,7 @@ _MODULE = {
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",
     "UCLClassifier": "estimators.ucl",
+    "advice": "evaluation.functions",
     "assess": "report.assess",
     "calibration_bins": "evaluation.metrics",
     "compare": "evaluation.functions",

@@ -194,3 +194,21 @@ def comparison():
     found["worth"] = list(found["accuracy"].worth[:20])
     found["verdicts"] = [each.verdict for each in found.values() if hasattr(each, "verdict")]
     return found
+
+
+def advice():
+    """Advice shown by lot: with decision-makers, cut at several values, by subgroup at a cost."""
+    table, drawn = tables.data(), np.random.default_rng(3)
+    score, shown = tables.score(), drawn.integers(0, 2, len(table))
+    asked, alone = {"shown": shown, "random_state": 0}, {"assumption": "none"}
+    level = np.digitize(score, np.quantile(score, [0.3, 0.7]))
+    by = np.where(np.arange(len(table)) % 3 == 0, "a", "b")
+    found = {
+        "named": sl.advice(table, advice=score > 0.5, nuisance="logistic", **asked),
+        "lottery": sl.advice(table, advice=level, high="no", **alone, **asked),
+        "plain": sl.advice(
+            table, advice=level > 0, by=by, cost=COST, adjust=False, assumption="none", **asked
+        ),
+    }
+    columns = ["what", "measure", "lower", "upper", "ci_lower", "ci_upper"]
+    return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}

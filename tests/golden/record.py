@@ -24,6 +24,7 @@ TOPICS = {
     "assumptions": judging.assumptions,
     "evaluation": judging.evaluation,
     "comparison": judging.comparison,
+    "advice": judging.advice,
     "curves": curves.curves,
     "policies": curves.policies,
     "plan": curves.plan,
@@ -38,6 +39,7 @@ TOPICS = {
 OF_TEXTS = {"texts of commands": pages.texts_of_commands, "help": pages.overview, "demo": pages.demo}
 # Where each public name is used.
 COVERED = {
+    "Advice": "advice",
     "BivariateProbitClassifier": "baselines",
     "Bounds": "learners",
     "Comparison": "comparison",
@@ -66,6 +68,7 @@ COVERED = {
     "SelectiveLabels": "data",
     "TableDescription": "assess",
     "UCLClassifier": "learners",
+    "advice": "advice",
     "assess": "assess",
     "assumptions": "assumptions",
     "calibration_bins": "evaluation",

@@ -102,6 +102,37 @@ class Instrument(Assumption):
         return decided(verdict, True, reason, besides(findings, given), use, power=power)
 
 
+@dataclass(frozen=True)
+class Lottery(Assumption):
+    """Advice is shown by lot and does not change the label: both arms bound the labels of all cases.
+
+    Examples
+    --------
+    >>> Lottery().name, Lottery().identifies_value
+    ('lottery', False)
+    """
+
+    name = "lottery"
+    sentence = (
+        "whether the advice is shown is decided by lot (or as its model says), and showing it does not "
+        "change the label."
+    )
+    title = "A lottery of the advice"
+    meaning = "A lottery decides whether people see the advice; seeing it does not change the outcome."
+    formula = "η_k >= max_s P(Y=k, D=1 | x, s)"
+    refuted_by = "features that predict whether the advice was shown."
+    needs_decision_makers = False
+    identifies_value = False
+
+    def score(self, rows: Rows, overlap: float) -> Scores:
+        """Raise an error: its scores need the arms of the lottery (:func:`selective_labels.advice`)."""
+        raise InputError("assumption 'lottery' is that of advice, and of nothing else.", "assumption")
+
+    def permission(self, findings: Findings, given: str) -> CheckVerdict:
+        """Not checked here: :func:`selective_labels.advice` tests whether features predict the arm."""
+        return decided(UNCHECKED, False, "the checks are about decision-makers, not about a lottery.")
+
+
 def contradicted(findings: Findings) -> Sentence | str:
     """Sentence if a check refutes the instrument both within strata and given features; else empty."""
     codes = findings.codes(VIOLATED, "inequality", "crossing")

@@ -28,7 +28,7 @@ from selective_labels.evaluation.results import (
     Comparison,
     coefficients_of,
     design_of,
-    found_on_everybody,
+    found_on_rows,
 )
 from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
@@ -196,7 +196,7 @@ def compare_sample(
         return Basis(sample.spread(ends, rows, assumption), contest.limits)
 
     how = contest.metric, assumption, contest.limits, interval, confidence_level
-    shared = found_on_everybody(sample, basis, *how)
+    shared = found_on_rows(sample, basis, *how)
     plans: dict[str, Any] = {}
     if contest.coefficients is not None and sample.has_scores(assumption):
         plans["design"] = design_of(sample, assumption, contest.coefficients, contest.seen)

@@ -227,6 +227,23 @@ def notes_of(result: "Estimated") -> list[str]:
     return notes
 
 
+def bounds_text(result: "Estimated") -> str:
+    """Return both ends, or the value, with three digits."""
+    if not result.defined:
+        return "none"
+    low, high = f"{result.lower:.3f}", f"{result.upper:.3f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def interval_text(result: "Estimated") -> str:
+    """Return the interval in brackets, as printed below the bounds."""
+    if not result.defined:
+        return ""
+    if np.isnan([result.ci_lower, result.ci_upper]).any():
+        return "(no interval)"
+    return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
+
+
 def _rows(results: "Evaluations") -> list[tuple[str, ...]]:
     items = [*results, *(results.gaps or ())]
     return [

@@ -10,6 +10,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, Table, read_table
 from selective_labels.data.roles import GivenRoles
+from selective_labels.evaluation.advice import Advice, AdviceQuestion, advice_request
 from selective_labels.evaluation.choose import Choice, choose_request, read_candidates
 from selective_labels.evaluation.compare import compare_request
 from selective_labels.evaluation.drift import Drift, drift_of_judged
@@ -342,6 +343,27 @@ class Evaluator:
         if isinstance(found, Evaluations):
             found = the_only(found.items, "metric", "a plan is for one metric and one assumption.")
         return plan(found, **wishes)
+
+    def advice(
+        self,
+        advice: Any,
+        shown: Any,
+        *,
+        high: str | None = None,
+        probability: Any = None,
+        adjust: bool = True,
+        by: Any = None,
+        assumption: str | Assumption | None = None,
+        pos_label: Any = None,
+        cost: ArrayLike | None = None,
+    ) -> Advice:
+        """Compare people with and without advice, and the advice alone: :func:`selective_labels.advice`."""
+        request = self._request((), None, assumption, pos_label, cost, by)
+        question = AdviceQuestion(
+            advice=advice, shown=shown, high=high, probability=probability, adjust=adjust
+        )
+        fitted = self._fitted.rows("advice")
+        return advice_request(fitted, request, question, self._interval, self._confidence_level)
 
     def doubts(self, classifier: Any) -> list[str]:
         """Return why results on predictions are doubtful; raise an error if they depend on who decides."""

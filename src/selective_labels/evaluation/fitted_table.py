@@ -270,7 +270,7 @@ class FittedRows:
             if request.labels or len(subjects) == 1 or metric.difference(*subjects) is None:
                 for subject in subjects:
                     metric.functional(subject)
-        masks = None if request.by is None else _read_subgroups(request.by, len(known))
+        masks = None if request.by is None else read_subgroups(request.by, len(known))
         checked: list[tuple[str, Checked]] = list(zip(request.names, subjects, strict=True))
         sample = self._checked(request, checked if masks is None else [*checked, ("by", masks)])
         return JudgedRows(sample, tuple(subjects), metrics, masks)
@@ -333,7 +333,8 @@ class FittedRows:
         return "predictions" if np.ndim(given) else repr(given)
 
 
-def _read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:
+def read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:
+    """Return a mask of rows for each value of a column."""
     column = as_series(by, "by", n_samples)
     refuse_strange_cells(column, "by")
     if len({type(value) for value in column}) > 1 and column.dtype == object:

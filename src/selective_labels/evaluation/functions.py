@@ -6,6 +6,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions.base import Assumption
+from selective_labels.evaluation.advice import Advice
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.evaluator import Evaluator, EvaluatorSettings
 from selective_labels.evaluation.ladder_results import Ladder
@@ -520,3 +521,83 @@ def sensitivity_curve(
         limit=limit,
         threshold=threshold,
     )
+
+
+def advice(
+    X: Any,
+    y: Any = None,
+    *,
+    advice: Any,
+    shown: Any,
+    high: str | None = None,
+    probability: Any = None,
+    adjust: bool = True,
+    by: Any = None,
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    **settings: Unpack[EvaluatorSettings],
+) -> Advice:
+    """Compare people who saw an advice, people who did not, and the advice alone.
+
+    A lottery S decides whether people see the advice A. The label is the same in both arms, so with a yes
+    that lets a case through, and Y = 1 the harm,
+
+        false negatives, with minus without:  P(D=1, Y=1 | S=1) - P(D=1, Y=1 | S=0),
+        false positives, with minus without:  P(D=0 | S=1) - P(D=0 | S=0) + the line above
+
+    are points, whatever the cases without a label are like, and so is the difference of any loss and any
+    number of classes. The advice alone says yes to cases without a label: it has bounds, from the larger of
+    what both arms (and decision-makers, if they are named) show of like cases. Its difference to people is
+    bounded through the cases on which they differ. Levels are bounds as well.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels carries labels and roles; give no other role with it. `decision_maker` is optional:
+        without it, the lottery alone is the instrument.
+    y : (n_samples,) labels, missing where not observed
+    advice : (n_samples,) array, or the name of a feature
+        Known for all cases, shown or not. 1 advises a yes, 0 a no. Of more values, every one is tried as the
+        cut from which the advice is a yes (of more than 21, twenty quantiles are), and `high` gives the
+        direction.
+    shown : (n_samples,) array of 0 and 1
+        1 where people saw the advice.
+    high : "yes" or "no", optional
+        What a high value of advice means.
+    probability : float, (n_samples,) array or "features", optional
+        Known probability that the advice is shown. "features": a logistic regression on features and advice.
+        Default: the share of cases in which it was shown.
+    adjust : bool
+        Whether features and advice sharpen the numbers (cross-fitted, augmented scores). If False, people
+        with minus people without advice is the difference in means.
+    by : (n_samples,) array, optional
+        Subgroups; every number is given for each.
+    assumption : name or Assumption
+        What is assumed of decision-makers, if they are named. "none": only the lottery is used.
+    pos_label : label, optional
+        The event. Default: the last class.
+    cost : matrix, optional
+        C[true, predicted], or for more than two classes one row (cost of a yes, cost of a no) for each class.
+        Default: both kinds of errors count one.
+    **settings
+        Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
+
+    Returns
+    -------
+    Advice
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(900, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y)
+    >>> shown = np.random.default_rng(0).integers(0, 2, 900)
+    >>> found = sl.advice(data, advice=sample.X[:, 0] < 0, shown=shown, random_state=0)
+    >>> bounds = found.get("advice alone minus people alone", "loss")
+    >>> bool(bounds.lower < bounds.upper)
+    True
+    """
+    evaluator = Evaluator.unfitted("advice", X, y, assumption, settings, pos_label, cost)
+    return evaluator.advice(advice, shown, high=high, probability=probability, adjust=adjust, by=by)

@@ -16,7 +16,15 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
 from selective_labels.assumptions.refused import Prevalence
 from selective_labels.data.selective_labels import class_code
-from selective_labels.evaluation.display import ENDS, assumption_text, caution_lines, frame_along, sample_text
+from selective_labels.evaluation.display import (
+    ENDS,
+    assumption_text,
+    bounds_text,
+    caution_lines,
+    frame_along,
+    interval_text,
+    sample_text,
+)
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import default_thresholds
 from selective_labels.evaluation.policy import (
@@ -126,7 +134,7 @@ class PolicyCurve(Described):
         for name, results in self.evaluations.items():
             if name != ACCEPTANCE or self.rule != SCORE:
                 columns[name] = [
-                    text for each in results for text in (_bounds_text(each), _interval_text(each))
+                    text for each in results for text in (bounds_text(each), interval_text(each))
                 ]
         return pd.DataFrame(columns)
 
@@ -265,21 +273,6 @@ class PolicyCurve(Described):
             f"{100 * more.lower:.1f} and {100 * more.upper:.1f} more failures in 100 cases "
             f"({self.confidence_level:.0%} interval {100 * more.ci_lower:.1f} to {100 * more.ci_upper:.1f})."
         ]
-
-
-def _bounds_text(result: Evaluation) -> str:
-    if not result.defined:
-        return "none"
-    low, high = f"{result.lower:.3f}", f"{result.upper:.3f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def _interval_text(result: Evaluation) -> str:
-    if not result.defined:
-        return ""
-    if np.isnan([result.ci_lower, result.ci_upper]).any():
-        return "(no interval)"
-    return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
 
 
 def _rate(value: float | str) -> str:

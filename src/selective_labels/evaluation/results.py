@@ -549,7 +549,7 @@ def undefined(
     }
 
 
-def found_on_everybody(
+def found_on_rows(
     sample: Scored,
     basis: Callable[[np.ndarray], Basis],
     metric: str,
@@ -557,14 +557,15 @@ def found_on_everybody(
     limits: tuple[float, float],
     interval: str,
     confidence_level: float,
+    rows: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of :func:`estimated` on all rows, or of :func:`undefined` if `basis` raises."""
-    everybody = np.ones(sample.size, dtype=bool)
-    how = assumption, everybody, interval, confidence_level
+    """Return the fields of :func:`estimated` on some rows, or of :func:`undefined` if `basis` raises."""
+    cases = np.ones(sample.size, dtype=bool) if rows is None else rows
+    how = assumption, cases, interval, confidence_level
     check_interval(interval, confidence_level)
     try:
         sample.require_possible(assumption)
-        found = basis(everybody)
+        found = basis(cases)
     except ContradictedError as error:
         return undefined(sample, str(error), *how, limits, contradicted=True)
     except UndefinedError as error:
@@ -596,11 +597,13 @@ def judged(
     limits: tuple[float, float],
     confidence_level: float = 0.95,
     interval: str = "parameter",
+    rows: np.ndarray | None = None,
+    subgroup: Any = None,
 ) -> Evaluation:
-    """Evaluate one functional on all rows; if it has no value, the result holds the reason."""
+    """Evaluate one functional on some or all rows; if it has no value, the result holds the reason."""
 
     def basis(rows: np.ndarray) -> Basis:
         return sample.basis(functional, assumption, rows, limits)
 
-    found = found_on_everybody(sample, basis, metric, assumption, limits, interval, confidence_level)
-    return Evaluation(metric=metric, **found)
+    found = found_on_rows(sample, basis, metric, assumption, limits, interval, confidence_level, rows)
+    return Evaluation(metric=metric, subgroup=subgroup, **found)

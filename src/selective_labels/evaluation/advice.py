@@ -1,0 +1,518 @@
+"""Advice: what showing it to people changes, what it would do alone, and what overrides cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from selective_labels._display import Described
+from selective_labels._errors import InputError, UndefinedError
+from selective_labels._validation import require_choice, the_only
+from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
+from selective_labels.data.repeated_rows import repeated_rows_caution
+from selective_labels.data.roles import as_series
+from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
+from selective_labels.evaluation import display
+from selective_labels.evaluation.fitted_table import FittedRows, read_subgroups
+from selective_labels.evaluation.lottery import (
+    LotteryScores,
+    columns_known,
+    dependence,
+    lottery_scores,
+    modelled_chance,
+)
+from selective_labels.evaluation.policy import (
+    ACCEPTANCE,
+    COST,
+    FAILURES,
+    GOOD_LOST,
+    PolicyMeasure,
+    read_policy_measures,
+)
+from selective_labels.evaluation.prediction_check import Checked, with_doubts
+from selective_labels.evaluation.predictions import EvaluationRequest
+from selective_labels.evaluation.results import Evaluation, judged
+from selective_labels.evaluation.scored_rows import ScoredSample, chosen_assumptions
+from selective_labels.identification.advice import ALONE, WITH, Contrast
+from selective_labels.identification.bounds import Array
+from selective_labels.inference.bound_estimators import Functional, SeenRatio
+from selective_labels.inference.evidence import Ends, Evidence
+from selective_labels.inference.standard_errors import choose_clusters
+
+FEATURES = "features"
+PEOPLE = "people alone", "people with advice"
+ADVICE = "advice alone"
+AGREED, OVERRIDDEN = "agree with the advice", ("say no against the advice", "say yes against the advice")
+SHARE, LOSS = "share", "loss"
+# More values of the advice than this are cut at as many quantiles.
+MOST_CUTS = 20
+# An arm with fewer cases has no interval.
+FEWEST = 5
+# A lottery is called doubtful once in a thousand times.
+DEPENDENT = 1e-3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdviceQuestion:
+    """The arguments of :func:`selective_labels.advice`, as the user gave them."""
+
+    advice: Any
+    shown: Any
+    high: str | None = None
+    probability: Any = None
+    adjust: bool = True
+
+
+@dataclass(frozen=True)
+class AdviceEstimate:
+    """One number about people alone, people with advice, the advice alone, or a difference of two.
+
+    Attributes
+    ----------
+    what : str
+        Who decides, or which two are compared, or what people do with the advice.
+    measure : str
+    cut : str
+        At which value the advice turns into a yes; empty for advice of two values.
+    """
+
+    what: str
+    measure: str
+    cut: str
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Advice(Described):
+    """What people decide alone and with advice, what the advice alone would do, and what overrides cost.
+
+    Attributes
+    ----------
+    estimates : tuple of AdviceEstimate
+    shown_share : float
+        Share of cases in which the advice was shown.
+    measures : tuple of str
+        The last one is the loss (or the cost) of all errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(900, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y)
+    >>> shown = np.random.default_rng(0).integers(0, 2, 900)
+    >>> found = sl.advice(data, advice=sample.X[:, 0] < 0, shown=shown, random_state=0)
+    >>> change = found.get("people with advice minus people alone", "loss")
+    >>> bool(change.lower == change.upper), len(found.differences)
+    (True, 12)
+    """
+
+    title = "What showing the advice changes, and what it would do alone"
+    lines_each = 2
+
+    estimates: tuple[AdviceEstimate, ...]
+    shown_share: float
+    measures: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def get(self, what: str, measure: str, cut: str = "", subgroup: Any = None) -> Evaluation:
+        """Return one number; decisions of people alone have no cut."""
+        for each in self.estimates:
+            key = each.what, each.measure, each.cut, each.evaluation.subgroup
+            if key == (what, measure, cut, subgroup):
+                return each.evaluation
+        known = ", ".join(sorted({repr(each.what) for each in self.estimates}))
+        raise InputError(
+            f"there is no {measure!r} of {what!r} (cut {cut!r}, subgroup {subgroup!r}); what: {known}.",
+            "what",
+        )
+
+    @property
+    def differences(self) -> tuple[Evaluation, ...]:
+        """The differences between two ways to decide."""
+        return tuple(each.evaluation for each in self.estimates if " minus " in each.what)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a frame with one row per number."""
+        rows = [
+            {
+                "cut": each.cut,
+                "subgroup": each.evaluation.subgroup,
+                "what": each.what,
+                "measure": each.measure,
+                **{end: getattr(each.evaluation, end) for end in display.ENDS},
+                "standard_error_lower": each.evaluation.standard_errors[0],
+                "standard_error_upper": each.evaluation.standard_errors[1],
+                "n": each.evaluation.n,
+                "reason": each.evaluation.reason,
+            }
+            for each in self.estimates
+        ]
+        return pd.DataFrame(rows)
+
+    def printed_frame(self) -> pd.DataFrame:
+        """Return the first printed table."""
+        return self.printed_parts()[0]
+
+    def printed_parts(self) -> list[pd.DataFrame]:
+        """Return a table for each cut and subgroup: ways to decide, then what people do with the advice."""
+        parts: dict[tuple[Any, ...], dict[str, dict[str, Evaluation]]] = {}
+        for each in self.estimates:
+            share = each.what.partition(": ")[0] in PEOPLE
+            key = each.cut, each.evaluation.subgroup, share
+            parts.setdefault(key, {}).setdefault(each.what, {})[each.measure] = each.evaluation
+        return [_table(key, rows) for key, rows in parts.items()]
+
+    def sentences(self) -> list[str]:
+        """State the verdicts, what the numbers mean, the assumption and the sample."""
+        first = self.estimates[0].evaluation
+        reasons = dict.fromkeys(_reason(each) for each in self.estimates if each.evaluation.reason)
+        return [
+            *display.caution_lines(first.sample),
+            *self.verdicts(),
+            *reasons,
+            "The label of a case does not depend on whether the advice was shown, so people with and without "
+            "it differ by what both arms show: points, not bounds. The advice alone has bounds, since some "
+            "cases that it says yes to had a no.",
+            display.assumption_text(first.assumption, first.sample.sentence),
+            f"Sample: {display.sample_text(first.sample)} The advice was shown in {self.shown_share:.1%}. "
+            f"Intervals stand in brackets below the bounds and cover each value with probability "
+            f"{first.confidence_level:.4g}.",
+        ]
+
+    def verdicts(self) -> list[str]:
+        """Say of each difference in the last measure which way to decide is better, if the data show it."""
+        said = []
+        for each in self.estimates:
+            if " minus " in each.what and each.measure == self.measures[-1] and each.evaluation.defined:
+                said.append(_verdict(each))
+        return said
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw bounds and intervals of the differences; return the matplotlib axes."""
+        return display.plot_intervals(self.differences, ax)
+
+
+def _table(key: tuple[Any, ...], rows: Mapping[str, Mapping[str, Evaluation]]) -> pd.DataFrame:
+    cut, subgroup, _ = key
+    where = ", ".join(str(each) for each in (cut, subgroup) if each not in ("", None))
+    columns: dict[str, list[str]] = {where or "who decides": [text for what in rows for text in (what, "")]}
+    for measure in dict.fromkeys(name for row in rows.values() for name in row):
+        cells = [row.get(measure) for row in rows.values()]
+        columns[measure] = [text for each in cells for text in _cell(each)]
+    return pd.DataFrame(columns)
+
+
+def _reason(each: AdviceEstimate) -> str:
+    who = "" if each.evaluation.subgroup is None else f" for {each.evaluation.subgroup}"
+    return f"No interval{who}: {str(each.evaluation.reason).rpartition(': ')[2]}"
+
+
+def _cell(result: Evaluation | None) -> tuple[str, str]:
+    return ("", "") if result is None else (display.bounds_text(result), display.interval_text(result))
+
+
+def _verdict(each: AdviceEstimate) -> str:
+    found, (first, second) = each.evaluation, each.what.split(" minus ")
+    where = "".join(f", {part}" for part in (each.cut, found.subgroup) if part not in ("", None))
+    size = display.bounds_text(found)
+    interval = f"{found.confidence_level:.0%} interval {found.ci_lower:.3f} to {found.ci_upper:.3f}"
+    if np.isnan(found.ci_lower):
+        interval, verdict = "no interval", "nothing can be said"
+    elif found.ci_upper < 0.0:
+        verdict = f"{first} do better" if first in PEOPLE else f"the {first} does better"
+    elif found.ci_lower > 0.0:
+        verdict = f"{second} do better"
+    else:
+        verdict = "the data leave open which is better"
+    return f"{each.measure.capitalize()} of {each.what}{where}: {size} ({interval}): {verdict}."
+
+
+@dataclass(frozen=True, eq=False)
+class _OfBothArms:
+    """A functional that needs cases of both arms."""
+
+    functional: Functional
+    arm: np.ndarray
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Return the lower and the upper bound."""
+        inside = np.ones(len(self.arm), dtype=bool) if weights is None else np.asarray(weights) > 0.0
+        number = np.bincount(self.arm[inside], minlength=2)
+        if number.min() < FEWEST:
+            raise UndefinedError(
+                f"the advice was shown in {number[WITH]} of these cases and not shown in {number[ALONE]}; "
+                f"{FEWEST} of each are needed.",
+                "shown",
+            )
+        return self.functional.ends(evidence, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What is needed to put a number on a contrast."""
+
+    sample: ScoredSample
+    assumption: str
+    scores: Array
+    arm: np.ndarray
+    masks: Mapping[Any, np.ndarray]
+    interval: str
+    confidence_level: float
+
+    def find(
+        self, contrast: Contrast, what: str, measure: str, limits: tuple[float, float], cut: str = ""
+    ) -> list[AdviceEstimate]:
+        """Return a number for every subgroup."""
+        nothing, one = np.zeros(len(self.arm)), np.ones(contrast.open.shape)
+        ratio = SeenRatio.of(contrast.open, contrast.seen(self.scores), one, nothing)
+        functional = _OfBothArms(ratio, self.arm)
+        name = f"{measure}, {what}{f', {cut}' if cut else ''}"
+        how = limits, self.confidence_level, self.interval
+        return [
+            AdviceEstimate(
+                what,
+                measure,
+                cut,
+                judged(self.sample, functional, name, self.assumption, *how, rows=rows, subgroup=subgroup),
+            )
+            for subgroup, rows in self.masks.items()
+        ]
+
+
+def advice_request(
+    fitted: FittedRows,
+    request: EvaluationRequest,
+    question: AdviceQuestion,
+    interval: str,
+    confidence_level: float,
+) -> Advice:
+    """Compare people with and without advice, and the advice alone; input errors come before any fit."""
+    data = fitted.table
+    require_two_classes(data.classes)
+    if data.panels is not None:
+        raise InputError.about("share_labels", "is not possible with advice: give one row for each case.")
+    arm = _read_shown(_column(question.shown, "shown", data))
+    advice, cuts = _read_advice(_column(question.advice, "advice", data), question.high, data)
+    event = class_code(request.pos_label, data.classes)
+    measures = _measures(data, event, request.cost)
+    masks = {None: np.ones(len(data), dtype=bool)}
+    if request.by is not None:
+        masks = read_subgroups(_column(request.by, "by", data), len(data))
+    known = columns_known(data, advice)
+    _refuse_copies(known, arm)
+    seeds = fitted.fitting.repeated_seeds
+    chance, notes = _chance(question.probability, data, arm, known, seeds[0])
+    scores = [lottery_scores(data, arm, chance, known, seed, question.adjust) for seed in seeds]
+    checked: list[tuple[str, Checked]] = [("advice", each) for each in cuts.values()]
+    if request.by is not None:
+        checked.append(("by", masks))
+    sample, assumption = _sample(fitted, request, scores, _kinds(advice), checked)
+    sample = sample.with_cautions(notes)
+    values = np.mean([each.values for each in scores], axis=0)
+    asked = _Asked(sample, assumption, values, arm, masks, interval, confidence_level)
+    return Advice(
+        estimates=tuple(_estimates(asked, cuts, measures)),
+        shown_share=float(np.average(arm, weights=data.weights)),
+        measures=tuple(each.name for each in measures),
+    )
+
+
+def _estimates(
+    asked: _Asked, cuts: Mapping[str, Array], measures: Sequence[PolicyMeasure]
+) -> list[AdviceEstimate]:
+    found: list[AdviceEstimate] = []
+    n_samples, n_classes = asked.scores.shape[1:]
+    for each in measures:
+        people = [Contrast.people(arm, each.accepted, each.refused, n_samples) for arm in (ALONE, WITH)]
+        (low, high), apart = each.limits(), each.limits()[1] - each.limits()[0]
+        for arm in (ALONE, WITH):
+            found += asked.find(people[arm], PEOPLE[arm], each.name, (low, high))
+        change = people[WITH] - people[ALONE]
+        found += asked.find(change, f"{PEOPLE[WITH]} minus {PEOPLE[ALONE]}", each.name, (-apart, apart))
+        for cut, says_yes in cuts.items():
+            alone = Contrast.of_advice(says_yes, each.accepted, each.refused)
+            found += asked.find(alone, ADVICE, each.name, (low, high), cut)
+            for arm in (ALONE, WITH):
+                what = f"{ADVICE} minus {PEOPLE[arm]}"
+                found += asked.find(alone - people[arm], what, each.name, (-apart, apart), cut)
+    total = measures[-1]
+    worth = np.append(total.accepted - total.refused, 0.0)
+    for cut, says_yes in cuts.items():
+        for arm in (ALONE, WITH):
+            agreed = Contrast.agreement(arm, says_yes, n_classes)
+            found += asked.find(agreed, f"{PEOPLE[arm]}: {AGREED}", SHARE, (0.0, 1.0), cut)
+            for to_yes in (False, True):
+                what = f"{PEOPLE[arm]}: {OVERRIDDEN[to_yes]}"
+                share = Contrast.override(arm, says_yes, to_yes, n_classes)
+                found += asked.find(share, what, SHARE, (0.0, 1.0), cut)
+                price = Contrast.price(arm, says_yes, to_yes, total.accepted, total.refused)
+                ends = worth if to_yes else -worth
+                limits = float(ends.min()), float(ends.max())
+                found += asked.find(price, what, f"{total.name} added", limits, cut)
+    return found
+
+
+def _measures(data: SelectiveLabels, event: int, cost: Any) -> list[PolicyMeasure]:
+    """Share of a yes, both kinds of errors, and their sum or the cost."""
+    found = read_policy_measures((ACCEPTANCE, FAILURES, GOOD_LOST), data.classes, event, None)
+    harm, errors = found[1:]
+    if cost is not None:
+        return [*found, *read_policy_measures([COST], data.classes, event, cost)]
+    return [*found, PolicyMeasure(LOSS, harm.accepted + errors.accepted, harm.refused + errors.refused)]
+
+
+def _column(given: Any, name: str, data: SelectiveLabels) -> pd.Series:
+    """Read one value for each case: a column of values, or the name of a feature."""
+    if isinstance(given, str):
+        names = [str(each) for each in getattr(data.X, "columns", ())]
+        if given not in names:
+            raise InputError.about(name, f"is {given!r}, no feature; give one value for each case.")
+        given = data.X[given]
+    column = as_series(given, name, len(data))
+    if column.isna().any():
+        raise InputError.about(name, f"is missing in {column.isna().sum()} rows; leave these rows out.")
+    return column
+
+
+def _read_shown(column: pd.Series) -> np.ndarray:
+    """Return 1 where the advice was shown and 0 elsewhere."""
+    values = set(column.unique().tolist())
+    if not values <= {0, 1}:
+        odd = next(each for each in values if each not in {0, 1})
+        raise InputError.about("shown", f"holds {odd!r}; give 1 where the advice was shown and 0 elsewhere.")
+    if len(values) == 1:
+        raise InputError.about(
+            "shown", f"is {int(values.pop())} in every case: without both arms there is nothing to compare."
+        )
+    return column.to_numpy().astype(int)
+
+
+def _read_advice(
+    column: pd.Series, high: str | None, data: SelectiveLabels
+) -> tuple[Array, dict[str, Array]]:
+    """Return the advice as a number for each case, and 1 for a yes at every cut."""
+    if column.dtype == object:
+        raise InputError.about(
+            "advice", "holds text; give 1 for a yes and 0 for a no, or numbers whose order says how much."
+        )
+    values = column.to_numpy().astype(float)
+    levels = np.unique(values)
+    if len(levels) == 1:
+        raise InputError.about("advice", f"is {levels[0]:g} in every case: it advises nothing.")
+    if high is not None:
+        require_choice("high", high, ("yes", "no"))
+    if high is None and not np.isin(levels, (0.0, 1.0)).all():
+        raise InputError.about(
+            "high",
+            f"is missing: advice has {len(levels)} values from {levels[0]:g} to {levels[-1]:g}; say "
+            "whether a high value means 'yes' or 'no'.",
+        )
+    if len(levels) > MOST_CUTS + 1:
+        levels = np.unique(np.quantile(values, np.linspace(0.0, 1.0, MOST_CUTS + 2)))
+    cuts = {}
+    for level in levels[1:]:
+        above = values >= level
+        if high == "no":
+            cuts[f"yes below {level:g}"] = (~above).astype(float)
+        else:
+            cuts[f"yes from {level:g}"] = above.astype(float)
+    if len(cuts) == 1:
+        cuts = {"": next(iter(cuts.values()))}
+    for cut, says_yes in cuts.items():
+        if (says_yes == data.row_decision).all():
+            raise InputError.about(
+                "advice",
+                f"equals the decision in every case{f' ({cut})' if cut else ''}: give what was advised, not "
+                "what was decided.",
+            )
+    return values, cuts
+
+
+def _kinds(advice: Array) -> np.ndarray:
+    """Cases that get the same advice, or advice in the same part of its range."""
+    levels = np.unique(advice)
+    if len(levels) > MOST_CUTS + 1:
+        levels = np.unique(np.quantile(advice, np.linspace(0.0, 1.0, MOST_CUTS + 2)))[:-1]
+    return np.searchsorted(levels, advice, side="right") - 1
+
+
+def _refuse_copies(known: Array, arm: np.ndarray) -> None:
+    """Raise an error if a feature, or the advice, says whether the advice was shown."""
+    centred = known - known.mean(axis=0)
+    size = np.sqrt(np.sum(centred**2, axis=0) * np.sum((arm - arm.mean()) ** 2))
+    match = np.abs(centred.T @ (arm - arm.mean())) >= (1.0 - 1e-9) * size
+    if (match & (size > 0.0)).any():
+        raise InputError.about(
+            "shown", "is the same as a feature, or as advice: leave that column out of the features."
+        )
+
+
+def _chance(
+    probability: Any, data: SelectiveLabels, arm: np.ndarray, known: Array, seed: int
+) -> tuple[Array, list[str]]:
+    """Return P(S=1 | x), and a caution if features predict what a lottery should decide."""
+    if isinstance(probability, str):
+        require_choice("probability", probability, (FEATURES,))
+        return modelled_chance(data, arm, known, seed), []
+    if probability is None:
+        chance = np.full(len(data), np.average(arm, weights=data.weights))
+    else:
+        chance = np.broadcast_to(np.asarray(probability, dtype=float), len(data)).copy()
+        if not ((chance > 0.0) & (chance < 1.0)).all():
+            raise InputError.about("probability", "must lie between 0 and 1, both excluded.")
+    p_value = dependence(data, arm, chance, known)
+    if p_value >= DEPENDENT:
+        return chance, []
+    return chance, [
+        "The result is doubtful: features or the advice predict whether the advice was shown "
+        f"(p = {p_value:.1g}), so this was no lottery; if it was one given the features, say "
+        "probability='features'."
+    ]
+
+
+def _sample(
+    fitted: FittedRows,
+    request: EvaluationRequest,
+    scores: Sequence[LotteryScores],
+    kinds: np.ndarray,
+    checked: Sequence[tuple[str, Checked]],
+) -> tuple[ScoredSample, str]:
+    """Return scores of the labels of all cases: by the arms, and by decision-makers if they are known."""
+    data = fitted.table
+    chosen = the_only(
+        chosen_assumptions(request.assumption, fitted.has_instrument),
+        "assumption",
+        "advice takes one assumption.",
+    )
+    if isinstance(chosen, NoAssumption) or (chosen.needs_decision_makers and not fitted.has_instrument):
+        evidence = [Evidence.from_labels(data.y, len(data.classes))]
+        if not data.decision.all():
+            evidence = [_joined(each, kinds, data.weights) for each in scores]
+        name, caution = Lottery().name, repeated_rows_caution(data)
+        repeats, none = [{name: each} for each in evidence], {name: 0.0}
+        cluster = choose_clusters(request.cluster, data)
+        sample = ScoredSample(data, repeats, none, none, none, {}, cluster, objects={name: Lottery()})
+        return sample.with_cautions([] if caution is None else [caution]), name
+    sample = fitted.scored(request)
+    sample = with_doubts(sample, fitted.doubts(data, [chosen], checked))
+    if isinstance(chosen, Instrument) and not data.decision.all():
+        repeats = [
+            {name: _joined(each, kinds, data.weights, found) for name, found in repeat.items()}
+            for each, repeat in zip(scores, sample.repeats, strict=True)
+        ]
+        sample = replace(sample, repeats=repeats)
+    return sample, chosen.name
+
+
+def _joined(
+    scores: LotteryScores, kinds: np.ndarray, weights: Array, other: Evidence | None = None
+) -> Evidence:
+    """Evidence by the best of both arms and of another lower bound."""
+    given = None if other is None else (other.lower, other.model)
+    lower, model = scores.envelope(kinds, weights, given)
+    return Evidence(lower, 1.0 - lower.sum(axis=1), model)
