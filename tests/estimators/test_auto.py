@@ -103,7 +103,7 @@ def test_the_right_direction_keeps_to_its_side(strong):
     assert (supported[:, 0] <= 1e-9).all(), "the refused are of the first class more often"
     assert model.tilt_.mean[0] < 0.0
     assert "the labeled rows with the stated direction" in str(model.instrument_part_)
-    assert 0.0 < model.instrument_part_.changed
+    assert model.instrument_part_.changed > 0.0
 
 
 def test_the_wrong_direction_is_contradicted_and_no_gain_is_taken(strong):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels._errors import InputError
+from selective_labels._validation import SKILL_RANGE, require_skill_range
 from selective_labels.assumptions.base import (
     DOUBTFUL,
     NOT_APPLICABLE,
@@ -36,7 +37,6 @@ from selective_labels.nuisance.score_formulas import (
     average_over_arms,
     manski_scores,
 )
-from selective_labels.nuisance.tilts import SKILL_RANGE, require_skill_range
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
 from selective_labels._errors import InputError, LargeWorkWarning
+from selective_labels._validation import SKILL_RANGE
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import Instrument, NoAssumption
 from selective_labels.assumptions.refused import Informed
@@ -52,7 +53,7 @@ from selective_labels.nuisance.slopes import (
     slope_moments,
     stepped,
 )
-from selective_labels.nuisance.tilts import SKILL_RANGE, Tilted
+from selective_labels.nuisance.tilts import Tilted
 
 NO_RANGE = (0.0, 1.0)
 

@@ -16,7 +16,13 @@ from selective_labels._validation import effective_sample_size, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
-from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import (
+    LearnerNumbers,
+    boosting,
+    fit_weighted,
+    one_hot_before,
+    standardised,
+)
 
 MAX_ITERATIONS = 1000
 
@@ -45,7 +51,10 @@ def classifier_of(
         classifier = boosting(HistGradientBoostingClassifier(), categorical)
     elif isinstance(choice, str) and choice == "linear":
         classifier = Pipeline(
-            [*standardised(categorical).steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
+            [
+                *standardised(categorical, LearnerNumbers()).steps,
+                ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS)),
+            ]
         )
     elif not hasattr(choice, "fit") or not is_classifier(choice):
         raise InputError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.', role)

@@ -418,6 +418,5 @@ def _problem_of_labels(data: SelectiveLabels, cost: np.ndarray | None) -> CostSe
     """The labeled rows with the costs of their labels."""
     kept = data.y != HOLE
     costs = point_costs(np.eye(len(data.classes))[data.y[kept]], cost)
-    return CostSensitiveProblem(
-        data.features[kept], costs, gains(costs), data.weights[kept], data.categorical
-    )
+    rows = data.features[kept], costs, gains(costs), data.weights[kept]
+    return CostSensitiveProblem(*rows, data.categorical, data.y[kept])

@@ -9,7 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from selective_labels._errors import InputError
-from selective_labels._validation import draw_seeds, require_choice, require_share
+from selective_labels._validation import (
+    SKILL_RANGE,
+    draw_seeds,
+    require_choice,
+    require_share,
+    require_skill_range,
+)
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
@@ -54,7 +60,6 @@ from selective_labels.identification.prevalence import minimax_multiplier
 from selective_labels.inference.row_intervals import contradicted
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
-from selective_labels.nuisance.tilts import SKILL_RANGE, require_skill_range
 
 # Modes that fit tilts, and results that do not use the instrument.
 TILTS = ("tilt", "auto")
@@ -460,7 +465,9 @@ class UCLClassifier(SelectiveClassifier):
             kept = data.y != HOLE
             known = np.eye(len(data.classes))[data.y[kept]]
         costs, gains = self._identified.costs_and_gains(known)
-        return CostSensitiveProblem(data.features[kept], costs, gains, data.weights[kept], data.categorical)
+        return CostSensitiveProblem(
+            data.features[kept], costs, gains, data.weights[kept], data.categorical, data.y[kept]
+        )
 
     def _training_scores(self, data: SelectiveLabels, problem: CostSensitiveProblem) -> np.ndarray:
         if not isinstance(self._scores, PlugIn):

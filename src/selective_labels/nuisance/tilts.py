@@ -8,7 +8,6 @@ averaged over all tilts. With one, model O is taken at the weighted means of the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +16,6 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import chi2, qmc
 from scipy.stats import t as student
 
-from selective_labels._errors import InputError
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.odds_ratio import (
     AnswerRows,
@@ -33,17 +31,6 @@ from selective_labels.identification.odds_ratio import (
 )
 from selective_labels.identification.point import project_within
 from selective_labels.nuisance.first_stage import FirstStage, HeldOutPart, HeldOutRows
-
-# Largest change of the log odds ratio per unit of leniency that is allowed for by default. Raters with known
-# truth had slopes up to 1.2; at 1.5 the range covered the true odds ratio in nine of ten splits or more.
-SKILL_RANGE = 1.5
-
-
-def require_skill_range(value: float) -> None:
-    """Raise :class:`InputError` unless the range is a finite number, zero or larger."""
-    if not (isinstance(value, Real) and 0.0 <= value < np.inf):
-        raise InputError.about("skill_range", f"must be a finite number, zero or larger, got {value!r}.")
-
 
 # Confidence level of the set of tilts, R_c.
 LEVEL = 0.95
