@@ -51,7 +51,7 @@ def test_outcome_test_has_the_wrong_sign_and_ours_has_not(found):
     given = found.get("human", "outcome_weighted", "B", "A")
     assert given.ci_upper < 0.0
     said = " ".join(found.verdicts())
-    assert "B gets a yes less often than A given the outcome" in said
+    assert "B is accepted less often than A" in said
     assert "a lower bar for B; robust form: no conclusion" in said
 
 
@@ -181,6 +181,16 @@ def test_bad_input_is_one_sentence(cases, evaluator, asked, argument, words):
     with pytest.raises(InputError, match=words) as error:
         evaluator.disparity(by, **{name: value for name, value in asked.items() if name != "by"})
     assert error.value.argument == argument
+
+
+def test_words_are_those_of_the_table(cases):
+    seen = np.where(cases.decision == 1, cases.label, -1)
+    words = {"yes": "search", "yes_past": "searched", "means": "inspect"}
+    data = sl.SelectiveLabels.from_arrays(cases.X, seen, decision=cases.decision, vocabulary=words)
+    found = sl.disparity(data, by=cases.group, reference="A", assumption="none", **FAST)
+    assert "P(1 | searched)" in found.text()
+    # B is searched less, and more is found: a higher bar, by both forms of the outcome test.
+    assert "a higher bar for B; robust form: a higher bar for B" in found.text()
 
 
 def test_text_says_disparity_and_never_discrimination(found):

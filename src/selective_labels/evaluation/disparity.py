@@ -10,6 +10,7 @@ import pandas as pd
 from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
+from selective_labels._vocabulary import INSPECT, Vocabulary
 from selective_labels.data.selective_labels import class_code, require_two_classes
 from selective_labels.evaluation import display
 from selective_labels.evaluation.evaluate import by_subgroup
@@ -68,8 +69,10 @@ class Disparity(Described):
     groups : tuple
         The groups; `reference` is the one that the others are compared with.
     reference : label
-    event : class label
-        The outcome. A yes predicts that it does not happen.
+    pos_label : class label
+        The outcome.
+    vocabulary : Vocabulary
+        The words of the table, and what a yes means.
     few : tuple of str
         Sentences about groups with few cases.
 
@@ -92,7 +95,8 @@ class Disparity(Described):
     estimates: tuple[DisparityEstimate, ...]
     groups: tuple[Any, ...]
     reference: Any
-    event: Any
+    pos_label: Any
+    vocabulary: Vocabulary
     few: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -163,18 +167,19 @@ class Disparity(Described):
 
     def words(self, measure: str) -> str:
         """Heading of a measure."""
+        yes = self.vocabulary.yes_past
         return {
-            RATE: "P(yes)",
-            GIVEN_EVENT: f"P(yes | {self.event})",
-            GIVEN_OTHER: f"P(yes | not {self.event})",
-            EVENT_AMONG_YES: f"P({self.event} | yes)",
+            RATE: f"P({yes})",
+            GIVEN_EVENT: f"P({yes} | {self.pos_label})",
+            GIVEN_OTHER: f"P({yes} | not {self.pos_label})",
+            EVENT_AMONG_YES: f"P({self.pos_label} | {yes})",
             WEIGHTED: "weighted by outcome",
             AT_RISK: "at like risk",
         }[measure]
 
     def sentences(self) -> list[str]:
         """State the verdicts, how to read them, the assumption and the sample."""
-        first = self.estimates[0].evaluation
+        first, yes = self.estimates[0].evaluation, self.vocabulary.yes_past
         reasons = dict.fromkeys(
             f"No interval for {each.evaluation.subgroup}: {each.evaluation.reason}"
             for each in self.estimates
@@ -188,11 +193,11 @@ class Disparity(Described):
             "Weighted by outcome: gaps given the outcome, weighted by how often each outcome occurs (Arnold, "
             "Dobbie and Hull 2022); it compares cases whose outcome is the same, whatever the groups' risks. "
             "At like risk: within tenths of the predicted risk; people may know more than the features.",
-            "Outcome test: it compares average outcomes of yes's, and assumes that cases at the margin are "
-            "like the average one. Where the groups differ in their distribution of risk it misleads "
-            "(inframarginality). Its robust form (Gaebler and Goel 2025) needs both a higher rate of yes's "
-            "and worse outcomes; it assumes that one group's risks are larger throughout (monotone "
-            "likelihood ratios), and otherwise says nothing.",
+            f"Outcome test: it compares average outcomes of those {yes}, and assumes that cases at the "
+            "margin are like the average one. Where the groups differ in their distribution of risk it "
+            "misleads (inframarginality). Its robust form (Gaebler and Goel 2025) needs both a higher share "
+            f"{yes} and worse outcomes; it assumes that one group's risks are larger throughout (monotone likelihood "
+            "ratios), and otherwise says nothing.",
             "A disparity is a difference in numbers. It does not show why groups are treated differently, "
             "who intended it, or whether the outcome itself is measured alike in all groups.",
             display.assumption_text(first.assumption, first.sample.sentence),
@@ -225,11 +230,12 @@ class Disparity(Described):
         pair = f"{group} minus {self.reference}"
         main = WEIGHTED if who != SCORE else GIVEN_OTHER
         gap = self.get(who, main, group, self.reference)
-        words = "given the outcome" if main == WEIGHTED else f"among cases that are not {self.event}"
+        words = "given the outcome" if main == WEIGHTED else f"among cases that are not {self.pos_label}"
         direction = _sign(gap)
+        yes = self.vocabulary.yes_past
         found = {
-            1: f"{group} gets a yes more often than {self.reference} {words}",
-            -1: f"{group} gets a yes less often than {self.reference} {words}",
+            1: f"{group} is {yes} more often than {self.reference}",
+            -1: f"{group} is {yes} less often than {self.reference}",
             0: "the data leave the sign open",
         }[direction]
         lines = [f"{who.capitalize()}, {pair}, {words}: {_figures(gap)}: {found}."]
@@ -240,9 +246,9 @@ class Disparity(Described):
     def _outcome_tests(self, who: str, group: Any) -> str:
         rate, harm = (self.get(who, measure, group, self.reference) for measure in (RATE, EVENT_AMONG_YES))
         bars = {1: f"a lower bar for {group}", -1: f"a higher bar for {group}", 0: "no conclusion"}
-        plain = robust = bars[_sign(harm)]
-        if _sign(rate) != _sign(harm):
-            robust = bars[0]
+        # A yes that inspects is meant to find the event; one that accepts is meant to avoid it.
+        worse = -_sign(harm) if self.vocabulary.means == INSPECT else _sign(harm)
+        plain, robust = bars[worse], bars[worse if _sign(rate) == worse else 0]
         pair = f"{who.capitalize()}, {group} minus {self.reference}"
         return (
             f"{pair}, outcome test: {self.words(EVENT_AMONG_YES)} {_figures(harm)}: {plain}; robust form: "
@@ -306,7 +312,8 @@ def disparity_request(
         estimates=tuple(estimates),
         groups=tuple(masks),
         reference=reference,
-        event=names[event],
+        pos_label=names[event],
+        vocabulary=data.vocabulary,
         few=tuple(_few(masks)),
     )
 
