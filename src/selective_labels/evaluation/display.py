@@ -245,6 +245,11 @@ def interval_text(result: "Estimated") -> str:
     return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
 
 
+def cell_texts(result: "Estimated | None") -> tuple[str, str]:
+    """Return bounds and interval, one below the other in a printed table; nothing for a missing result."""
+    return ("", "") if result is None else (bounds_text(result), interval_text(result))
+
+
 def with_gaps(results: "Evaluations") -> list["Evaluation"]:
     """List evaluations, and the differences between subgroups after them."""
     return [*results, *(results.gaps or ())]
