@@ -196,8 +196,8 @@ class Disparity(Described):
             f"Outcome test: it compares average outcomes of those {yes}, and assumes that cases at the "
             "margin are like the average one. Where the groups differ in their distribution of risk it "
             "misleads (inframarginality). Its robust form (Gaebler and Goel 2025) needs both a higher share "
-            f"{yes} and worse outcomes; it assumes that one group's risks are larger throughout (monotone likelihood "
-            "ratios), and otherwise says nothing.",
+            f"{yes} and worse outcomes; it assumes that one group's risks are larger throughout (monotone "
+            "likelihood ratios), and otherwise says nothing.",
             "A disparity is a difference in numbers. It does not show why groups are treated differently, "
             "who intended it, or whether the outcome itself is measured alike in all groups.",
             display.assumption_text(first.assumption, first.sample.sentence),
