@@ -310,7 +310,7 @@ class Context:
 
     def need_rejected(self) -> None:
         """Raise `NotApplicableError` unless some case was refused."""
-        need(not self.data.decision.all(), "no case was decided against: every label is seen.")
+        need(not self.data.labeled.all(), "no case was decided against: every label is seen.")
 
     @cached_property
     def units(self) -> Units:
@@ -322,7 +322,7 @@ class Context:
     @cached_property
     def seen_labels(self) -> np.ndarray:
         """D Y_k of all rows, (n_samples, n_classes)."""
-        return (self.data.y[:, None] == np.arange(self.n_classes)).astype(float)
+        return self.data.label_indicators
 
     @cached_property
     def adjusted_outcomes(self) -> np.ndarray:

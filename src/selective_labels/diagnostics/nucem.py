@@ -338,7 +338,7 @@ def _find_unconfounded(context: Context) -> Finding:
     need(context.n_classes > 1, "one class only was seen.")
     # If decision-makers hardly differ, the test keeps its level and the stated power is low.
     model, data = context.row_model, context.model_data
-    labeled = np.flatnonzero(data.decision)
+    labeled = np.flatnonzero(data.labeled)
     n_free = context.n_classes - 1
     decided = model.labeled[labeled].sum(axis=1)
     expected = model.labeled[labeled, :n_free] / np.maximum(decided, np.finfo(float).tiny)[:, None]

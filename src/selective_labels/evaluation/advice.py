@@ -491,7 +491,7 @@ def _sample(
     )
     if isinstance(chosen, NoAssumption) or (chosen.needs_decision_makers and not fitted.has_instrument):
         evidence = [Evidence.from_labels(data.y, len(data.classes))]
-        if not data.decision.all():
+        if not data.labeled.all():
             evidence = [_joined(each, kinds, data.weights) for each in scores]
         name, caution = Lottery().name, repeated_rows_caution(data)
         repeats, none = [{name: each} for each in evidence], {name: 0.0}
@@ -500,7 +500,7 @@ def _sample(
         return sample.with_cautions([] if caution is None else [caution]), name
     sample = fitted.scored(request)
     sample = with_doubts(sample, fitted.doubts(data, [chosen], checked))
-    if isinstance(chosen, Instrument) and not data.decision.all():
+    if isinstance(chosen, Instrument) and not data.labeled.all():
         repeats = [
             {name: _joined(each, kinds, data.weights, found) for name, found in repeat.items()}
             for each, repeat in zip(scores, sample.repeats, strict=True)

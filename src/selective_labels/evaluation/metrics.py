@@ -28,6 +28,7 @@ from selective_labels.inference.bound_estimators import (
     Regret,
     SeenSeparation,
     Separation,
+    ratio_difference,
 )
 
 Range = tuple[float, float]
@@ -109,8 +110,9 @@ class Metric(AnyMetric):
     def difference(self, first: Predictions, second: Predictions) -> Functional | None:
         """Return a sharp form if the two denominators are equal or known."""
         one, other = self.functional(first), self.functional(second)
-        if np.array_equal(one.denominator, other.denominator):
-            return Ratio(one.numerator - other.numerator, one.denominator, signed=True)
+        same = ratio_difference(one, other)
+        if same is not None:
+            return same
         if one.known_denominator and other.known_denominator:
             return KnownRatioDifference(one, other)
         return None
