@@ -300,7 +300,7 @@ class Assumption(ABC):
     spoken_to_by: tuple[str, ...] = ()
     # Whether it says something of refused cases from labels of others even where no like case is accepted.
     extrapolates: bool = False
-    # Whether its bounds hold if nothing is known of the labels of some accepted cases, whose outcome is pending.
+    # Whether its bounds hold if nothing is known of the labels of accepted cases whose outcome is pending.
     takes_worst_case: bool = False
 
     @property

@@ -152,7 +152,8 @@ class Source:
         for model in models:
             model.schema.read(frame)  # raise if a column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
-        prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
+        pending = None if self.table.pending is None else self.table.pending.value
+        prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels, pending=pending)
         lazy = None
         if parts is None:
             frame = _with_classes(frame, opened, prepared.data.classes, not_features)
@@ -175,6 +176,8 @@ class Source:
                 f"{self.name} is read in parts, as it is written, and this is not: {prepared.readings[0]} "
                 "Write the column so that it needs no reading."
             )
+        if self.table.pending is not None:
+            raise TableError("--pending needs rows in memory; give one table that is not in partitions.")
         kept = self.table.keep_scores
         return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
 

@@ -94,8 +94,8 @@ def refuse_pending(data: Any, method: str, rules: tuple[str, ...] = PENDING) -> 
         other = [each for each in PENDING if each not in rules]
         advice = f"give pending={other[0]!r}, or " if other else ""
         raise InputError(
-            f"{method} needs the label of every accepted case, and {int(data.is_pending.sum()):,} outcomes are "
-            f"pending: {advice}leave out the periods in which outcomes have not matured.",
+            f"{method} needs the label of every accepted case, and {int(data.is_pending.sum()):,} outcomes "
+            f"are pending: {advice}leave out the periods in which outcomes have not matured.",
             "pending",
         )
 

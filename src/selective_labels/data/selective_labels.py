@@ -215,6 +215,7 @@ class FromPartitions:
         decision_maker: str,
         features: Sequence[str] | None = None,
         share_labels: bool = False,
+        pending: str | None = None,
         case_id: str | None = None,
         fit_rows: int | None = None,
         n_jobs: int | None = None,
@@ -231,6 +232,8 @@ class FromPartitions:
             As in :meth:`SelectiveLabels.from_frame`.
         share_labels : bool
             Not supported, because the rows of one case may be in several parts.
+        pending : str, optional
+            Not supported: outcomes may be pending in tables in memory only.
         case_id : str, optional
             Column whose hash determines the fold, sample or half of a row. Default: groups, or the row number
             without groups.
@@ -270,6 +273,12 @@ class FromPartitions:
         from selective_labels.data.partition_survey import RoleColumns
         from selective_labels.data.partitioned import PartitionedLabels
 
+        if pending is not None:
+            raise InputError(
+                f"pending={pending!r} needs rows in memory, and this table is read a part at a time; read it "
+                "whole and use from_frame.",
+                "pending",
+            )
         if share_labels:
             raise InputError(
                 "share_labels=True needs all rows of a case in memory, and this table is read a part at a "

@@ -11,6 +11,7 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import as_series
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
@@ -296,6 +297,7 @@ def advice_request(
     require_two_classes(data.classes)
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with advice: give one row for each case.")
+    refuse_pending(data, "advice")
     arm = _read_shown(_column(question.shown, "shown", data))
     advice, cuts = _read_advice(_column(question.advice, "advice", data), question.high, data)
     event = class_code(request.pos_label, data.classes)

@@ -255,7 +255,7 @@ class HumanPredictions(Predictions):
         """Whether a case was accepted, and the code of its label (0 if it was not)."""
         if self.cases.label_weights is not None or any_pending(self.cases):
             raise UndefinedError(
-                "the balanced accuracy of people is not defined with pending outcomes; ask for 'tpr'.",
+                "the balanced accuracy of people has no formula for pending outcomes; ask for 'tpr'.",
                 "metric",
             )
         accepted = self.cases.row_decision == 1
@@ -271,7 +271,7 @@ class HumanPredictions(Predictions):
         return PendingRatio(gain, base, worth=np.stack([added, more]), accepted=accepted, label=label)
 
     def _parts(self, table: Array) -> tuple[Array, Array]:
-        """Return the contribution of each class if all cases are refused, and what accepting adds by class."""
+        """Return what each class contributes if all cases are refused, and what accepting adds."""
         yes, no = codes_of_decisions(self.event, len(self.classes))
         others = np.delete(table, self.event, axis=1)
         if (others != others[:, :1]).any():

@@ -14,6 +14,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
+from selective_labels.data.pending import WORST_CASE, refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
@@ -353,7 +354,7 @@ def score_sample(
     has_instrument = data.decision_makers_given and data.n_decision_makers > 1
     chosen = chosen_assumptions(assumption, has_instrument, worst_case=data.worst_case)
     if data.worst_case:
-        check_worst_case(chosen, known)
+        check_worst_case(chosen, known, data)
     ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
@@ -538,17 +539,15 @@ def chosen_assumptions(
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
 
 
-def check_worst_case(chosen: Sequence[Assumption], known_range: LabelRange | None) -> None:
+def check_worst_case(
+    chosen: Sequence[Assumption], known_range: LabelRange | None, data: SelectiveLabels
+) -> None:
     """Raise an error for what needs the label of every accepted case, if nothing is known of pending ones."""
-    others = [repr(each.name) for each in chosen if not each.takes_worst_case]
+    for each in chosen:
+        if not each.takes_worst_case:
+            refuse_pending(data, f"assumption {each.name!r}", (WORST_CASE,))
     if known_range is not None:
-        others.append("a label range")
-    if others:
-        raise InputError(
-            f"{others[0]} needs the label of every accepted case, and some outcomes are pending: give "
-            "pending='at-random', or assume 'none' or 'instrument'.",
-            "pending",
-        )
+        refuse_pending(data, "a label range", (WORST_CASE,))
 
 
 def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:

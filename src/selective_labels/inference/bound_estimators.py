@@ -243,7 +243,7 @@ class PendingRatio(Ratio):
         rows: np.ndarray,
         unknown: np.ndarray,
     ) -> Estimate:
-        """Bound in which the label of the given rows, where it is unknown, is the one with the worst v - θ w."""
+        """Bound in which the given rows, where their label is unknown, have the worst v - θ w."""
         seen = rows[:, None] * (self.label @ worth.T)
         open_rows = rows & unknown
         value, code = 0.0, -1

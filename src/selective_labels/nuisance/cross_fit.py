@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from selective_labels._errors import InputError
 from selective_labels._parallel import Workers
 from selective_labels._validation import as_seed, require_choice, require_count
 from selective_labels.data.pending import AT_RANDOM
@@ -209,24 +210,32 @@ def _matured(fit: CrossFit, data: SelectiveLabels) -> CrossFit:
         for fold in fit.folds
     )
     made = replace(fit, folds=folds)
-    return made if data.pending != AT_RANDOM else replace(made, label_weights=weights_of_labels(made, data))
+    return (
+        made
+        if data.pending != AT_RANDOM
+        else replace(made, label_weights=weights_of_labels(made, data, held_out=True))
+    )
 
 
-def weights_of_labels(fit: CrossFit, data: SelectiveLabels) -> np.ndarray | None:
+def weights_of_labels(fit: CrossFit, data: SelectiveLabels, *, held_out: bool) -> np.ndarray | None:
     """Weights of the labels of rows; None unless outcomes are pending at random.
 
-    Rows that `fit` was not fitted to get the mean over its folds.
+    Rows that `fit` was not fitted to (not `held_out`) get the mean over its folds.
     """
     if data.pending != AT_RANDOM or not data.has_pending:
         return None
-    outcome, own = outcomes_of(data), len(fit.held_out) == len(data)
+    if not all(isinstance(model, MaturingJoint) for fold in fit.folds for model in fold.models):
+        raise InputError.about(
+            "pending", "outcomes are in these rows alone: there were none where the models were fitted."
+        )
+    outcome = outcomes_of(data)
     total = np.zeros((len(data), len(data.classes)))
     for number, fold in enumerate(fit.folds):
-        rows = np.flatnonzero(fit.held_out == number) if own else np.arange(len(data))
+        rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         X, arm = data.features[rows], fold.lookup[data.decision_maker_codes[rows]]
         chances = np.mean([model.with_pending(X, arm) for model in fold.models], axis=0)
         total[rows] += label_weights(chances, outcome[rows])
-    return total if own else total / len(fit.folds)
+    return total if held_out else total / len(fit.folds)
 
 
 def held_out_losses(

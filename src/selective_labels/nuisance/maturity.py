@@ -7,7 +7,9 @@ With R = 1 where the outcome has matured (seen only where D = 1)::
 At random: R is independent of Y given D = 1, x and z, so that P(D=1, Y=k | x, z) = λ_z(x) μ_k(x, z). The
 indicator 1{D=1, Y=k} of a row is replaced by the weight
 
-    W_k = D [R / ρ (1{Y=k} - μ_k) + μ_k],   E[W_k | x, z] = P(D=1, Y=k | x, z) if ρ or μ is right,   Σ_k W_k = D.
+    W_k = D [R / ρ (1{Y=k} - μ_k) + μ_k],   Σ_k W_k = D,
+
+    E[W_k | x, z] = P(D=1, Y=k | x, z) if ρ or μ is right.
 
 Any score f(D, Y) is a sum over what may have happened, so that its expectation given W is
 

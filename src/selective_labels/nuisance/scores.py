@@ -216,7 +216,7 @@ def cross_fit_scores(
         n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
-    weights = fit.label_weights if held_out else weights_of_labels(fit, data)
+    weights = fit.label_weights if held_out else weights_of_labels(fit, data, held_out=False)
     accepted = data.decision == 1 if data.has_pending and weights is None else None
     laminar_scores: dict[str, LaminarScores] = {}
     n_folds = 1 if held_out else len(fit.folds)
