@@ -218,7 +218,10 @@ class PendingRatio(Ratio):
                 "figures of people have no interval under a known share and pending='worst-case'.",
                 "metric",
             )
-        return self._end(evidence, weights, -1.0), self._end(evidence, weights, 1.0)
+        low, high = self._end(evidence, weights, -1.0), self._end(evidence, weights, 1.0)
+        if low.compared is None or high.compared is None:  # two of the three bounds, of which one counts rows
+            low, high = replace(low, compared=None), replace(high, compared=None)
+        return low, high
 
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
         unknown = self.label.sum(axis=1) == 0.0
