@@ -9,8 +9,8 @@ from scipy.special import expit
 import selective_labels as sl
 
 N_TRUTH = 400_000
-# How outcomes mature: at random given features and time; by a date at which they are due, with the event known
-# at once; by the label.
+# How outcomes mature: at random given features and time; by a date at which they are due, with the event
+# known at once; by the label.
 RANDOM, DATED, BY_LABEL = "random", "dated", "by label"
 
 

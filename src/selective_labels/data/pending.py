@@ -160,7 +160,7 @@ def read_maturity(
 
 def _read_due(matured: Any, n_samples: int, accepted: np.ndarray) -> tuple[np.ndarray, bool]:
     """Due dates as numbers, and whether they are dates rather than 0 and 1."""
-    series = as_series(matured, "matured", n_samples)
+    series = as_series(matured, "matured", n_samples).infer_objects()
     if series.dtype == object and series.dropna().map(lambda each: isinstance(each, date)).all():
         series = pd.to_datetime(series)
     if pd.api.types.is_datetime64_any_dtype(series):

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from selective_labels._errors import InputError, several
 from selective_labels._validation import ColumnRoles, as_seed, split_keywords
+from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.data.coding import (
     TableCoding,
     as_table,
@@ -115,6 +116,7 @@ SUGGESTED = (
     "group, share_labels=True lets every row count it"
 )
 LEFT = "style='text-align:left'"
+Words = Vocabulary | str | Mapping[str, str] | None
 
 
 def as_text(data: "SelectiveLabels") -> str:
@@ -186,7 +188,8 @@ def _pending(data: "SelectiveLabels") -> str:
 
 
 def _decision(data: "SelectiveLabels") -> str:
-    return "given" if data.decision_given else "not given: the holes say what was seen"
+    given = "given" if data.decision_given else "not given: the holes say what was seen"
+    return f"{given}; a yes means {INSPECT}" if data.decision_means == INSPECT else given
 
 
 def _decision_makers(data: "SelectiveLabels") -> str:
@@ -220,6 +223,8 @@ class FromPartitions:
         fit_rows: int | None = None,
         n_jobs: int | None = None,
         keep_scores: Any = None,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
         **roles: Unpack[ColumnRoles],
     ) -> "PartitionedLabels":
         """Name the roles of the columns of Parquet files, which are read in parts.
@@ -245,6 +250,8 @@ class FromPartitions:
         keep_scores : str or Path, optional
             Folder where `evaluate`, `compare` and `threshold_curve` cache the scores of all rows as Parquet.
             With the same settings, another metric, subgroup or cut-off then needs no new fit.
+        decision_means, vocabulary
+            As in :meth:`SelectiveLabels.from_arrays`.
         **roles
             Names of columns: `decision`, `sample_weight`, `groups`, `strata` as in
             :meth:`SelectiveLabels.from_frame`; `assignment`, a list of columns of known assignment
@@ -289,7 +296,8 @@ class FromPartitions:
         assignment = named.pop("assignment", None)
         columns = RoleColumns(label, decision_maker, case_id=case_id, **named)
         source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
-        return PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
+        lazy = PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
+        return replace(lazy, vocabulary=Vocabulary.read(vocabulary).meaning(decision_means))
 
     @classmethod
     def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":
@@ -364,6 +372,8 @@ class SelectiveLabels(FromPartitions):
     label_weights : (n_samples, n_classes) array or None
         With outcomes pending at random, once models are fitted: what takes the place of 1{D=1, Y=k}; see
         :mod:`selective_labels.nuisance.maturity`.
+    vocabulary : Vocabulary
+        Words of the domain, in which results and reports speak. They include what a yes means.
     """
 
     X: Any
@@ -394,6 +404,7 @@ class SelectiveLabels(FromPartitions):
     due: np.ndarray | None = None
     early_label: np.ndarray | None = None
     label_weights: np.ndarray | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
     # Original weights: a subset of the rows is renormalized exactly as if it had been given alone.
     given_weight: np.ndarray | None = None
     # False for a subset of another table's rows, whose codes may have gaps; see `compact`.
@@ -455,6 +466,11 @@ class SelectiveLabels(FromPartitions):
         """Roles that the user gave, other than features and label."""
         implied = {"decision": self.decision_given, "decision_maker": self.decision_makers_given}
         return tuple(role for role in ROLES if implied.get(role, getattr(self, role) is not None))
+
+    @property
+    def decision_means(self) -> str:
+        """What a yes means: "accept" (the event is a harm) or "inspect" (the event is looked for)."""
+        return self.vocabulary.means or ACCEPT
 
     @property
     def row_decision(self) -> np.ndarray:
@@ -600,6 +616,8 @@ class SelectiveLabels(FromPartitions):
         share_labels: bool = False,
         pending: str | None = None,
         matured: str | None = None,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
     ) -> "SelectiveLabels":
         """Name the roles of a table's columns.
 
@@ -620,10 +638,10 @@ class SelectiveLabels(FromPartitions):
         assignment : list of str, array or callable, optional
             Known assignment probabilities, in the order of the sorted decision-maker ids: columns, an array
             of shape (n_samples, n_decision_makers), or a callable of the features.
-        share_labels : bool
-        pending : "at-random" or "worst-case", optional
         matured : str, optional
-            Column name. See :meth:`from_arrays` for the three.
+            Column name.
+        share_labels, pending, decision_means, vocabulary
+            See :meth:`from_arrays`, also for `matured`.
 
         Returns
         -------
@@ -654,6 +672,8 @@ class SelectiveLabels(FromPartitions):
             "assignment": chosen.assignment,
             "share_labels": share_labels,
             "pending": pending,
+            "decision_means": decision_means,
+            "vocabulary": vocabulary,
         }
         data = cls.from_arrays(chosen.features, values.pop("label"), **values)
         warn_of_leaks(chosen.features, data.y, data.row_decision)
@@ -676,6 +696,8 @@ class SelectiveLabels(FromPartitions):
         share_labels: bool = False,
         pending: str | None = None,
         matured: Any = None,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
     ) -> "SelectiveLabels":
         """Build the data from arrays of equal length.
 
@@ -709,6 +731,15 @@ class SelectiveLabels(FromPartitions):
             With `pending`: when the outcome is due, or whether it has matured. An outcome has matured if it
             was due before the earliest date at which one is pending. Under "at-random" the date decides, not
             the fact that a label is there: labels before their date are not used.
+        decision_means : "accept" or "inspect", optional
+            What a yes means. "accept": the case goes through, and the event is a harm; a yes predicts that it
+            does not happen, and policies accept the lowest scores. "inspect": somebody looks closer, and the
+            event is what is looked for; a yes predicts that it happens, and policies inspect the highest
+            scores. Default: as in the vocabulary, else "accept".
+        vocabulary : Vocabulary, name of a preset, or mapping, optional
+            Words of the domain, in which results and reports speak: "lending", "bail", "hiring", "medical",
+            "inspection", "audit", "insurance", "moderation", or a :class:`selective_labels.Vocabulary`; a
+            mapping may name a ``preset`` and change some of its words. Default: neutral words.
 
         Returns
         -------
@@ -766,6 +797,7 @@ class SelectiveLabels(FromPartitions):
             pending=pending,
             due=None if maturity is None else maturity.due,
             early_label=None if maturity is None else maturity.early,
+            vocabulary=Vocabulary.read(vocabulary).meaning(decision_means),
         )
         return with_shared_labels(data, groups_coded) if share_labels else data
 

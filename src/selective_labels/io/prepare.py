@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from selective_labels._errors import InputError, TableError, several, shown
+from selective_labels._vocabulary import Vocabulary
 from selective_labels.data.features import (
     CATEGORY,
     DATE,
@@ -570,10 +571,12 @@ def prepare_table(
     *,
     share_labels: bool = False,
     pending: str | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> PreparedTable:
     """Choose and convert features, check the roles, and raise :class:`TableError` for leaks.
 
-    `share_labels` and `pending` are those of :meth:`selective_labels.SelectiveLabels.from_arrays`.
+    `share_labels`, `pending` and `vocabulary` are those of
+    :meth:`selective_labels.SelectiveLabels.from_arrays`.
 
     Examples
     --------
@@ -598,6 +601,7 @@ def prepare_table(
         raise TableError("--share-labels needs --groups: which rows are one case.", "groups")
     given = columns | {"kinds": [kinds[name] for name in kept], "share_labels": share_labels}
     given["pending"] = pending
+    given["vocabulary"] = vocabulary
     data = _checked(X, given, roles)
     seen = (
         "whether the label is seen (is it the --decision?)"
