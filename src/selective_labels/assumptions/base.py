@@ -152,6 +152,8 @@ FAMILIES = (
 )
 # Family of the checks on the combinations of assumptions that a user states.
 ALGEBRA = "algebra"
+# Family of the checks on pending outcomes, which run where there are any.
+MATURITY = "maturity"
 
 
 class Found(Protocol):
