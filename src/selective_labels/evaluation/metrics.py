@@ -197,8 +197,7 @@ class BalancedAccuracy(AnyMetric):
     def functional(self, subject: Predictions) -> Separation | SeenSeparation:
         """Return the separation by the probability of predicting the last class."""
         if isinstance(subject, HumanPredictions):
-            accepted, label = subject.seen
-            return SeenSeparation(accepted, label == subject.event, subject.event, len(subject.classes))
+            return SeenSeparation(*subject.seen, subject.event, len(subject.classes))
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 

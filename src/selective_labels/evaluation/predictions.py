@@ -251,15 +251,16 @@ class HumanPredictions(Predictions):
         raise InputError(f"{NO_SCORES}.", "classifier")
 
     @property
-    def seen(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether a case was accepted, and the code of its label (0 if it was not)."""
-        if self.cases.label_weights is not None or any_pending(self.cases):
+    def seen(self) -> tuple[Array, Array]:
+        """Whether a case was accepted and is the event, and whether it was accepted and is not."""
+        if any_pending(self.cases):
             raise UndefinedError(
-                "the balanced accuracy of people has no formula for pending outcomes; ask for 'tpr'.",
+                "the balanced accuracy of people has no formula for the worst case of pending outcomes; ask "
+                "for 'tpr'.",
                 "metric",
             )
-        accepted = self.cases.row_decision == 1
-        return accepted, np.where(accepted, self.cases.y, 0)
+        missed = seen_worth(self.cases, np.eye(len(self.classes))[self.event])
+        return missed, (self.cases.row_decision == 1) - missed
 
     def ratio(self, above: Array, below: Array) -> Ratio:
         """Return the metric with its observed part."""

@@ -286,23 +286,21 @@ class SeenSeparation:
 
     Attributes
     ----------
-    accepted : (n_samples,) bool array
-        Whether the event is predicted not to happen.
-    happened : (n_samples,) bool array
-        Whether the event is seen, among the accepted.
+    missed, passed : (n_samples,) arrays
+        Whether an accepted case is the event, and whether it is not; their means are a and b.
     """
 
-    accepted: np.ndarray
-    happened: np.ndarray
+    missed: Array
+    passed: Array
     event: int
     n_classes: int
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
-        which = np.broadcast_to(np.eye(self.n_classes)[self.event], (len(self.accepted), self.n_classes))
+        which = np.broadcast_to(np.eye(self.n_classes)[self.event], (len(self.missed), self.n_classes))
         low, high = Ratio(which, np.ones_like(which)).ends(evidence, weights)
         like = evidence.slack if weights is None else weights
-        seen = self.accepted & self.happened, self.accepted & ~self.happened
+        seen = self.missed, self.passed
         missed, passed = (mean_estimate(of_rows(each, like), weights) for each in seen)
         return self._end(low, missed, passed), self._end(high, missed, passed)
 
