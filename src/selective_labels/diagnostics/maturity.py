@@ -60,8 +60,8 @@ def dependence(
         Codes.
     seed : int
     """
-    kept = [place for place in range(data.features.shape[1]) if place not in _calendar(data)]
-    categorical = tuple(place for place, column in enumerate(kept) if column in data.categorical)
+    kept = np.setdiff1d(np.arange(data.features.shape[1]), _calendar(data))
+    categorical = tuple(place for place, column in enumerate(kept.tolist()) if column in data.categorical)
     X, weight = data.features[np.ix_(rows, kept)], data.weights[rows]
     unit = rows if data.groups is None else data.groups[rows]
     half = np.random.default_rng(seed).permutation(int(unit.max()) + 1)[unit] % 2

@@ -226,7 +226,7 @@ class PendingRatio(Ratio):
     def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
         unknown = self.label.sum(axis=1) == 0.0
         with_pending = self._with_worst(evidence, weights, sign, self.worth, self.accepted, unknown)
-        above, below = self._if_accepted(np.True_)
+        above, below = self._if_accepted(np.ones((len(self.accepted), 1)))
         declined = replace(self, numerator=above, denominator=below)
         less_declined = declined._with_worst(evidence, weights, sign, -self.worth, ~self.accepted, unknown)
         alone = Evidence(self.label, unknown.astype(float), self.label)

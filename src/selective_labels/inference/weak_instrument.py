@@ -8,6 +8,8 @@ share given γ.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -270,21 +272,22 @@ def _scores(rows: TiltRows, group: EventGroup, tilts: Array) -> tuple[Array, Arr
     pair = np.column_stack([lenient - on_average, on_average])
     weights = None if rows.label_weights is None else rows.label_weights[here]
 
-    def happened(y: np.ndarray) -> np.ndarray:
-        return group.event[np.arange(len(here)), np.maximum(y, 0)]
-
     scores, moments = np.empty((2, len(tilts), len(here)))
     with np.errstate(over="ignore"):
         ratios = np.exp(-tilts)
     for number, ratio in enumerate(ratios):
-        scores[number] = over_labels(
-            lambda y, ratio=float(ratio): event_scores(chance, leniency, happened(y), y >= 0, ratio),
-            y,
-            weights,
-        )
+        scored = partial(_event_score, group.event, chance, leniency, float(ratio))
+        scores[number] = over_labels(scored, y, weights)
         center = on_average + (1.0 - lenient) * refused(pair, event_odds(float(ratio)))[:, 1]
         moments[number] = rows.moves[here] * (scores[number] - center)
     return scores, moments
+
+
+def _event_score(event: np.ndarray, chance: Array, leniency: Array, ratio: float, y: np.ndarray) -> Array:
+    """Score of the rows of a group under one tilt, if these are their labels."""
+    happened: Any = event[np.arange(len(y)), np.maximum(y, 0)]
+    decided: Any = y >= 0
+    return event_scores(chance, leniency, happened, decided, ratio)
 
 
 def _points(rows: TiltRows, group: EventGroup, weights: Array, clusters: np.ndarray | None) -> Array:

@@ -217,6 +217,14 @@ def _matured(fit: CrossFit, data: SelectiveLabels) -> CrossFit:
     )
 
 
+def _maturing(model: JointModel) -> MaturingJoint:
+    if not isinstance(model, MaturingJoint):
+        raise InputError.about(
+            "pending", "outcomes are in these rows alone: there were none where the models were fitted."
+        )
+    return model
+
+
 def weights_of_labels(fit: CrossFit, data: SelectiveLabels, *, held_out: bool) -> np.ndarray | None:
     """Weights of the labels of rows; None unless outcomes are pending at random.
 
@@ -224,16 +232,12 @@ def weights_of_labels(fit: CrossFit, data: SelectiveLabels, *, held_out: bool) -
     """
     if data.pending != AT_RANDOM or not data.has_pending:
         return None
-    if not all(isinstance(model, MaturingJoint) for fold in fit.folds for model in fold.models):
-        raise InputError.about(
-            "pending", "outcomes are in these rows alone: there were none where the models were fitted."
-        )
     outcome = outcomes_of(data)
     total = np.zeros((len(data), len(data.classes)))
     for number, fold in enumerate(fit.folds):
         rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
         X, arm = data.features[rows], fold.lookup[data.decision_maker_codes[rows]]
-        chances = np.mean([model.with_pending(X, arm) for model in fold.models], axis=0)
+        chances = np.mean([_maturing(model).with_pending(X, arm) for model in fold.models], axis=0)
         total[rows] += label_weights(chances, outcome[rows])
     return total if held_out else total / len(fit.folds)
 
