@@ -219,8 +219,11 @@ class Roles:
     matured: str | None = None
 
     def to_dict(self) -> dict[str, str | None]:
-        """Columns by role."""
-        return asdict(self)
+        """Columns by role; `matured` only where it is given."""
+        roles = asdict(self)
+        if self.matured is None:
+            del roles["matured"]
+        return roles
 
     @property
     def columns(self) -> dict[str, str]:
