@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels.data.partition_sources import row_keys, uniform
 from selective_labels.data.roles import (
     label_values,
     read_label_column,
@@ -17,10 +16,9 @@ from selective_labels.data.roles import (
     seen_labels,
     sorted_values,
 )
+from selective_labels.data.row_hash import HashRange, row_keys
 
 CASE = "case_id"
-# A subset of the rows by hash: purpose, seed, and the interval of hashes that are kept.
-Kept = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class RoleColumns:
 
     Attributes
     ----------
-    kept : tuple of Kept
+    kept : tuple of HashRange
         Successive subsets of the rows.
     """
 
@@ -40,7 +38,7 @@ class RoleColumns:
     groups: str | None = None
     strata: str | None = None
     case_id: str | None = None
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[HashRange, ...] = ()
 
     @property
     def named(self) -> dict[str, str]:
@@ -61,16 +59,31 @@ class RoleColumns:
 
     def keys(self, frame: pd.DataFrame) -> np.ndarray:
         """Hash of the group or case of each row, or of its number without either."""
-        column = self.key_columns
-        return row_keys(frame[column[0]] if column else frame.index.to_numpy())
+        if not self.key_columns:
+            return row_keys(frame.index.to_numpy())
+        return row_keys(frame[self.key_columns[0]], CASE if self.groups is None else "groups")
+
+    def in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows in an order that does not depend on the order in which they were read.
+
+        The order is that of row numbers if these are hashed, and else that of cases; rows of one case are
+        ordered by their values.
+        """
+        if not self.key_columns:
+            return frame.sort_index()
+        order: list[np.ndarray] = [self.keys(frame)]
+        if self.case_id is not None:
+            order.insert(0, row_keys(frame[self.case_id]))
+        if pd.DataFrame(order).T.duplicated().any():
+            order = [*(_tie_breaker(frame[column]) for column in sorted(frame.columns)), *order]
+        return frame.iloc[np.lexsort(order)]
 
     def rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
         """Rows that are kept, and their hashes."""
         keys = self.keys(frame)
         inside = np.ones(len(frame), dtype=bool)
-        for purpose, seed, low, high in self.kept:
-            drawn = uniform(keys, purpose, seed)
-            inside &= (drawn >= low) & (drawn < high)
+        for each in self.kept:
+            inside &= each.holds(keys)
         return (frame, keys) if inside.all() else (frame[inside], keys[inside])
 
     def values(self, frame: pd.DataFrame) -> dict[str, Any]:
@@ -220,6 +233,13 @@ def _present(column: pd.Series) -> np.ndarray:
             "by", f"is missing in {column.isna().sum()} rows of a part: give every case a subgroup."
         )
     return np.asarray(column.unique())
+
+
+def _tie_breaker(column: pd.Series) -> np.ndarray:
+    """Numbers that order the values of a column, whatever its type."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=float, na_value=np.inf)
+    return row_keys(column.astype(str).fillna(""))
 
 
 def _sums(several: Sequence[Mapping[Any, Any]]) -> dict[Any, Any]:

@@ -12,15 +12,7 @@ import pandas as pd
 from selective_labels._errors import InputError, several
 from selective_labels._validation import as_seed
 from selective_labels.data.coding import TableCoding, as_numbers
-from selective_labels.data.partition_sources import (
-    LEVELS,
-    SAMPLE,
-    SPLIT,
-    Source,
-    over_parts,
-    require_columns,
-    uniform,
-)
+from selective_labels.data.partition_sources import Source, over_parts, require_columns
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
 from selective_labels.data.roles import (
     HOLE,
@@ -30,6 +22,7 @@ from selective_labels.data.roles import (
     read_weights,
     seen_labels,
 )
+from selective_labels.data.row_hash import LEVELS, SAMPLE, SPLIT, HashRange, uniform
 from selective_labels.data.selective_labels import SelectiveLabels
 
 # A class with fewer sampled rows (or, in a small sample, a smaller share of it) is oversampled.
@@ -420,12 +413,13 @@ class PartitionedLabels:
     def _part(self, seed: int, low: float, high: float) -> "PartitionedLabels":
         # A part of a part is drawn independently, even with the same seed.
         purpose = SPLIT + LEVELS * len(self.roles.kept)
-        kept = (*self.roles.kept, (purpose, seed, low, high))
+        kept = (*self.roles.kept, HashRange(purpose, seed, low, high))
         return replace(self, roles=replace(self.roles, kept=kept), _surveys={})
 
     def sample_frame(self, n_rows: int, seed: int = 0, others: Sequence[str] = ()) -> pd.DataFrame:
-        """Sample about `n_rows` rows by hash, in table order. Return all rows if there are fewer."""
-        return self.drawn(Draw.of(self.roles, seed, n_rows, len(self)), n_rows, others).sort_index()
+        """Sample about `n_rows` rows by hash, in a fixed order. Return all rows if there are fewer."""
+        draw = Draw.of(self.roles, seed, n_rows, len(self))
+        return self.roles.in_order(self.drawn(draw, n_rows, others))
 
     def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
         """Frame of the `n_rows` rows of lowest rank, ordered by rank. Groups are kept whole."""
@@ -433,8 +427,9 @@ class PartitionedLabels:
         frame = self.over_rows(columns, draw, joined, "drawing a sample")
         if frame is None or not len(frame):
             raise InputError("the sample has no row; raise fit_rows.", "fit_rows")
+        frame = self.roles.in_order(frame)
         ranks = draw.ranks(frame)
-        order = np.lexsort((frame.index, ranks))
+        order = np.argsort(ranks, kind="stable")
         if len(frame) > n_rows:
             order = order[ranks[order] <= ranks[order[n_rows - 1]]]
         return frame.iloc[order]
