@@ -300,8 +300,8 @@ def over_parts(
     for result in with_progress(results, what, len(parts)):
         waiting.append(result)
         if len(waiting) == BRANCHES:
-            waiting = [_combined(waiting, combine)]
-    return _combined(waiting, combine)
+            waiting = [combined(waiting, combine)]
+    return combined(waiting, combine)
 
 
 def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
@@ -309,7 +309,7 @@ def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine
     with one_thread():
         found = None
         for frame in part.frames(columns):
-            found = _combined([found, task(frame)], combine)
+            found = combined([found, task(frame)], combine)
         return found
 
 
@@ -332,12 +332,13 @@ def _by_dask(parts: Sequence[Any], columns: Sequence[str], task: RowsTask, combi
     found = [dask.delayed(one_part)(part, list(columns), shared, combine) for part in parts]
     while len(found) > 1:
         groups = [found[first : first + BRANCHES] for first in range(0, len(found), BRANCHES)]
-        found = [dask.delayed(_combined)(group, combine) for group in groups]
+        found = [dask.delayed(combined)(group, combine) for group in groups]
     with losses_told():
         return dask.compute(found[0])[0]
 
 
-def _combined(results: Sequence[Any], combine: Combine) -> Any:
+def combined(results: Sequence[Any], combine: Combine) -> Any:
+    """Combine the results that are not None. None if all are."""
     kept = [each for each in results if each is not None]
     if len(kept) < 2:
         return kept[0] if kept else None

@@ -160,37 +160,53 @@ class SurveyTask:
     def __call__(self, frame: pd.DataFrame) -> Survey:
         """Count the rows of a frame."""
         frame, _ = self.roles.rows(frame)
-        n_rows = len(frame)
-        given = self.roles.values(frame)
-        labels, seen, ignored = seen_labels(frame[self.roles.label], given["decision"], n_rows)
-        read = read_weights(given["sample_weight"], n_rows, part=True)
-        weight = np.ones(n_rows) if read is None else read
-        none = np.zeros(n_rows, dtype=int)
-        makers, strata = given["decision_maker"], given["strata"]
-        for role in ("decision_maker", "strata", "groups"):
-            if given[role] is not None:
-                missing = given[role].isna().to_numpy()
+        once = np.ones(len(frame), dtype=int)
+        weight = read_weights(self.roles.values(frame)["sample_weight"], len(frame), part=True)
+        values = {column: _present(frame[column]) for column in self.others}
+        return self.counted(frame, once, once.astype(float) if weight is None else weight, values)
+
+    def counted(
+        self, frame: pd.DataFrame, rows: np.ndarray, weight: np.ndarray, values: Mapping[str, np.ndarray]
+    ) -> Survey:
+        """Counts of a table from a frame with a line for each combination of roles.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        rows, weight : (n_lines,) arrays
+            Number of rows of the table, and their total weight, that have the roles of a line.
+        values : mapping of arrays
+            Values of additional columns.
+        """
+        decision = None if self.roles.decision is None else frame[self.roles.decision]
+        labels, seen, ignored = seen_labels(frame[self.roles.label], decision, len(frame))
+        cells = {"strata": np.zeros(len(frame), dtype=int), "decision_maker": np.zeros(len(frame), dtype=int)}
+        for role in cells:
+            column = getattr(self.roles, role)
+            if column is not None:
+                missing = frame[column].isna().to_numpy()
                 refuse_rows(missing, role, "is missing", "drop these rows or give them a value")
+                cells[role] = frame[column].to_numpy()
         mass = pd.DataFrame(
             {
-                "stratum": none if strata is None else strata.to_numpy(),
-                "maker": none if makers is None else makers.to_numpy(),
+                "stratum": cells["strata"],
+                "maker": cells["decision_maker"],
                 "weight": weight,
                 "accepted": weight * seen,
-                "rows": 1,
-                "n_accepted": seen.astype(int),
+                "rows": rows,
+                "n_accepted": rows * seen,
             }
         )
         codes, classes = pd.factorize(np.asarray(label_values(labels[seen])))
         return Survey(
-            n_rows,
-            int(seen.sum()),
-            int(ignored.sum()),
+            int(rows.sum()),
+            int(rows[seen].sum()),
+            int(rows[ignored].sum()),
             float(np.sum(weight)),
             np.asarray(classes),
             mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
-            {column: _present(frame[column]) for column in self.others},
-            dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True)),
+            values,
+            {each: int(rows[seen][codes == code].sum()) for code, each in enumerate(classes.tolist())},
             dict(zip(classes.tolist(), np.bincount(codes, weight[seen], len(classes)).tolist(), strict=True)),
         )
 

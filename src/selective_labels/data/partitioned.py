@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -22,7 +23,8 @@ from selective_labels.data.roles import (
     read_weights,
     seen_labels,
 )
-from selective_labels.data.row_hash import LEVELS, SAMPLE, SPLIT, HashRange, uniform
+from selective_labels.data.relations import Condition, RelationSource
+from selective_labels.data.row_hash import LEVELS, SAMPLE, SIZE, SPLIT, HashRange, row_hash, uniform
 from selective_labels.data.selective_labels import SelectiveLabels
 
 # A class with fewer sampled rows (or, in a small sample, a smaller share of it) is oversampled.
@@ -68,6 +70,14 @@ class Draw:
         """Return the drawn rows of a frame."""
         frame, _ = self.roles.rows(frame)
         return frame if self.share >= 1.0 else frame[self.ranks(frame) < self.share]
+
+    def condition(self, key: Any) -> Any:
+        """Condition of an engine, from its expression of the key of a case: holds in all drawn rows."""
+        hashed, label = row_hash(key, SAMPLE, self.seed), nw.col(self.roles.label)
+        found = hashed < np.ceil(self.share * SIZE)
+        for value, times in self.often.items():
+            found |= (label == value) & (hashed < np.ceil(min(self.share * times, 1.0) * SIZE))
+        return found
 
     def ranks(self, frame: pd.DataFrame) -> np.ndarray:
         """Rank of each row. Rows with lower ranks are drawn first."""
@@ -235,7 +245,7 @@ class PartitionedLabels:
         Folder that caches the scores of all rows.
     """
 
-    source: Source
+    source: Source | RelationSource
     roles: RoleColumns
     features: tuple[str, ...]
     assignment: tuple[str, ...] = ()
@@ -247,7 +257,7 @@ class PartitionedLabels:
     @classmethod
     def of(
         cls,
-        source: Source,
+        source: Source | RelationSource,
         roles: RoleColumns,
         features: Sequence[str] | None,
         assignment: Sequence[str] | None,
@@ -344,9 +354,13 @@ class PartitionedLabels:
         wanted = tuple(others)
         self.require_columns("by", wanted)
         if wanted not in self._surveys:
-            columns = list(dict.fromkeys([*self.roles.columns, *wanted]))
-            task = SurveyTask(self.roles, wanted)
-            found = self.over_rows(columns, task, combined_survey, "counting")
+            found = None
+            if isinstance(self.source, RelationSource):
+                found = self.source.survey(self.roles, wanted)
+            if found is None:
+                columns = list(dict.fromkeys([*self.roles.columns, *wanted]))
+                task = SurveyTask(self.roles, wanted)
+                found = self.over_rows(columns, task, combined_survey, "counting")
             self._surveys[wanted] = finished(found)
         return self._surveys[wanted]
 
@@ -354,8 +368,21 @@ class PartitionedLabels:
         """Raise :class:`InputError` if a column with this role does not exist."""
         require_columns([(role, each) for each in wanted], self.source.columns)
 
-    def over_rows(self, columns: Sequence[str], task: Any, combine: Any, what: str = "") -> Any:
-        """Apply a task to all rows and combine the results; see :func:`.partition_sources.over_parts`."""
+    def over_rows(
+        self,
+        columns: Sequence[str],
+        task: Any,
+        combine: Any,
+        what: str = "",
+        condition: Condition | None = None,
+    ) -> Any:
+        """Apply a task to all rows and combine the results; see :func:`.partition_sources.over_parts`.
+
+        Of a relation, the engine returns only rows for which `condition` holds.
+        """
+        if isinstance(self.source, RelationSource):
+            how = {"roles": self.roles, "condition": condition, "n_jobs": self.n_jobs, "what": what}
+            return self.source.over_rows(columns, task, combine, **how)
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
 
     def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":
@@ -424,7 +451,7 @@ class PartitionedLabels:
     def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
         """Frame of the `n_rows` rows of lowest rank, ordered by rank. Groups are kept whole."""
         columns = list(dict.fromkeys([*self.columns, *others]))
-        frame = self.over_rows(columns, draw, joined, "drawing a sample")
+        frame = self.over_rows(columns, draw, joined, "drawing a sample", draw.condition)
         if frame is None or not len(frame):
             raise InputError("the sample has no row; raise fit_rows.", "fit_rows")
         frame = self.roles.in_order(frame)
