@@ -12,6 +12,7 @@ import pandas as pd
 
 from selective_labels._errors import InputError, several
 from selective_labels._validation import as_seed
+from selective_labels._vocabulary import ACCEPT, Vocabulary
 from selective_labels.data.coding import TableCoding, as_numbers
 from selective_labels.data.partition_sources import Source, over_parts, require_columns
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
@@ -145,6 +146,8 @@ class PartitionReader:
         Mean weight in the whole table.
     coding : TableCoding or None
         Coding of the features. None until it has been learned from rows.
+    vocabulary : Vocabulary
+        Words of the domain, and what a yes means.
     """
 
     roles: RoleColumns
@@ -155,6 +158,7 @@ class PartitionReader:
     strata: np.ndarray
     mean_weight: float
     coding: TableCoding | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
 
     @property
     def columns(self) -> list[str]:
@@ -169,7 +173,14 @@ class PartitionReader:
             strata = _codes(data.stratum_labels, self.strata, "strata")[strata]
         weight = None if data.given_weight is None else data.given_weight / self.mean_weight
         labels = None if strata is None else self.strata
-        return replace(coded, strata=strata, stratum_labels=labels, sample_weight=weight, complete=False)
+        return replace(
+            coded,
+            strata=strata,
+            stratum_labels=labels,
+            sample_weight=weight,
+            complete=False,
+            vocabulary=self.vocabulary,
+        )
 
     def read(self, frame: pd.DataFrame) -> SelectiveLabels:
         """Read all rows of a frame."""
@@ -204,6 +215,7 @@ class PartitionReader:
             names=self.roles.named,
             decision_given=self.roles.decision is not None,
             decision_makers_given=self.roles.decision_maker is not None,
+            vocabulary=self.vocabulary,
             complete=False,
         )
 
@@ -243,6 +255,8 @@ class PartitionedLabels:
         Number of processes that read partitions, if no Dask client is active.
     keep_scores : str, Path or None
         Folder that caches the scores of all rows.
+    vocabulary : Vocabulary
+        Words of the domain, and what a yes means.
     """
 
     source: Source | RelationSource
@@ -252,6 +266,7 @@ class PartitionedLabels:
     fit_rows: int | None = None
     n_jobs: int | None = None
     keep_scores: str | Path | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
     _surveys: dict[tuple[str, ...], Survey] = field(default_factory=dict)
 
     @classmethod
@@ -340,6 +355,11 @@ class PartitionedLabels:
         return self.survey().classes
 
     @property
+    def decision_means(self) -> str:
+        """What a yes means: "accept" or "inspect"."""
+        return self.vocabulary.means or ACCEPT
+
+    @property
     def decision_makers_given(self) -> bool:
         """Whether a column identifies the decision-makers."""
         return self.roles.decision_maker is not None
@@ -401,6 +421,7 @@ class PartitionedLabels:
             survey.decision_makers,
             survey.strata,
             survey.weight / survey.n_rows,
+            vocabulary=self.vocabulary,
         )
 
     def take(self, rows: int | float, random_state: Any = None) -> "PartitionedLabels":
@@ -492,7 +513,7 @@ class PartitionedLabels:
             raise InputError("decision_maker is missing: name the column of who decided.", "decision_maker")
         label, maker = names["label"], names["decision_maker"]
         assignment = list(self.assignment) or None
-        return SelectiveLabels.from_frame(
+        data = SelectiveLabels.from_frame(
             frame,
             label,
             decision_maker=maker,
@@ -503,3 +524,4 @@ class PartitionedLabels:
             groups=names.get("groups"),
             strata=names.get("strata"),
         )
+        return replace(data, vocabulary=self.vocabulary)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
+from selective_labels._vocabulary import plural
 
 
 class SectionStore(Protocol):
@@ -168,21 +169,6 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
         "accepted": accepted,
         "refused": "refused" if accepted == "accepted" else f"not {accepted}",
     }
-
-
-def plural(noun: str) -> str:
-    """Plural of a noun.
-
-    Examples
-    --------
-    >>> plural("judge"), plural("agency"), plural("boss"), plural("case workers")
-    ('judges', 'agencies', 'bosses', 'case workers')
-    """
-    if re.search(r"[^s]s$", noun):
-        return noun
-    if re.search(r"[^aeiou]y$", noun):
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if re.search(r"(s|x|z|ch|sh)$", noun) else f"{noun}s"
 
 
 def _event(label: str | None, event: Any) -> str:
