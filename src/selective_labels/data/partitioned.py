@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from selective_labels._vocabulary import ACCEPT, Vocabulary
 from selective_labels.data.coding import TableCoding, as_numbers
 from selective_labels.data.partition_sources import Source, over_parts, require_columns
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
+from selective_labels.data.relations import Condition, RelationSource
 from selective_labels.data.roles import (
     HOLE,
     label_values,
@@ -24,7 +26,6 @@ from selective_labels.data.roles import (
     read_weights,
     seen_labels,
 )
-from selective_labels.data.relations import Condition, RelationSource
 from selective_labels.data.row_hash import LEVELS, SAMPLE, SIZE, SPLIT, HashRange, row_hash, uniform
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -75,9 +76,9 @@ class Draw:
     def condition(self, key: Any) -> Any:
         """Condition of an engine, from its expression of the key of a case: holds in all drawn rows."""
         hashed, label = row_hash(key, SAMPLE, self.seed), nw.col(self.roles.label)
-        found = hashed < np.ceil(self.share * SIZE)
+        found = hashed < ceil(self.share * SIZE)
         for value, times in self.often.items():
-            found |= (label == value) & (hashed < np.ceil(min(self.share * times, 1.0) * SIZE))
+            found |= (label == value) & (hashed < ceil(min(self.share * times, 1.0) * SIZE))
         return found
 
     def ranks(self, frame: pd.DataFrame) -> np.ndarray:
@@ -472,7 +473,9 @@ class PartitionedLabels:
     def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
         """Frame of the `n_rows` rows of lowest rank, ordered by rank. Groups are kept whole."""
         columns = list(dict.fromkeys([*self.columns, *others]))
-        frame = self.over_rows(columns, draw, joined, "drawing a sample", draw.condition)
+        frame = self.over_rows(
+            columns, draw, joined, "drawing a sample", draw.condition if draw.share < 1.0 else None
+        )
         if frame is None or not len(frame):
             raise InputError("the sample has no row; raise fit_rows.", "fit_rows")
         frame = self.roles.in_order(frame)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, NoReturn
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -92,14 +92,6 @@ class RelationSource:
     def check(self, columns: Sequence[str]) -> None:
         """Do nothing: an engine has one schema."""
 
-    def fingerprint(self) -> NoReturn:
-        """Raise :class:`InputError`: an engine may return rows in another order each time."""
-        raise InputError(
-            "keep_scores: scores of a relation cannot be found again, because its rows have no order; export "
-            "the table to Parquet.",
-            "keep_scores",
-        )
-
     def describe(self) -> str:
         """Describe the source in a few words."""
         return f"a relation of {self.engine}"
@@ -140,7 +132,9 @@ class RelationSource:
             raise InputError.about(role, f"is missing in {unnamed:,} rows: give every case an id.")
         n_wrong = int(n_rows.sum() - found[WRONG].sum())
         if n_wrong:
-            raise InputError.about("sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it.")
+            raise InputError.about(
+                "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
+            )
         self._compare(roles.kept, Look(int(n_rows.sum()), int(found[CHECKSUM].sum())))
         values = {each: self._values(key, roles.kept, each) for each in others}
         return SurveyTask(roles).counted(found, n_rows, found[WEIGHT].to_numpy(dtype=float), values)
@@ -210,7 +204,9 @@ class RelationSource:
     ) -> np.ndarray:
         found = self._collected(self._subset(key, kept).select(column).unique())[column]
         if found.isna().any():
-            raise InputError.about("by", f"is missing in some rows of {column!r}: give every case a subgroup.")
+            raise InputError.about(
+                "by", f"is missing in some rows of {column!r}: give every case a subgroup."
+            )
         return found.to_numpy()
 
     def _compare(self, kept: tuple[HashRange, ...], look: Look) -> None:
@@ -323,12 +319,15 @@ def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[pd.Dat
 
 def _batches(native: Any) -> Iterator[Any]:
     """Arrow batches of a lazy table."""
+    if hasattr(native, "to_pyarrow_batches"):
+        backend = native.get_backend()
+        if backend.name != "duckdb":
+            return iter(native.to_pyarrow_batches(chunk_size=ROWS_AT_ONCE))
+        native = backend.con.sql(backend.compile(native))  # Ibis 12 calls what DuckDB 2 no longer has
     if hasattr(native, "to_arrow_reader"):  # DuckDB
         return iter(native.to_arrow_reader(ROWS_AT_ONCE))
     if hasattr(native, "fetch_arrow_reader"):  # DuckDB before 1.4
         return iter(native.fetch_arrow_reader(ROWS_AT_ONCE))
-    if hasattr(native, "to_pyarrow_batches"):  # Ibis
-        return iter(native.to_pyarrow_batches(chunk_size=ROWS_AT_ONCE))
     frames = native.collect_batches(chunk_size=ROWS_AT_ONCE)  # Polars
     return (batch for frame in frames for batch in frame.to_arrow().to_batches())
 
