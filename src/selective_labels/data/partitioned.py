@@ -402,8 +402,15 @@ class PartitionedLabels:
         Of a relation, the engine returns only rows for which `condition` holds.
         """
         if isinstance(self.source, RelationSource):
-            how = {"roles": self.roles, "condition": condition, "n_jobs": self.n_jobs, "what": what}
-            return self.source.over_rows(columns, task, combine, **how)
+            return self.source.over_rows(
+                columns,
+                task,
+                combine,
+                roles=self.roles,
+                condition=condition,
+                n_jobs=self.n_jobs,
+                what=what,
+            )
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
 
     def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -92,6 +92,14 @@ class RelationSource:
     def check(self, columns: Sequence[str]) -> None:
         """Do nothing: an engine has one schema."""
 
+    def fingerprint(self) -> NoReturn:
+        """Raise :class:`InputError`: an engine may return rows in another order each time."""
+        raise InputError(
+            "keep_scores: scores of a relation cannot be found again, because its rows have no order; export "
+            "the table to Parquet.",
+            "keep_scores",
+        )
+
     def describe(self) -> str:
         """Describe the source in a few words."""
         return f"a relation of {self.engine}"
@@ -169,9 +177,9 @@ class RelationSource:
         if self.engine == "pyspark":
             results = self._on_workers(native, columns, counted)
         else:
-            total = -(-self.n_rows // ROWS_AT_ONCE)
-            results = with_progress(self._streamed(native, columns, counted, n_jobs), what, total)
-        found = combined(list(results), counted.added)
+            streamed = self._streamed(native, columns, counted, n_jobs)
+            results = list(with_progress(streamed, what, -(-self.n_rows // ROWS_AT_ONCE)))
+        found = combined(results, counted.added)
         if found is None:
             return None
         n_rows, checksum, result = found

@@ -324,12 +324,6 @@ class FromPartitions:
         """
         from selective_labels.data.relations import RelationSource
 
-        if named.get("keep_scores") is not None:
-            raise InputError(
-                "keep_scores: scores of a relation cannot be found again, because its rows have no order; "
-                "export the table to Parquet.",
-                "keep_scores",
-            )
         key = named.get("groups") or named.get("case_id")
         return cls.from_parquet(RelationSource.of(relation, sql, key), label, **named)
 

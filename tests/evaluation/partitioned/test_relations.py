@@ -247,7 +247,7 @@ def test_what_cannot_be_streamed_is_refused_in_a_sentence(connection):
     with pytest.raises(InputError, match="case_id is missing: rows of a relation have no numbers"):
         lazy(connection.table("cases"), case_id=None)
     with pytest.raises(InputError, match="keep_scores: scores of a relation cannot be found again"):
-        lazy(connection.table("cases"), keep_scores="scores")
+        sl.evaluate("guess", lazy(connection.table("cases"), keep_scores="scores"), **QUICK)
     with pytest.raises(InputError, match="case_id='cas' is not a column of the table; there are"):
         lazy(connection.table("cases"), case_id="cas")
     model = sl.UCLClassifier(estimator="plug-in", **QUICK_MODEL).fit(lazy(connection.table("cases")))
