@@ -9,6 +9,7 @@ MODES = {
     "partial": "the worst that the missing labels could do is made as small as possible",
     "point": "class probabilities are the slopes of seen labels on leniency (NUCEM)",
     "tilt": "the odds among the refused are one multiple of those among like accepted cases",
+    "auto": "labeled cases, unless the instrument or a stated direction tells more of the refused",
 }
 NOT_FOR = (
     "Cases unlike those that it was learned from, or decisions taken in another way.",
