@@ -81,7 +81,7 @@ def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Claim]:
             else "–",
             NO_FALLBACK,
             percent(constant_share(of(rows, experiment=experiment, protocol="published", setting=BEST))),
-            "reproduces" if near == len(both) else "reproduces in part; the misses are listed below",
+            "reproduces" if near == len(both) else "reproduces in part; published.md has the misses",
         )
 
 
