@@ -127,7 +127,7 @@ def diagnose(
     results = tuple(with_progress(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
-    return Diagnosis(results, *counts, _figures(context), sharing)
+    return Diagnosis(results, *counts, _figures(context), sharing).in_words(data.vocabulary)
 
 
 def _figures(context: Context) -> Figures:
