@@ -86,7 +86,7 @@ def evaluate(
     Examples
     --------
     >>> from selective_labels import SelectiveLabels
-    from selective_labels.datasets import make_decision_makers
+    >>> from selective_labels.datasets import make_decision_makers
     >>> sample = make_decision_makers(2000, random_state=0)
     >>> data = SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> guess = [0 if x > 0 else 2 for x in sample.X[:, 0]]
@@ -98,7 +98,7 @@ def evaluate(
     indistinguishable rates are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
     random, and who decides does not change the label. What would refute it: lower bounds that sum to more
-    than one (SL401, SL402), or cases not dealt out at random.
+    than one (SL401, SL402), or cases that are not assigned at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     evaluator = Evaluator.unfitted("evaluate", X, y, assumption, settings)
@@ -551,7 +551,7 @@ def advice(
 
     are points, whatever the cases without a label are like, and so is the difference of any loss and any
     number of classes. The advice alone says yes to cases without a label: it has bounds, from the larger of
-    what both arms (and decision-makers, if they are named) show of like cases. Its difference to people is
+    what both arms (and decision-makers, if named) show of comparable cases. Its difference to people is
     bounded through the cases on which they differ. Levels are bounds as well.
 
     Parameters
