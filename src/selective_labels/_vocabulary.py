@@ -208,6 +208,7 @@ class Vocabulary:
                 "refuses": f"does not {yes}",
                 "refused": declined,
                 "refusing": f"not {_gerund(yes, yes_past)}",
+                "refusing everybody": f"{_gerund(yes, yes_past)} nobody",
                 "refusal": f"no {noun}",
                 "a refusal": f"no {noun}",
                 "refusals": f"{many} {declined}",
