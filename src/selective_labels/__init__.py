@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
+    from selective_labels.evaluation.disparity import Disparity
     from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
     from selective_labels.evaluation.functions import (
         advice,
         compare,
+        disparity,
         drift,
         evaluate,
         ladder,
@@ -57,6 +59,7 @@ __all__ = [
     "ConstantRuleWarning",
     "Diagnosis",
     "DiagnosticWarning",
+    "Disparity",
     "DoublyRobustClassifier",
     "Evaluation",
     "Evaluations",
@@ -89,6 +92,7 @@ __all__ = [
     "contraction",
     "datasets",
     "diagnose",
+    "disparity",
     "drift",
     "evaluate",
     "extrapolate",
@@ -114,6 +118,7 @@ _MODULE = {
     "Comparison": "evaluation.results",
     "Diagnosis": "diagnostics.results",
     "DiagnosticWarning": "_errors",
+    "Disparity": "evaluation.disparity",
     "DoublyRobustClassifier": "estimators.doubly_robust",
     "Evaluation": "evaluation.results",
     "Evaluator": "evaluation.evaluator",
@@ -145,6 +150,7 @@ _MODULE = {
     "conditional_rate": "evaluation.metrics",
     "contraction": "evaluation.contraction",
     "diagnose": "diagnostics.diagnose",
+    "disparity": "evaluation.functions",
     "drift": "evaluation.functions",
     "evaluate": "evaluation.functions",
     "extrapolate": "evaluation.extrapolation",

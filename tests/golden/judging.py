@@ -212,3 +212,18 @@ def advice():
     }
     columns = ["what", "measure", "lower", "upper", "ci_lower", "ci_upper"]
     return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}
+
+
+def disparity():
+    """Gaps of two and three groups, of decisions, a score and both, under several assumptions."""
+    table, score = tables.data(), tables.score()
+    two = np.where(tables.sample().X[:, 1] > 0.3, "a", "b")
+    three = np.array(["a", "b", "c"])[np.arange(len(table)) % 3]
+    found = {
+        "score": sl.disparity(table, by=two, score=score, **FASTER),
+        "none": sl.disparity(table, by=three, reference="c", assumption="none", **FASTER),
+        "combined": sl.disparity(table, by=two, assumption=a.Instrument() & a.Informed(1), **FASTER),
+        "classes": sl.disparity(tables.data(3), by=two, **FASTER),
+    }
+    columns = ["who", "measure", "subgroup", "reference", "lower", "upper", "ci_lower", "ci_upper"]
+    return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}

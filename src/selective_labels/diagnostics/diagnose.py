@@ -22,6 +22,7 @@ from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
 from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
+from selective_labels.diagnostics.strength import instrument_strength
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
 CHECKS = (
@@ -127,7 +128,8 @@ def diagnose(
     results = tuple(with_progress(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
     results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
-    return Diagnosis(results, *counts, _figures(context), sharing).in_words(data.vocabulary)
+    strength = _if_possible(lambda: instrument_strength(context))
+    return Diagnosis(results, *counts, _figures(context), sharing, strength).in_words(data.vocabulary)
 
 
 def _figures(context: Context) -> Figures:

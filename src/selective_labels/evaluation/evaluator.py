@@ -17,6 +17,7 @@ from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.advice import Advice, AdviceQuestion, advice_request
 from selective_labels.evaluation.choose import Choice, choose_request, read_candidates
 from selective_labels.evaluation.compare import compare_request
+from selective_labels.evaluation.disparity import Disparity, DisparityQuestion, disparity_request
 from selective_labels.evaluation.drift import Drift, drift_of_judged
 from selective_labels.evaluation.evaluate import evaluate_request
 from selective_labels.evaluation.fitted_table import FittedRows, FittedTable
@@ -394,6 +395,22 @@ class Evaluator:
         )
         fitted = self._fitted.rows("advice")
         return advice_request(fitted, request, question, self._interval, self._confidence_level)
+
+    def disparity(
+        self,
+        by: Any,
+        *,
+        score: Any = None,
+        threshold: float | None = None,
+        reference: Any = None,
+        assumption: str | Assumption | None = None,
+        pos_label: Any = None,
+    ) -> Disparity:
+        """Bound gaps between groups given the outcome: :func:`selective_labels.disparity`."""
+        request = self._request((), None, assumption, pos_label)
+        question = DisparityQuestion(by=by, score=score, threshold=threshold, reference=reference)
+        fitted = self._fitted.rows("disparity")
+        return disparity_request(fitted, request, question, self._interval, self._confidence_level)
 
     def doubts(self, classifier: Any) -> list[str]:
         """Return why results on predictions are doubtful; raise an error if they depend on who decides."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
@@ -340,6 +341,19 @@ class FittedRows:
         if hasattr(given, "predict"):
             return type(given).__name__
         return "predictions" if np.ndim(given) else repr(given)
+
+
+def read_column(given: Any, name: str, data: SelectiveLabels) -> pd.Series:
+    """Read one value for each case: a column of values, or the name of a feature."""
+    if isinstance(given, str):
+        names = [str(each) for each in getattr(data.X, "columns", ())]
+        if given not in names:
+            raise InputError.about(name, f"is {given!r}, no feature; give one value for each case.")
+        given = data.X[given]
+    column = as_series(given, name, len(data))
+    if column.isna().any():
+        raise InputError.about(name, f"is missing in {column.isna().sum()} rows; leave these rows out.")
+    return column
 
 
 def read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:

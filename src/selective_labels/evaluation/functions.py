@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.named_costs import Costs
 from selective_labels.evaluation.advice import Advice
+from selective_labels.evaluation.disparity import Disparity
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.evaluator import Evaluator, EvaluatorSettings
 from selective_labels.evaluation.ladder_results import Ladder
@@ -604,3 +605,71 @@ def advice(
     """
     evaluator = Evaluator.unfitted("advice", X, y, assumption, settings, pos_label, cost)
     return evaluator.advice(advice, shown, high=high, probability=probability, adjust=adjust, by=by)
+
+
+def disparity(
+    X: Any,
+    y: Any = None,
+    *,
+    by: Any,
+    score: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    **settings: Unpack[EvaluatorSettings],
+) -> Disparity:
+    """Bound differences between groups in the rate of a yes, given the outcome.
+
+    In group g, with a_g = P(yes, Y = event | g) and b_g = P(yes, Y ≠ event | g) observed,
+
+        P(yes | Y = event, g) = a_g / p_g,   P(yes | Y ≠ event, g) = b_g / (1 - p_g),   p_g = P(Y = event | g)
+
+    and only p_g is bounded. Groups are different cases, so gaps take their ends at opposite ends of the
+    bounds: they are sharp, under every assumption that holds within groups. The gap weighted by outcome is
+    that of Arnold, Dobbie and Hull (2022), Σ_y P(Y = y) (P(yes | y, g) - P(yes | y, reference)). True and
+    false positive rates of decisions are one minus, or equal to, these rates.
+
+    Beside them stand the gap in the rate itself, the gap at like risk, and the outcome test with its robust
+    form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not discrimination.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing where not observed
+    by : (n_samples,) array, or the name of a feature
+        The groups. If the staff differs between groups, give them as a feature or as strata too.
+    score : classifier or (n_samples,) array, optional
+        A score of the event; a low score means yes. Adds "score" (the score alone) and "both" (a yes only if
+        the score agrees), and is the risk of the gap at like risk.
+    threshold : float, optional
+        Scores below it mean yes. Default: the share of yes's is that of the decisions. The threshold is taken
+        as given, also where it follows from the data.
+    reference : label, optional
+        The group that the others are compared with. Default: the largest.
+    assumption : name or Assumption
+        As in `evaluate`; one assumption.
+    pos_label : label, optional
+        The event. Default: the last class.
+    **settings
+        Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
+
+    Returns
+    -------
+    Disparity
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> town = np.where(sample.X[:, 1] > 0, "a", "b")
+    >>> found = sl.disparity(data, by=town, score=sample.X[:, 0], nuisance="logistic", random_state=0)
+    >>> rate = found.get("human", "rate", "b", reference="a")
+    >>> bool(rate.lower == rate.upper), sorted({each.who for each in found.estimates})
+    (True, ['both', 'human', 'score'])
+    """
+    evaluator = Evaluator.unfitted("disparity", X, y, assumption, settings, pos_label)
+    return evaluator.disparity(by, score=score, threshold=threshold, reference=reference)

@@ -247,6 +247,29 @@ class Estimated(Display):
         """Draw the interval; return the matplotlib axes."""
         return display.plot_intervals([self], ax)
 
+    def pasted(self) -> list[pd.DataFrame]:
+        """Return the bounds and the interval as a table with one row."""
+        return [display.short_table([self])]
+
+    def notes(self) -> list[str]:
+        """Return what the interval covers, cautions, the assumption and the sample."""
+        return display.below(self)
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return display.coefficients([self])
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.assumption
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return ["N"]
+
+    def __maketables_stat__(self, key: str) -> int | None:
+        return self.n if key == "N" else None
+
     def text(self) -> str:
         """Return the result as a few lines of text."""
         return display.one_text(self)
@@ -459,6 +482,14 @@ class Evaluations(Display):
     def plot(self, ax: Any = None) -> Any:
         """Draw all intervals in one figure; return the matplotlib axes."""
         return display.plot_intervals(self.items, ax)
+
+    def pasted(self) -> list[pd.DataFrame]:
+        """Return the printed table."""
+        return [display.short_table(display.with_gaps(self))]
+
+    def notes(self) -> list[str]:
+        """Return the lines that stand below the printed table."""
+        return display.below_many(self)
 
     def text(self) -> str:
         """Return a table with the assumptions below it."""

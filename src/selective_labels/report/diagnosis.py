@@ -51,6 +51,7 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
         "families": {family: diagnosis.status(family) for family in FAMILIES},
         "verdict": verdict,
         "n_model_rows": diagnosis.n_model_rows,
+        "strength": None if diagnosis.strength is None else diagnosis.strength.content(),
     }
 
 
