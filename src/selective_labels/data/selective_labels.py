@@ -260,6 +260,7 @@ class FromPartitions:
         from selective_labels.data.partition_sources import DaskSource, ParquetSource
         from selective_labels.data.partition_survey import RoleColumns
         from selective_labels.data.partitioned import PartitionedLabels
+        from selective_labels.data.relations import RelationSource
 
         if share_labels:
             raise InputError(
@@ -270,7 +271,7 @@ class FromPartitions:
         (named,) = split_keywords("from_parquet", roles, ColumnRoles)
         assignment = named.pop("assignment", None)
         columns = RoleColumns(label, decision_maker, case_id=case_id, **named)
-        source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
+        source = path if isinstance(path, DaskSource | RelationSource) else ParquetSource.find(path)
         lazy = PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
         return replace(lazy, vocabulary=Vocabulary.read(vocabulary).meaning(decision_means))
 
@@ -284,6 +285,47 @@ class FromPartitions:
         from selective_labels.data.partition_sources import DaskSource
 
         return cls.from_parquet(DaskSource(frame), label, **named)
+
+    @classmethod
+    def from_relation(
+        cls, relation: Any, label: str, *, sql: str | None = None, **named: Any
+    ) -> "PartitionedLabels":
+        """Name the roles of the columns of a table that stays in its engine.
+
+        The engine counts the roles (one group-by) and draws the sample (one filter). All rows are then
+        streamed as Arrow batches, in any order; on Spark, the workers score them and only sums come back.
+
+        Parameters
+        ----------
+        relation : DuckDB relation, Ibis table, PySpark frame, or any lazy frame of narwhals that streams
+            Or a connection of DuckDB or Ibis, or a Spark session, with `sql`.
+        label : str
+        sql : str, optional
+            Query, or name of a table. Each look repeats the query, so it must give the same rows each time.
+        **named
+            Keywords of :meth:`from_parquet` except `keep_scores`. `case_id` (or `groups`) is required,
+            because rows of a relation have no numbers.
+
+        Returns
+        -------
+        PartitionedLabels
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from selective_labels import SelectiveLabels
+        >>> loans = pl.LazyFrame({"loan": [1, 2, 3], "age": [30, 41, 25], "judge": ["a", "b", "a"]})
+        >>> loans = loans.with_columns(failed=pl.Series(["no", None, "yes"]))
+        >>> data = SelectiveLabels.from_relation(
+        ...     loans, label="failed", decision_maker="judge", case_id="loan"
+        ... )
+        >>> len(data), data.classes.tolist(), data.features
+        (3, ['no', 'yes'], ('age',))
+        """
+        from selective_labels.data.relations import RelationSource
+
+        key = named.get("groups") or named.get("case_id")
+        return cls.from_parquet(RelationSource.of(relation, sql, key), label, **named)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -27,6 +27,7 @@ from selective_labels.data.named_costs import cost_matrix
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import Table, read_data, read_table
+from selective_labels.data.relations import RelationSource
 from selective_labels.data.roles import HOLE, ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Bounds
@@ -271,6 +272,12 @@ def takes_partitions(predict: Predict) -> Predict:
         if settings.get("strata") is not None:
             raise InputError(
                 "a table in partitions has its strata in a column; name it where the table is made.", "strata"
+            )
+        if isinstance(X.source, RelationSource):
+            raise InputError(
+                "rows of a relation have no order, so predictions cannot come back as an array; "
+                "data.write_predictions(model, table) writes them as a table of the engine.",
+                "X",
             )
         task = _Task(estimator, predict.__name__, X.roles, X.features, settings)
         strata = [] if X.roles.strata is None else [X.roles.strata]
