@@ -13,7 +13,7 @@ PACKAGE = "selective_labels"
 ROOT = Path(__file__).parents[1] / "src" / PACKAGE
 
 # Small private modules at the top, which every room may use and which use only each other.
-PRIVATE = {"_display", "_errors", "_parallel", "_validation"}
+PRIVATE = {"_display", "_errors", "_parallel", "_validation", "_vocabulary"}
 # The rooms that each room uses: the edges that exist, and no other. A room uses only rooms above it.
 KNOWS: dict[str, set[str]] = {
     "data": set(),

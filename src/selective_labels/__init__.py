@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selective_labels import assumptions, datasets
     from selective_labels._errors import ConstantRuleWarning, DiagnosticWarning, InputError, LargeWorkWarning
+    from selective_labels._vocabulary import Vocabulary
     from selective_labels.data.selective_labels import SelectiveLabels
     from selective_labels.diagnostics.diagnose import diagnose
     from selective_labels.diagnostics.results import Diagnosis
@@ -78,6 +79,7 @@ __all__ = [
     "SelectiveLabels",
     "TableDescription",
     "UCLClassifier",
+    "Vocabulary",
     "advice",
     "assess",
     "assumptions",
@@ -135,6 +137,7 @@ _MODULE = {
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",
     "UCLClassifier": "estimators.ucl",
+    "Vocabulary": "_vocabulary",
     "advice": "evaluation.functions",
     "assess": "report.assess",
     "calibration_bins": "evaluation.metrics",

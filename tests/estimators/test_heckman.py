@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import selective_labels as sl
-from selective_labels.estimators.heckman import bivariate_cdf, selection_loss
+from selective_labels.estimators.heckman import Columns, bivariate_cdf, selection_loss
 
 ALL = [sl.HeckmanClassifier, sl.BivariateProbitClassifier]
 RIDGE = 0.01
@@ -54,6 +54,13 @@ def columns_of(x, makers):
     return X, np.hstack([X, makers[:, None] == np.arange(makers.max() + 1)])
 
 
+def given_to_loss(x, makers, y, decision):
+    """Arguments of `selection_loss` after the parameters."""
+    X, _ = columns_of(x, makers)
+    seen, weights = decision == 1, np.ones(len(y))
+    return Columns(X[seen]), Columns(X, makers, makers.max() + 1), y, seen, weights, RIDGE
+
+
 def independent_loss(parameters, X, W, y, seen):
     """The same likelihood row by row through scipy's distributions."""
     b, c, rho = parameters[:2], parameters[2:-1], np.tanh(parameters[-1])
@@ -73,17 +80,33 @@ def test_likelihood_and_gradient():
     x, y, decision, makers, _ = drawn(60, 0)
     X, W = columns_of(x, makers)
     parameters = np.random.default_rng(1).normal(0.0, 0.4, 2 + W.shape[1] + 1)
-    given = X, W, y, decision == 1, np.ones(60), RIDGE
+    given = given_to_loss(x, makers, y, decision)
     value, gradient = selection_loss(parameters, *given)
     assert value == pytest.approx(independent_loss(parameters, X, W, y, decision == 1), abs=1e-3)
     numeric = approx_fprime(parameters, lambda p: selection_loss(p, *given)[0], 1e-6)
     assert_allclose(gradient, numeric, atol=1e-3)
 
 
+def test_whitened_coordinates():
+    """T' H T = 1 for the Hessian H of weighted least squares with an indicator of every decision-maker."""
+    x, _, _, makers, _ = drawn(60, 6)
+    X, W = columns_of(x, makers)
+    columns, weights = Columns(X, makers, makers.max() + 1), np.random.default_rng(2).uniform(0.1, 1.0, 60)
+    penalty = np.concatenate([[0.0], np.full(W.shape[1] - 1, RIDGE)])
+    found, unit = columns.whitening(weights, penalty), np.eye(W.shape[1])
+    T = np.column_stack([found.coefficients(each) for each in unit])
+    hessian = W.T @ (weights[:, None] * W) + np.diag(penalty)
+    assert_allclose(T.T @ hessian @ T, unit, atol=1e-6)
+    assert_allclose(found.point(found.coefficients(weights[: len(unit)])), weights[: len(unit)])
+    assert_allclose(found.gradient(unit[3]), T.T @ unit[3], atol=1e-12)
+    assert_allclose(columns.index(unit[2]), W @ unit[2])
+    assert_allclose(columns.sums(weights), W.T @ weights)
+
+
 def test_the_fit_is_the_maximum():
     x, y, decision, makers, _ = drawn(500, 2)
-    X, W = columns_of(x, makers)
-    given = X, W, y, decision == 1, np.ones(500), RIDGE
+    W = columns_of(x, makers)[1]
+    given = given_to_loss(x, makers, y, decision)
     found = sl.BivariateProbitClassifier().fit(x, y, decision_maker=makers)
     start = np.zeros(2 + W.shape[1] + 1)
     other = minimize(lambda p: selection_loss(p, *given)[0], start, method="BFGS", options={"gtol": 1e-4})

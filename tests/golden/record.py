@@ -68,6 +68,7 @@ COVERED = {
     "SelectiveLabels": "data",
     "TableDescription": "assess",
     "UCLClassifier": "learners",
+    "Vocabulary": "data",
     "advice": "advice",
     "assess": "assess",
     "assumptions": "assumptions",

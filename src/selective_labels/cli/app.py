@@ -506,7 +506,7 @@ def ladder(
     assume: Assume = None,
     assumption: Annotated[
         list[Assumption] | None,
-        typer.Option(help="A last rung, which stands for itself. Repeatable.", rich_help_panel=MODEL),
+        typer.Option(help="A last assumption, judged by itself. Repeatable.", rich_help_panel=MODEL),
     ] = None,
 ) -> None:
     """What does each assumption buy? One number from assuming nothing to all that you believe."""

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from selective_labels._errors import ConstantRuleWarning, InputError, WorkerError
+from selective_labels._vocabulary import Vocabulary
 from selective_labels.cli.main import say_interrupted, status
 
 WRONG = 1
@@ -19,6 +20,18 @@ LONGEST = 2000
 # scikit-learn warns itself when two threads set warning filters at once; users cannot act on it.
 OF_THREADS = "`sklearn.utils.parallel.delayed` should be used"
 _told: ContextVar[Sequence[str]] = ContextVar("told")
+_spoken: ContextVar[Vocabulary] = ContextVar("spoken")
+
+
+def speak(vocabulary: Vocabulary) -> None:
+    """Let this command speak in the words of a domain from here on."""
+    _spoken.set(vocabulary)
+
+
+def spoken(text: str) -> str:
+    """A text in the words of the command's domain; in neutral words before its table is read."""
+    vocabulary = _spoken.get(None)
+    return text if vocabulary is None else vocabulary.say(text)
 
 
 def say(kind: str, message: object) -> None:
@@ -31,7 +44,7 @@ def say(kind: str, message: object) -> None:
     message : object
         Line breaks become spaces. Control characters are dropped, because they could control a terminal.
     """
-    line = "".join(each for each in " ".join(str(message).split()) if each.isprintable())
+    line = "".join(each for each in " ".join(spoken(str(message)).split()) if each.isprintable())
     shortened = line if len(line) <= LONGEST else line[:LONGEST] + "…"
     print(f"{kind}: {shortened}", file=sys.stderr, flush=True)
 
@@ -95,6 +108,7 @@ def warnings_as_lines() -> Iterator[None]:
             say("Note" if isinstance(message, ConstantRuleWarning) else "Warning", message)
 
     token = _told.set(shown)
+    silent = _spoken.set(Vocabulary())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -104,6 +118,7 @@ def warnings_as_lines() -> Iterator[None]:
             yield
     finally:
         _told.reset(token)
+        _spoken.reset(silent)
 
 
 def warnings_told() -> list[str]:

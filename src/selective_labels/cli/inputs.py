@@ -11,6 +11,8 @@ import pandas as pd
 import typer
 
 from selective_labels._errors import InputError, TableError, several, shown
+from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
+from selective_labels.cli.console import speak
 from selective_labels.cli.options import CutOptions, FileOptions, OutputOptions, TableOptions, save_config
 from selective_labels.data.features import CATEGORY, read_numbers
 from selective_labels.data.partition_sources import ParquetSource
@@ -32,6 +34,7 @@ from selective_labels.evaluation.policy import (
 )
 from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
+from selective_labels.io.decision_meaning import guessed_meaning, meaning_question, meaning_said
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import (
@@ -80,6 +83,8 @@ class Loaded:
         The whole table, if it is in partitions.
     sampled : bool
         Whether the rows in memory are all that the command works on.
+    notes : tuple of str
+        Sentences on what was taken for granted.
     """
 
     name: str
@@ -87,6 +92,7 @@ class Loaded:
     prepared: PreparedTable
     lazy: PartitionedLabels | None = None
     sampled: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def data(self) -> Any:
@@ -152,7 +158,10 @@ class Source:
         for model in models:
             model.schema.read(frame)  # raise if a column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
-        prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels)
+        vocabulary, notes = self._vocabulary(frame, roles)
+        speak(vocabulary)
+        how: dict[str, Any] = {"vocabulary": vocabulary}
+        prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels, **how)
         lazy = None
         if parts is None:
             frame = _with_classes(frame, opened, prepared.data.classes, not_features)
@@ -162,10 +171,29 @@ class Source:
                 rules = replace(rules, features=[*prepared.kinds], also=[*prepared.kinds])
                 frame, prepared = _sampled(lazy, roles, rules, parts.columns, fitting)
         if save_to is not None:
-            save_config(self.context, save_to, roles.to_dict())
+            stated = {"decision_means": vocabulary.means}
+            save_config(self.context, save_to, roles.to_dict() | stated)
         return Loaded(
-            without_password(self.name), frame, prepared, lazy, sampled=lazy is not None and not lazily
+            without_password(self.name),
+            frame,
+            prepared,
+            lazy,
+            sampled=lazy is not None and not lazily,
+            notes=notes,
         )
+
+    def _vocabulary(self, frame: pd.DataFrame, roles: Roles) -> tuple[Vocabulary, tuple[str, ...]]:
+        """The words of the domain with what a yes means, and a sentence where the default is used."""
+        means = self.table.decision_means
+        words = Vocabulary.parse(self.table.words or ())
+        if means is not None or words.means is not None:
+            return words.meaning(None if means is None else means.value), ()
+        guess = guessed_meaning(roles, frame)
+        if self.table.yes or not _somebody_answers():
+            return words.meaning(), (meaning_said(roles, guess),)
+        if typer.confirm(meaning_question(roles, guess), default=True, err=True):
+            return words.meaning(guess), ()
+        return words.meaning(ACCEPT if guess == INSPECT else INSPECT), ()
 
     def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
         if self.table.share_labels:
@@ -176,7 +204,8 @@ class Source:
                 "Write the column so that it needs no reading."
             )
         kept = self.table.keep_scores
-        return as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
+        lazy = as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
+        return replace(lazy, vocabulary=prepared.data.vocabulary)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
         """The table and its roles; ids and labels are read as text, so that they keep their spelling."""
@@ -242,7 +271,7 @@ def _sampled(
     else:
         drawn = draw_rows(lazy, 0, columns).by_curve(fitting)
         frame, factors = drawn.frame, drawn.factors
-    prepared = prepare_table(frame, roles, rules)
+    prepared = prepare_table(frame, roles, rules, vocabulary=lazy.vocabulary)
     lazy.require_all_classes(prepared.data)
     return frame, replace(prepared, data=reweighted(prepared.data, factors))
 

@@ -19,6 +19,13 @@ from selective_labels.assumptions.parse import names
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
 
+class Means(StrEnum):
+    """What a yes means."""
+
+    ACCEPT = "accept"
+    INSPECT = "inspect"
+
+
 class Format(StrEnum):
     """Output format of results."""
 
@@ -160,7 +167,9 @@ class FileOptions:
 class TableOptions:
     """Roles of columns, and the choice of features."""
 
-    label: Annotated[str | None, _option("The label, with holes.", ROLE, metavar="COLUMN")] = None
+    label: Annotated[
+        str | None, _option("Outcome column (missing where the decision was no).", ROLE, metavar="COLUMN")
+    ] = None
     decision: Annotated[
         str | None,
         _option("1, yes, approved ... where the label is revealed, else 0, no ...", ROLE, metavar="COLUMN"),
@@ -179,6 +188,24 @@ class TableOptions:
         ),
     ] = None
     decision_maker: Annotated[str | None, _option("Who decided.", ROLE, metavar="COLUMN")] = None
+    decision_means: Annotated[
+        Means | None,
+        _option(
+            "What a yes means: the case goes through and the event is a harm (accept), or somebody looks "
+            "closer and the event is looked for (inspect). Default: as in --words, else accept.",
+            ROLE,
+        ),
+    ] = None
+    words: Annotated[
+        Names,
+        _option(
+            "Words of the domain: lending, bail, hiring, medical, inspection, audit, insurance, moderation, "
+            "or single ones such as case=claim, decision_maker=adjuster, yes=investigate. Repeatable.",
+            ROLE,
+            spelled=("--words", "--vocabulary"),
+            metavar="WORDS",
+        ),
+    ] = None
     strata: Annotated[
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None

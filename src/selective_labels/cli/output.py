@@ -15,7 +15,7 @@ from rich.text import Text
 
 from selective_labels._display import Described
 from selective_labels._errors import several, shown
-from selective_labels.cli.console import warnings_told
+from selective_labels.cli.console import spoken, warnings_told
 from selective_labels.cli.inputs import Loaded, Stakes
 from selective_labels.cli.options import Format
 from selective_labels.cli.run_predict import Predicted
@@ -71,7 +71,7 @@ def clean(value: object, limit: int = LONGEST_CELL) -> Text:
     >>> clean("[red]\x1b[31mtext[/]").plain, clean("x" * 9, limit=3).plain
     ('[red][31mtext[/]', 'xxx…')
     """
-    text = "".join(each for each in str(value) if each.isprintable())
+    text = "".join(each for each in spoken(str(value)) if each.isprintable())
     return Text(text if len(text) <= limit else text[:limit] + "…")
 
 
@@ -130,6 +130,7 @@ def _data(loaded: Loaded) -> dict[str, Any]:
         "roles": prepared.roles.to_dict(),
         "features": [{"name": name, "kind": kind} for name, kind in prepared.kinds.items()],
         "left_out": [{"name": each.name, "reason": each.reason} for each in prepared.left_out],
+        "decision_means": labels.decision_means,
         "readings": list(prepared.readings),
     }
 
@@ -183,6 +184,7 @@ def _data_parts(loaded: Loaded) -> list[Any]:
             f"Several decision-makers saw the same {shown(prepared.roles.groups)}, and its labels agree; if "
             "the label belongs to it, --share-labels lets every row count it."
         )
+    parts += loaded.notes
     parts += [f"Read: {each}" for each in prepared.readings]
     parts += [f"Left out: {each.name!r} {each.reason}." for each in prepared.left_out]
     if found["n_ignored_labels"]:
@@ -247,7 +249,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
     row |= {"nuisance": report.chosen}
     regret, limit = number(model.worst_case_regret_), number(model.worst_case_regret_upper_)
-    condition = "decision-makers get like cases as if at random and do not change the outcome"
+    condition = "decision-makers get comparable cases as if at random and do not change the outcome"
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
     parts = [

@@ -11,6 +11,7 @@ import pandas as pd
 
 from selective_labels._errors import InputError, several
 from selective_labels._validation import as_seed
+from selective_labels._vocabulary import ACCEPT, Vocabulary
 from selective_labels.data.coding import TableCoding, as_numbers
 from selective_labels.data.partition_sources import (
     LEVELS,
@@ -142,6 +143,8 @@ class PartitionReader:
         Mean weight in the whole table.
     coding : TableCoding or None
         Coding of the features. None until it has been learned from rows.
+    vocabulary : Vocabulary
+        Words of the domain, and what a yes means.
     """
 
     roles: RoleColumns
@@ -152,6 +155,7 @@ class PartitionReader:
     strata: np.ndarray
     mean_weight: float
     coding: TableCoding | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
 
     @property
     def columns(self) -> list[str]:
@@ -166,7 +170,14 @@ class PartitionReader:
             strata = _codes(data.stratum_labels, self.strata, "strata")[strata]
         weight = None if data.given_weight is None else data.given_weight / self.mean_weight
         labels = None if strata is None else self.strata
-        return replace(coded, strata=strata, stratum_labels=labels, sample_weight=weight, complete=False)
+        return replace(
+            coded,
+            strata=strata,
+            stratum_labels=labels,
+            sample_weight=weight,
+            complete=False,
+            vocabulary=self.vocabulary,
+        )
 
     def read(self, frame: pd.DataFrame) -> SelectiveLabels:
         """Read all rows of a frame."""
@@ -201,6 +212,7 @@ class PartitionReader:
             names=self.roles.named,
             decision_given=self.roles.decision is not None,
             decision_makers_given=self.roles.decision_maker is not None,
+            vocabulary=self.vocabulary,
             complete=False,
         )
 
@@ -240,6 +252,8 @@ class PartitionedLabels:
         Number of processes that read partitions, if no Dask client is active.
     keep_scores : str, Path or None
         Folder that caches the scores of all rows.
+    vocabulary : Vocabulary
+        Words of the domain, and what a yes means.
     """
 
     source: Source
@@ -249,6 +263,7 @@ class PartitionedLabels:
     fit_rows: int | None = None
     n_jobs: int | None = None
     keep_scores: str | Path | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
     _surveys: dict[tuple[str, ...], Survey] = field(default_factory=dict)
 
     @classmethod
@@ -337,6 +352,11 @@ class PartitionedLabels:
         return self.survey().classes
 
     @property
+    def decision_means(self) -> str:
+        """What a yes means: "accept" or "inspect"."""
+        return self.vocabulary.means or ACCEPT
+
+    @property
     def decision_makers_given(self) -> bool:
         """Whether a column identifies the decision-makers."""
         return self.roles.decision_maker is not None
@@ -381,6 +401,7 @@ class PartitionedLabels:
             survey.decision_makers,
             survey.strata,
             survey.weight / survey.n_rows,
+            vocabulary=self.vocabulary,
         )
 
     def take(self, rows: int | float, random_state: Any = None) -> "PartitionedLabels":
@@ -470,7 +491,7 @@ class PartitionedLabels:
             raise InputError("decision_maker is missing: name the column of who decided.", "decision_maker")
         label, maker = names["label"], names["decision_maker"]
         assignment = list(self.assignment) or None
-        return SelectiveLabels.from_frame(
+        data = SelectiveLabels.from_frame(
             frame,
             label,
             decision_maker=maker,
@@ -481,3 +502,4 @@ class PartitionedLabels:
             groups=names.get("groups"),
             strata=names.get("strata"),
         )
+        return replace(data, vocabulary=self.vocabulary)

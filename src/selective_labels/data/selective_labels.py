@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from selective_labels._errors import InputError, several
 from selective_labels._validation import ColumnRoles, as_seed, split_keywords
+from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.data.coding import (
     TableCoding,
     as_table,
@@ -107,6 +108,7 @@ SUGGESTED = (
     "group, share_labels=True lets every row count it"
 )
 LEFT = "style='text-align:left'"
+Words = Vocabulary | str | Mapping[str, str] | None
 
 
 def as_text(data: "SelectiveLabels") -> str:
@@ -170,7 +172,8 @@ def _ignored(data: "SelectiveLabels") -> str:
 
 
 def _decision(data: "SelectiveLabels") -> str:
-    return "given" if data.decision_given else "not given: the holes say what was seen"
+    given = "given" if data.decision_given else "not given: the holes say what was seen"
+    return f"{given}; a yes means {INSPECT}" if data.decision_means == INSPECT else given
 
 
 def _decision_makers(data: "SelectiveLabels") -> str:
@@ -203,6 +206,8 @@ class FromPartitions:
         fit_rows: int | None = None,
         n_jobs: int | None = None,
         keep_scores: Any = None,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
         **roles: Unpack[ColumnRoles],
     ) -> "PartitionedLabels":
         """Name the roles of the columns of Parquet files, which are read in parts.
@@ -226,6 +231,8 @@ class FromPartitions:
         keep_scores : str or Path, optional
             Folder where `evaluate`, `compare` and `threshold_curve` cache the scores of all rows as Parquet.
             With the same settings, another metric, subgroup or cut-off then needs no new fit.
+        decision_means, vocabulary
+            As in :meth:`SelectiveLabels.from_arrays`.
         **roles
             Names of columns: `decision`, `sample_weight`, `groups`, `strata` as in
             :meth:`SelectiveLabels.from_frame`; `assignment`, a list of columns of known assignment
@@ -264,7 +271,8 @@ class FromPartitions:
         assignment = named.pop("assignment", None)
         columns = RoleColumns(label, decision_maker, case_id=case_id, **named)
         source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
-        return PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
+        lazy = PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
+        return replace(lazy, vocabulary=Vocabulary.read(vocabulary).meaning(decision_means))
 
     @classmethod
     def from_dask(cls, frame: Any, label: str, **named: Any) -> "PartitionedLabels":
@@ -330,6 +338,8 @@ class SelectiveLabels(FromPartitions):
         (the group), and `decision_makers` are the panels that saw cases.
     own_decision, own_decision_maker_codes : (n_samples,) int arrays or None
         With panels: the row's own decision and decision-maker.
+    vocabulary : Vocabulary
+        Words of the domain, in which results and reports speak. They include what a yes means.
     """
 
     X: Any
@@ -356,6 +366,7 @@ class SelectiveLabels(FromPartitions):
     panels: Panels | None = None
     own_decision: np.ndarray | None = None
     own_decision_maker_codes: np.ndarray | None = None
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
     # Original weights: a subset of the rows is renormalized exactly as if it had been given alone.
     given_weight: np.ndarray | None = None
     # False for a subset of another table's rows, whose codes may have gaps; see `compact`.
@@ -385,6 +396,11 @@ class SelectiveLabels(FromPartitions):
         """Roles that the user gave, other than features and label."""
         implied = {"decision": self.decision_given, "decision_maker": self.decision_makers_given}
         return tuple(role for role in ROLES if implied.get(role, getattr(self, role) is not None))
+
+    @property
+    def decision_means(self) -> str:
+        """What a yes means: "accept" (the event is a harm) or "inspect" (the event is looked for)."""
+        return self.vocabulary.means or ACCEPT
 
     @property
     def row_decision(self) -> np.ndarray:
@@ -526,6 +542,8 @@ class SelectiveLabels(FromPartitions):
         strata: str | None = None,
         assignment: Any = None,
         share_labels: bool = False,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
     ) -> "SelectiveLabels":
         """Name the roles of a table's columns.
 
@@ -546,7 +564,7 @@ class SelectiveLabels(FromPartitions):
         assignment : list of str, array or callable, optional
             Known assignment probabilities, in the order of the sorted decision-maker ids: columns, an array
             of shape (n_samples, n_decision_makers), or a callable of the features.
-        share_labels : bool
+        share_labels, decision_means, vocabulary
             See :meth:`from_arrays`.
 
         Returns
@@ -573,7 +591,12 @@ class SelectiveLabels(FromPartitions):
             "strata": strata,
         }
         chosen = split_roles(frame, named, features, assignment)
-        values = chosen.values | {"assignment": chosen.assignment, "share_labels": share_labels}
+        values = chosen.values | {
+            "assignment": chosen.assignment,
+            "share_labels": share_labels,
+            "decision_means": decision_means,
+            "vocabulary": vocabulary,
+        }
         data = cls.from_arrays(chosen.features, values.pop("label"), **values)
         warn_of_leaks(chosen.features, data.y, data.row_decision)
         return replace(data, names={role: column for role, column in named.items() if column is not None})
@@ -593,6 +616,8 @@ class SelectiveLabels(FromPartitions):
         categorical: tuple[int, ...] = (),
         kinds: Sequence[str] | None = None,
         share_labels: bool = False,
+        decision_means: str | None = None,
+        vocabulary: Words = None,
     ) -> "SelectiveLabels":
         """Build the data from arrays of equal length.
 
@@ -617,6 +642,15 @@ class SelectiveLabels(FromPartitions):
         share_labels : bool
             Whether the label belongs to the case, whose rows share a value of `groups`. A label observed in
             one row then counts for all rows of the case. The panel (everyone who saw it) is the instrument.
+        decision_means : "accept" or "inspect", optional
+            What a yes means. "accept": the case goes through, and the event is a harm; a yes predicts that it
+            does not happen, and policies accept the lowest scores. "inspect": somebody looks closer, and the
+            event is what is looked for; a yes predicts that it happens, and policies inspect the highest
+            scores. Default: as in the vocabulary, else "accept".
+        vocabulary : Vocabulary, name of a preset, or mapping, optional
+            Words of the domain, in which results and reports speak: "lending", "bail", "hiring", "medical",
+            "inspection", "audit", "insurance", "moderation", or a :class:`selective_labels.Vocabulary`; a
+            mapping may name a ``preset`` and change some of its words. Default: neutral words.
 
         Returns
         -------
@@ -666,6 +700,7 @@ class SelectiveLabels(FromPartitions):
             names=names_of(given),
             decision_given=decision is not None,
             decision_makers_given=decision_maker is not None,
+            vocabulary=Vocabulary.read(vocabulary).meaning(decision_means),
         )
         return with_shared_labels(data, groups_coded) if share_labels else data
 

@@ -1,10 +1,14 @@
 """Selection models from econometrics for two classes: Heckman's two-step estimator and bivariate probit."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from scipy.special import log_ndtr, ndtr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -20,27 +24,34 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(32)
 # Probabilities are clipped from below before taking logarithms.
 SMALLEST = 1e-300
 LARGEST_CORRELATION = 0.999
+# Relative curvature that is added to every direction when coordinates are chosen.
+LEAST_CURVATURE = 1e-10
 
 
-def bivariate_cdf(first: Array, second: Array, correlation: float) -> Array:
+def bivariate_cdf(first: Array, second: Array, correlation: Array | float) -> Array:
     """P(W_1 <= h, W_2 <= k) of correlated standard normal variables, row by row.
 
     Φ(h) Φ(k) + ∫_0^{asin ρ} exp(-(h² + k² - 2 h k sin t) / (2 cos² t)) dt / 2π,
 
     by Gauss-Legendre quadrature (Drezner and Wesolowsky 1990).
 
+    Parameters
+    ----------
+    first, second : (n,) arrays
+    correlation : float or (n,) array
+        Rows may differ in the sign of the correlation only.
+
     Examples
     --------
-    >>> bivariate_cdf(np.zeros(1), np.zeros(1), 0.5).round(6)
-    array([0.333333])
+    >>> bivariate_cdf(np.zeros(2), np.zeros(2), np.array([0.5, -0.5])).round(6)
+    array([0.333333, 0.166667])
     """
-    angle = np.arcsin(correlation) * (NODES + 1.0) / 2.0
-    weight = np.arcsin(correlation) / 2.0 * NODE_WEIGHTS / (2.0 * np.pi)
-    total = ndtr(first) * ndtr(second)
-    for each, mass in zip(angle, weight, strict=True):
-        square = first**2 + second**2 - 2.0 * first * second * np.sin(each)
-        total = total + mass * np.exp(-square / (2.0 * np.cos(each) ** 2))
-    return np.clip(total, 0.0, 1.0)
+    sign, top = np.sign(correlation), np.arcsin(np.max(np.abs(correlation), initial=0.0))
+    square, product = first**2 + second**2, sign * first * second
+    area = np.zeros(len(first))
+    for angle, mass in zip(top * (NODES + 1.0) / 2.0, top / 2.0 * NODE_WEIGHTS, strict=True):
+        area += mass * np.exp((product * np.sin(angle) - square / 2.0) / np.cos(angle) ** 2)
+    return np.clip(ndtr(first) * ndtr(second) + sign * area / (2.0 * np.pi), 0.0, 1.0)
 
 
 def density(values: Array) -> Array:
@@ -48,26 +59,133 @@ def density(values: Array) -> Array:
     return np.exp(-(values**2) / 2.0) / np.sqrt(2.0 * np.pi)
 
 
-def fit_probit(X: Array, y: Array, weights: Array, ridge: float) -> Array:
+def mills_ratio(index: Array) -> Array:
+    """Inverse Mills ratio φ(v) / Φ(v), the derivative of log Φ.
+
+    Examples
+    --------
+    >>> mills_ratio(np.array([0.0, -50.0])).round(3)
+    array([ 0.798, 50.02 ])
+    """
+    return np.exp(-(index**2) / 2.0 - log_ndtr(index)) / np.sqrt(2.0 * np.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of a linear index: features, and one indicator for every decision-maker that is never formed.
+
+    The index of a row is x b + c_z, so that a decision-maker costs one number and not a column.
+
+    Attributes
+    ----------
+    X : (n, n_features) array
+        The first column is the constant.
+    makers : (n,) int array or None
+        Codes of decision-makers; None if only features enter.
+    n_makers : int
+    """
+
+    X: Array
+    makers: Array | None = None
+    n_makers: int = 0
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features and decision-makers."""
+        return self.X.shape[1] + self.n_makers
+
+    def index(self, coefficients: Array) -> Array:
+        """Index of every row."""
+        n_features = self.X.shape[1]
+        found: Array = self.X @ coefficients[:n_features]
+        return found if self.makers is None else found + coefficients[n_features:][self.makers]
+
+    def sums(self, values: Array) -> Array:
+        """Σ_i v_i times the columns of row i."""
+        own = self.X.T @ values
+        if self.makers is None:
+            return own
+        return np.concatenate([own, np.bincount(self.makers, values, self.n_makers)])
+
+    def whitening(self, curvature: Array, penalty: Array) -> "Whitening":
+        """Coordinates in which Σ_i h_i w_i w_i' + diag(penalty) is the unit matrix."""
+        n_features = self.X.shape[1]
+        block = (self.X.T * curvature) @ self.X + np.diag(penalty[:n_features])
+        if self.makers is None:
+            return Whitening(_root(block), np.empty((n_features, 0)), np.empty(0))
+        own = np.bincount(self.makers, curvature, self.n_makers) + penalty[n_features:]
+        indicators = csr_array(
+            (curvature, (np.arange(len(self.X)), self.makers)), (len(self.X), self.n_makers)
+        )
+        shared = np.asarray((indicators.T @ self.X).T) / own
+        return Whitening(_root(block - (shared * own) @ shared.T), shared, np.sqrt(own))
+
+
+def _root(matrix: Array) -> Array:
+    """Cholesky factor; a small ridge covers rounding errors, and any coordinates give the same minimum."""
+    diagonal = np.abs(np.diag(matrix))
+    return np.linalg.cholesky(matrix + np.diag(LEAST_CURVATURE * (diagonal + diagonal.max() + SMALLEST)))
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Linear map θ = T φ of coefficients such that T' H T = 1 for a matrix H with a large diagonal block.
+
+    With H = [[A, S D], [D S', D]], D diagonal and L L' = A - S D S',
+
+        θ_x = L'^-1 φ_x,   θ_z = D^(-1/2) φ_z - S' θ_x.
+    """
+
+    root: Array
+    shared: Array
+    scale: Array
+
+    def coefficients(self, point: Array) -> Array:
+        """θ of φ."""
+        n_features = len(self.root)
+        own = solve_triangular(self.root.T, point[:n_features], lower=False)
+        return np.concatenate([own, point[n_features:] / self.scale - self.shared.T @ own])
+
+    def point(self, coefficients: Array) -> Array:
+        """φ of θ."""
+        own, others = np.split(coefficients, [len(self.root)])
+        return np.concatenate([self.root.T @ own, self.scale * (others + self.shared.T @ own)])
+
+    def gradient(self, gradient: Array) -> Array:
+        """The gradient by φ from the gradient by θ."""
+        own, others = np.split(gradient, [len(self.root)])
+        return np.concatenate(
+            [solve_triangular(self.root, own - self.shared @ others, lower=True), others / self.scale]
+        )
+
+
+def fit_probit(columns: Columns, y: Array, weights: Array, ridge: float) -> Array:
     """argmin_b -Σ w_i log Φ((2 y_i - 1) x_i b) + ridge/2 Σ_{j>0} b_j². The first column is the constant.
 
     Returns
     -------
     (n_columns,) array
     """
-    sign, free = 2.0 * y - 1.0, _penalty(X.shape[1], ridge)
+    sign, free = 2.0 * y - 1.0, _penalty(columns.n_columns, ridge)
 
     def loss(b: Array) -> tuple[float, Array]:
-        index = sign * (X @ b)
-        ratio = np.exp(-(index**2) / 2.0 - log_ndtr(index)) / np.sqrt(2.0 * np.pi)
+        index = sign * columns.index(b)
         value = -weights @ log_ndtr(index) + free @ b**2 / 2.0
-        return float(value), -X.T @ (weights * sign * ratio) + free * b
+        return float(value), -columns.sums(weights * sign * mills_ratio(index)) + free * b
 
-    return minimize(loss, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options=_OPTIONS).x
+    start = np.zeros(columns.n_columns)
+    return _minimum(loss, start, [columns.whitening(_curvature(columns, y, weights, start), free)])
+
+
+def _curvature(columns: Columns, y: Array, weights: Array, b: Array) -> Array:
+    """Second derivative by the index of each row's negative log-likelihood in a probit: w λ (λ + v)."""
+    index = (2.0 * y - 1.0) * columns.index(b)
+    ratio = mills_ratio(index)
+    return weights * np.maximum(ratio * (ratio + index), SMALLEST)
 
 
 def selection_loss(
-    parameters: Array, X: Array, W: Array, y: Array, seen: Array, weights: Array, ridge: float
+    parameters: Array, outcome: Columns, choice: Columns, y: Array, seen: Array, weights: Array, ridge: float
 ) -> tuple[float, Array]:
     """Penalised negative log-likelihood of the probit with selection, and its gradient.
 
@@ -75,29 +193,28 @@ def selection_loss(
 
         Σ_{D=0} log Φ(-w c) + Σ_{D=1} log Φ₂(q x b, w c; q ρ),   q = 2 y - 1
 
-    Parameters are b, c, r in one vector.
+    Parameters are b, c, r in one vector. `outcome` has the columns of the rows with D = 1, `choice` those of
+    all rows.
     """
-    n_outcome, n_choice = X.shape[1], W.shape[1]
+    n_outcome, n_choice = outcome.n_columns, choice.n_columns
     b, c, r = parameters[:n_outcome], parameters[n_outcome:-1], parameters[-1]
     rho = float(np.clip(np.tanh(r), -LARGEST_CORRELATION, LARGEST_CORRELATION))
-    choice, sign = W @ c, np.where(y == 1, 1.0, -1.0)[seen]
-    index, there = sign * (X[seen] @ b), choice[seen]
-    # The sign of the correlation depends on the label.
-    chance = np.where(sign > 0, bivariate_cdf(index, there, rho), bivariate_cdf(index, there, -rho))
-    chance = np.maximum(chance, SMALLEST)
+    chosen, sign = choice.index(c), np.where(y == 1, 1.0, -1.0)[seen]
+    index, there, away = sign * outcome.index(b), chosen[seen], chosen[~seen]
+    own, scale = sign * rho, np.sqrt(1.0 - rho**2)  # the sign of the correlation depends on the label
+    chance = np.maximum(bivariate_cdf(index, there, own), SMALLEST)
     free = np.concatenate([_penalty(n_outcome, ridge), _penalty(n_choice, ridge), [ridge]])
-    away = choice[~seen]
     value = -weights[~seen] @ log_ndtr(-away) - weights[seen] @ np.log(chance) + free @ parameters**2 / 2.0
-    own, scale = sign * rho, np.sqrt(1.0 - rho**2)
     by_index = density(index) * ndtr((there - own * index) / scale) / chance
-    by_choice = density(there) * ndtr((index - own * there) / scale) / chance
     joint = np.exp(-(index**2 + there**2 - 2.0 * own * index * there) / (2.0 * scale**2))
     by_rho = sign * joint / (2.0 * np.pi * scale) / chance
-    ratio = np.exp(-(away**2) / 2.0 - log_ndtr(-away)) / np.sqrt(2.0 * np.pi)
+    by_choice = np.empty(len(seen))
+    by_choice[seen] = -density(there) * ndtr((index - own * there) / scale) / chance
+    by_choice[~seen] = mills_ratio(-away)
     gradient = np.concatenate(
         [
-            -X[seen].T @ (weights[seen] * sign * by_index),
-            -W[seen].T @ (weights[seen] * by_choice) + W[~seen].T @ (weights[~seen] * ratio),
+            -outcome.sums(weights[seen] * sign * by_index),
+            choice.sums(weights * by_choice),
             [-(weights[seen] @ by_rho) * (1.0 - rho**2)],
         ]
     )
@@ -105,22 +222,42 @@ def selection_loss(
 
 
 def fit_selection(
-    X: Array, W: Array, y: Array, seen: Array, weights: Array, ridge: float
+    X: Array, choice: Columns, y: Array, seen: Array, weights: Array, ridge: float
 ) -> tuple[Array, float]:
     """Coefficients of the outcome equation and the correlation, by penalised maximum likelihood."""
-    start = np.concatenate(
-        [
-            fit_probit(X[seen], (y == 1)[seen].astype(float), weights[seen], ridge),
-            fit_probit(W, seen.astype(float), weights, ridge),
-            [0.0],
-        ]
-    )
-    given = X, W, y, seen, weights, ridge
-    found = minimize(selection_loss, start, given, jac=True, method="L-BFGS-B", options=_OPTIONS).x
+    outcome, positive = Columns(X[seen]), (y == 1)[seen].astype(float)
+    b = fit_probit(outcome, positive, weights[seen], ridge)
+    c = fit_probit(choice, seen.astype(float), weights, ridge)
+    given = outcome, choice, y, seen, weights, ridge
+    coordinates = [
+        outcome.whitening(_curvature(outcome, positive, weights[seen], b), _penalty(len(b), ridge)),
+        choice.whitening(_curvature(choice, seen.astype(float), weights, c), _penalty(len(c), ridge)),
+    ]
+    found = _minimum(lambda p: selection_loss(p, *given), np.concatenate([b, c, [0.0]]), coordinates)
     return found[: X.shape[1]], float(np.tanh(found[-1]))
 
 
 _OPTIONS = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-12, "gtol": 1e-8}
+
+
+def _minimum(
+    loss: Callable[[Array], tuple[float, Array]], start: Array, coordinates: Sequence[Whitening]
+) -> Array:
+    """Minimise by L-BFGS in whitened coordinates, block by block; further parameters stay as they are."""
+    ends = np.cumsum([len(each.root) + len(each.scale) for each in coordinates])
+
+    def blocks(method: str, values: Array) -> Array:
+        *given, rest = np.split(values, ends)
+        return np.concatenate(
+            [*(getattr(each, method)(part) for each, part in zip(coordinates, given, strict=True)), rest]
+        )
+
+    def whitened(point: Array) -> tuple[float, Array]:
+        value, gradient = loss(blocks("coefficients", point))
+        return value, blocks("gradient", gradient)
+
+    found = minimize(whitened, blocks("point", start), jac=True, method="L-BFGS-B", options=_OPTIONS)
+    return blocks("coefficients", found.x)
 
 
 def _penalty(n_columns: int, ridge: float) -> Array:
@@ -159,7 +296,7 @@ class SelectionClassifier(SelectiveClassifier):
         """Probability of the second class."""
 
     @abstractmethod
-    def _estimate(self, X: np.ndarray, W: np.ndarray, y: np.ndarray, seen: np.ndarray, w: np.ndarray) -> None:
+    def _estimate(self, X: Array, choice: Columns, y: Array, seen: Array, w: Array) -> None:
         """Set `coefficients_` and `correlation_`. All labels may be observed."""
 
     def _learn(self, data: SelectiveLabels) -> None:
@@ -174,9 +311,9 @@ class SelectionClassifier(SelectiveClassifier):
             )
         self.scale_ = standardised(data.categorical).fit(data.features)
         X = self._outcome_columns(data.features)
-        makers = data.decision_maker_codes[:, None] == np.arange(data.n_decision_makers)
-        W = np.hstack([X, makers]) if data.n_decision_makers > 1 else X
-        self._estimate(X, W, data.y, data.decision == 1, data.weights)
+        several = data.n_decision_makers > 1
+        choice = Columns(X, data.decision_maker_codes, data.n_decision_makers) if several else Columns(X)
+        self._estimate(X, choice, data.y, data.decision == 1, data.weights)
 
     def _outcome_columns(self, features: np.ndarray) -> np.ndarray:
         return np.hstack([np.ones((len(features), 1)), self.scale_.transform(features)])
@@ -221,12 +358,11 @@ class HeckmanClassifier(SelectionClassifier):
     def __init__(self, ridge: float = 0.01) -> None:
         self.ridge = ridge
 
-    def _estimate(self, X: np.ndarray, W: np.ndarray, y: np.ndarray, seen: np.ndarray, w: np.ndarray) -> None:
+    def _estimate(self, X: Array, choice: Columns, y: Array, seen: Array, w: Array) -> None:
         columns = X[seen]
         if not seen.all():
-            index = W[seen] @ fit_probit(W, seen.astype(float), w, self.ridge)
-            mills = np.exp(-(index**2) / 2.0 - log_ndtr(index)) / np.sqrt(2.0 * np.pi)
-            columns = np.column_stack([columns, mills])
+            index = choice.index(fit_probit(choice, seen.astype(float), w, self.ridge))
+            columns = np.column_stack([columns, mills_ratio(index[seen])])
         # The constant and the Mills ratio are not penalised.
         penalty = np.zeros(columns.shape[1])
         penalty[1 : X.shape[1]] = self.ridge
@@ -273,11 +409,14 @@ class BivariateProbitClassifier(SelectionClassifier):
     def __init__(self, ridge: float = 0.01) -> None:
         self.ridge = ridge
 
-    def _estimate(self, X: np.ndarray, W: np.ndarray, y: np.ndarray, seen: np.ndarray, w: np.ndarray) -> None:
+    def _estimate(self, X: Array, choice: Columns, y: Array, seen: Array, w: Array) -> None:
         if seen.all():
-            self.coefficients_, self.correlation_ = fit_probit(X, (y == 1).astype(float), w, self.ridge), 0.0
+            self.coefficients_, self.correlation_ = (
+                fit_probit(Columns(X), (y == 1).astype(float), w, self.ridge),
+                0.0,
+            )
         else:
-            self.coefficients_, self.correlation_ = fit_selection(X, W, y, seen, w, self.ridge)
+            self.coefficients_, self.correlation_ = fit_selection(X, choice, y, seen, w, self.ridge)
 
     def _chance(self, columns: np.ndarray) -> np.ndarray:
         return ndtr(columns @ self.coefficients_)

@@ -95,7 +95,7 @@ def evaluate(
     indistinguishable rates are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
     random, and who decides does not change the label. What would refute it: lower bounds that sum to more
-    than one (SL401, SL402), or cases not dealt out at random.
+    than one (SL401, SL402), or cases that are not assigned at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     evaluator = Evaluator.unfitted("evaluate", X, y, assumption, settings)
@@ -548,7 +548,7 @@ def advice(
 
     are points, whatever the cases without a label are like, and so is the difference of any loss and any
     number of classes. The advice alone says yes to cases without a label: it has bounds, from the larger of
-    what both arms (and decision-makers, if they are named) show of like cases. Its difference to people is
+    what both arms (and decision-makers, if named) show of comparable cases. Its difference to people is
     bounded through the cases on which they differ. Levels are bounds as well.
 
     Parameters

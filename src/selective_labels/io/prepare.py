@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from selective_labels._errors import InputError, TableError, several, shown
+from selective_labels._vocabulary import Vocabulary
 from selective_labels.data.features import (
     CATEGORY,
     DATE,
@@ -563,11 +564,16 @@ class PreparedTable:
 
 
 def prepare_table(
-    frame: pd.DataFrame, roles: Roles, rules: FeatureRules = ALL_FEATURES, *, share_labels: bool = False
+    frame: pd.DataFrame,
+    roles: Roles,
+    rules: FeatureRules = ALL_FEATURES,
+    *,
+    share_labels: bool = False,
+    vocabulary: Vocabulary | None = None,
 ) -> PreparedTable:
     """Choose and convert features, check the roles, and raise :class:`TableError` for leaks.
 
-    `share_labels` is that of :meth:`selective_labels.SelectiveLabels.from_arrays`.
+    `share_labels` and `vocabulary` are those of :meth:`selective_labels.SelectiveLabels.from_arrays`.
 
     Examples
     --------
@@ -591,6 +597,7 @@ def prepare_table(
     if share_labels and roles.groups is None:
         raise TableError("--share-labels needs --groups: which rows are one case.", "groups")
     given = columns | {"kinds": [kinds[name] for name in kept], "share_labels": share_labels}
+    given["vocabulary"] = vocabulary
     data = _checked(X, given, roles)
     seen = (
         "whether the label is seen (is it the --decision?)"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
+from selective_labels._vocabulary import plural
 
 
 class SectionStore(Protocol):
@@ -170,21 +171,6 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
     }
 
 
-def plural(noun: str) -> str:
-    """Plural of a noun.
-
-    Examples
-    --------
-    >>> plural("judge"), plural("agency"), plural("boss"), plural("case workers")
-    ('judges', 'agencies', 'bosses', 'case workers')
-    """
-    if re.search(r"[^s]s$", noun):
-        return noun
-    if re.search(r"[^aeiou]y$", noun):
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if re.search(r"(s|x|z|ch|sh)$", noun) else f"{noun}s"
-
-
 def _event(label: str | None, event: Any) -> str:
     """Name of the event: its class if that is a word, or the column name if the class is "yes" or similar."""
     name, value = _plain(label), _short(event)
@@ -236,7 +222,7 @@ MEANINGS = {
 IF = {
     None: "assuming nothing about the outcomes that were not seen",
     "strata": "if who decided was as good as a lottery",
-    "features": "if, among like cases, who decided was as good as a lottery",
+    "features": "if, among comparable cases, who decided was as good as a lottery",
     "all seen": "with every outcome seen",
 }
 
