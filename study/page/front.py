@@ -78,7 +78,8 @@ def _provenance(study: Study) -> Iterator[Block]:
         return
     counted = missing.groupby(["experiment", "part"], sort=False)["cell"].agg(["size", "nunique"])
     texts = [
-        f"{name} {part} {row['size']} in {row['nunique']} cells" for (name, part), row in counted.iterrows()
+        f"{row['experiment']} {row['part']} {row['size']} in {row['nunique']} cells"
+        for row in counted.reset_index().to_dict("records")
     ]
     yield Paragraph(
         f"Of {len(study.published)} published means, {len(missing)} have none of ours beside them yet "

@@ -143,8 +143,8 @@ def draw_side_by_side(figure: PublishedFigure, marks: pd.DataFrame, path: Path) 
             _draw(axes, of(here, source=source), source, places)
         axes.set_title(cell if classifier == "network" else f"{cell}, {classifier}", fontsize=8)
         if here["limit"].isna().all():
-            for source, mark in of(here, method="full").set_index("source")["value"].items():
-                axes.axhline(mark, color=COLOURS[str(source)], linestyle=":", linewidth=0.8)
+            for row in of(here, method="full").to_dict("records"):
+                axes.axhline(row["value"], color=COLOURS[row["source"]], linestyle=":", linewidth=0.8)
         axes.set_xticks(range(len(places)), places, rotation=45, ha="right", fontsize=7)
         axes.tick_params(axis="x", labelbottom=number > len(panels) - figure.columns)
         axes.set_xlim(-0.6, len(places) - 0.4)

@@ -72,8 +72,8 @@ def commits(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     tasks["commit"] = tasks["commit"].fillna("").replace("", "not kept")
     lines = []
     for (protocol, experiment), here in tasks.groupby(["protocol", "experiment"]):
-        counted = here.groupby(["part", "commit"], sort=False).size()
-        texts = [f"{part} {count} by {commit}" for (part, commit), count in counted.items()]
+        counted = here.groupby(["part", "commit"], sort=False).size().reset_index(name="count")
+        texts = [f"{each['part']} {each['count']} by {each['commit']}" for each in counted.to_dict("records")]
         lines.append({"protocol": protocol, "experiment": experiment, "tasks": "; ".join(texts)})
     return pd.DataFrame(lines)
 
