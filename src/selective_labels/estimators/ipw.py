@@ -199,7 +199,7 @@ def fit_labeled_rows(
     """
     if use_decision_maker:
         require_probabilities(classifier, "averaging over decision-makers")
-    labeled = data.decision == 1
+    labeled = data.labeled
     if sample_weight is None and data.sample_weight is not None:
         sample_weight = data.sample_weight[labeled]
     if sample_weight is not None and not sample_weight.any():

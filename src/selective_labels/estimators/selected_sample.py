@@ -361,6 +361,10 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         event = tuple(self.classes_[rule.odds.event].tolist())
         return RefusedOddsCurve(values, gain, (rule.odds.low, rule.odds.high), event, np.mean(own != plain))
 
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        return ()
+
     def _learn(self, data: SelectiveLabels) -> None:
         self.rule_ = self.learned(data)
         self.model_ = self.rule_.model

@@ -83,7 +83,7 @@ def choose_tilt(
         Class probabilities of the training rows where the tilt is used.
     """
     event = None if direction is None else _members(direction, data)
-    if data.decision.all():
+    if data.labeled.all():
         return TiltChoice(LABELED_ONLY, "every label is seen", np.nan), None
     rows = HeldOutRows(joint, data)
     stage = first_stage(rows)
