@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
+    from selective_labels.evaluation.deciders import Deciders
     from selective_labels.evaluation.disparity import Disparity
     from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
     from selective_labels.evaluation.functions import (
         advice,
         compare,
+        deciders,
         disparity,
         drift,
         evaluate,
@@ -57,6 +59,7 @@ __all__ = [
     "Bounds",
     "Comparison",
     "ConstantRuleWarning",
+    "Deciders",
     "Diagnosis",
     "DiagnosticWarning",
     "Disparity",
@@ -91,6 +94,7 @@ __all__ = [
     "conditional_rate",
     "contraction",
     "datasets",
+    "deciders",
     "diagnose",
     "disparity",
     "drift",
@@ -116,6 +120,7 @@ _MODULE = {
     "BivariateProbitClassifier": "estimators.heckman",
     "Bounds": "identification.bounds",
     "Comparison": "evaluation.results",
+    "Deciders": "evaluation.deciders",
     "Diagnosis": "diagnostics.results",
     "DiagnosticWarning": "_errors",
     "Disparity": "evaluation.disparity",
@@ -149,6 +154,7 @@ _MODULE = {
     "compare": "evaluation.functions",
     "conditional_rate": "evaluation.metrics",
     "contraction": "evaluation.contraction",
+    "deciders": "evaluation.functions",
     "diagnose": "diagnostics.diagnose",
     "disparity": "evaluation.functions",
     "drift": "evaluation.functions",

@@ -48,6 +48,7 @@ class Instrument(Assumption):
     ('instrument', False)
     """
 
+    takes_worst_case = True
     name = "instrument"
     sentence = (
         "cases alike in features (and stratum, if given) reach decision-makers as if at random, and who "
@@ -226,6 +227,7 @@ class NoAssumption(Assumption):
     ('none', False)
     """
 
+    takes_worst_case = True
     name = "none"
     sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
     title = "Nothing assumed"

@@ -343,9 +343,10 @@ def identify(
     if mode == "partial" and not data.numeric and not assignment_matters(data):
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
+    data = replace(data, label_weights=joint.label_weights)
     # With all labels seen, nothing is to be bounded, and decision-makers have nothing to add.
-    instrument_alone: Assumption = NoAssumption() if data.decision.all() else Instrument()
-    known = instrument_alone if assumption is None or data.decision.all() else assumption
+    instrument_alone: Assumption = NoAssumption() if data.labeled.all() else Instrument()
+    known = instrument_alone if assumption is None or data.labeled.all() else assumption
     rule, scores = fit_bounds(joint, data, known, label_range)
     bounds, crossed = scores.bounds()
     alone, alone_bounds, alone_scores = None, None, scores
@@ -396,7 +397,7 @@ def _by_slope(
     joint, by_leniency = identified.joint, instrument == "leniency"
     codes = None if by_leniency else data.decision_makers.astype(float)
     moments, own = held_out_slopes(joint, data, codes)
-    if joint.in_halves and not data.decision.all():
+    if joint.in_halves and not data.labeled.all():
         warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=6)
     shrinkage, step = 0.0, None
     injected = joint.report.chosen == "injected"  # given probabilities have no estimation error
@@ -433,8 +434,8 @@ def _by_tilt(
     rows = HeldOutRows(identified.joint, data)
     stage = first_stage(rows)
     identified = replace(identified, concentration=stage.concentration)
-    if data.decision.all() or stage.concentration < GATE:
-        if not data.decision.all():
+    if data.labeled.all() or stage.concentration < GATE:
+        if not data.labeled.all():
             warn_of_closed_gate(stage.concentration)
         return replace(identified, direct=fit_direct(data, identified.joint, fitting)), None
     tilt = fit_tilt(rows, stage)

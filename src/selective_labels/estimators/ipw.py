@@ -190,7 +190,7 @@ def fit_labeled_rows(
     """
     if use_decision_maker:
         require_probabilities(classifier, "averaging over decision-makers")
-    labeled = data.decision == 1
+    labeled = data.labeled
     if sample_weight is None and data.sample_weight is not None:
         sample_weight = data.sample_weight[labeled]
     if sample_weight is not None and not sample_weight.any():
@@ -251,6 +251,10 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
     estimator: Any = None
     use_decision_maker: bool = False
     random_state: int | np.random.RandomState | None = None
+
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        return ()
 
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)

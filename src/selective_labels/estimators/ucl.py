@@ -15,6 +15,7 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Prevalence
+from selective_labels.data.pending import WORST_CASE, refuse_pending
 from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, read_strata, with_instrument
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -38,6 +39,7 @@ from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
 from selective_labels.inference.row_intervals import contradicted
+from selective_labels.nuisance.calibrated_bounds import has_range
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
 
@@ -435,6 +437,10 @@ class UCLClassifier(SelectiveClassifier):
         rule = getattr(getattr(self, "_identified", None), "rule", None)
         return rule is not None and rule.strata.labels is not None
 
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        return ()  # some modes refuse the worst case, see `_check_worst_case`
+
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
             return "y has holes, and who decided each case is what identifies the rest"
@@ -561,6 +567,8 @@ class UCLClassifier(SelectiveClassifier):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
             check_cost(self.cost, data)
+        if data.worst_case:
+            self._check_worst_case(data)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
             if self.mode in ("point", "tilt"):
                 raise InputError(f"decision_maker has one value only; {self.mode} mode needs two or more.")
@@ -571,6 +579,16 @@ class UCLClassifier(SelectiveClassifier):
                     stacklevel=4,
                 )
         check_surrogate(self.estimator, self.surrogate, len(data.classes))
+
+    def _check_worst_case(self, data: SelectiveLabels) -> None:
+        """Raise :class:`InputError` for what needs to know more of pending outcomes than nothing."""
+        assumed = read_assumption(self.assumption, self.mode, data)
+        if self.mode != "partial":
+            refuse_pending(data, f"mode={self.mode!r}", (WORST_CASE,))
+        if assumed is not None and not assumed.takes_worst_case:
+            refuse_pending(data, f"assumption={assumed.name!r}", (WORST_CASE,))
+        if has_range(read_label_range(assumed, self.label_range)):
+            refuse_pending(data, "a label range", (WORST_CASE,))
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.named_costs import Costs
 from selective_labels.evaluation.advice import Advice
+from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.disparity import Disparity
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.evaluator import Evaluator, EvaluatorSettings
@@ -673,3 +674,61 @@ def disparity(
     """
     evaluator = Evaluator.unfitted("disparity", X, y, assumption, settings, pos_label)
     return evaluator.disparity(by, score=score, threshold=threshold, reference=reference)
+
+
+def deciders(
+    X: Any,
+    y: Any = None,
+    *,
+    score: Any = None,
+    anonymous: bool = False,
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    **settings: Unpack[EvaluatorSettings],
+) -> Deciders:
+    """Compare decision-makers with what their cases lead one to expect, and with a score at the same rate.
+
+    For decision-maker z, with m the cross-fitted means of like cases over decision-makers,
+
+        leniency r_z = mean_z (D - m_D(x)),   f_z = mean_z (D 1{Y = event} - m_F(x)),
+        excess s_z = f_z - β r_z
+
+    β is the slope of f on r across decision-makers, net of sampling error: more yes's bring more failures,
+    and the excess is what leniency does not explain. All are shrunk towards the average (empirical Bayes);
+    intervals cover the stated share of decision-makers whatever the distribution of their effects
+    (Armstrong, Kolesár and Plagborg-Møller 2022), and ranks come with their sets and probabilities.
+
+    With a score: failures per case if the score decided at the rate of z, minus those of z, both on the
+    average case. The first has sharp bounds under the assumption.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing where not observed
+    score : classifier or (n_samples,) array, optional
+        A score of the event; a low score means yes.
+    anonymous : bool
+        Number decision-makers in random order instead of naming them.
+    assumption : name or Assumption
+        As in `evaluate`; one assumption.
+    pos_label : label, optional
+        The event. Default: the last class.
+    **settings
+        Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
+
+    Returns
+    -------
+    Deciders
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> found = sl.deciders(data, anonymous=True, nuisance="logistic", random_state=0)
+    >>> sorted(found.names.tolist()) == list(range(1, 9)), found.against_score is None
+    (True, True)
+    """
+    evaluator = Evaluator.unfitted("deciders", X, y, assumption, settings, pos_label)
+    return evaluator.deciders(score, anonymous=anonymous)

@@ -617,7 +617,7 @@ class _Machine:
 
     def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
         """Return the estimates under the limit alone, and the odds ratios that the instrument supports."""
-        if event is None or self.data.decision.all():
+        if event is None or self.data.labeled.all():
             return self._point(self._score([named(name)]), name), None
         sample = self._score([named(name), EventTilt()])
         clusters = cluster_codes(sample.cluster, sample.data)

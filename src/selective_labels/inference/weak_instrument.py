@@ -8,6 +8,8 @@ share given γ.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -22,6 +24,7 @@ from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.exact_intervals import Interval
 from selective_labels.nuisance.cross_fit import CrossFit
 from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
+from selective_labels.nuisance.maturity import over_labels
 
 # Coarse grid of tilts γ of an event. It includes ±∞, so that it does not truncate a confidence set.
 COARSE = np.array([-np.inf, -8.0, -6.0, *np.linspace(-5.0, 5.0, 41), 6.0, 8.0, np.inf])
@@ -54,6 +57,8 @@ class TiltRows:
         Label codes, -1 for unlabeled rows.
     concentration : float
         Instrument strength.
+    label_weights : (n_samples, n_classes) array or None
+        With outcomes pending at random, the weights of the labels.
     """
 
     instrument: Evidence
@@ -62,6 +67,7 @@ class TiltRows:
     moves: Array
     y: np.ndarray
     concentration: float
+    label_weights: np.ndarray | None = None
 
     @classmethod
     def read(cls, fit: CrossFit, data: SelectiveLabels, instrument: Evidence) -> "TiltRows":
@@ -71,7 +77,9 @@ class TiltRows:
         own = np.empty_like(stage.mean)
         for part in held_out:
             own[part.rows] = part.own
-        return cls(instrument, own, stage.mean, stage.instrument, data.y, stage.concentration)
+        return cls(
+            instrument, own, stage.mean, stage.instrument, data.y, stage.concentration, fit.label_weights
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,15 +270,24 @@ def _scores(rows: TiltRows, group: EventGroup, tilts: Array) -> tuple[Array, Arr
     chance, leniency = np.einsum("nk,nk->n", own, group.event), own.sum(axis=1)
     on_average, lenient = np.einsum("nk,nk->n", mean, group.event), mean.sum(axis=1)
     pair = np.column_stack([lenient - on_average, on_average])
-    event = group.event[np.arange(len(here)), np.maximum(y, 0)]
+    weights = None if rows.label_weights is None else rows.label_weights[here]
+
     scores, moments = np.empty((2, len(tilts), len(here)))
     with np.errstate(over="ignore"):
         ratios = np.exp(-tilts)
     for number, ratio in enumerate(ratios):
-        scores[number] = event_scores(chance, leniency, event, y >= 0, float(ratio))
+        scored = partial(_event_score, group.event, chance, leniency, float(ratio))
+        scores[number] = over_labels(scored, y, weights)
         center = on_average + (1.0 - lenient) * refused(pair, event_odds(float(ratio)))[:, 1]
         moments[number] = rows.moves[here] * (scores[number] - center)
     return scores, moments
+
+
+def _event_score(event: np.ndarray, chance: Array, leniency: Array, ratio: float, y: np.ndarray) -> Array:
+    """Score of the rows of a group under one tilt, if these are their labels."""
+    happened: Any = event[np.arange(len(y)), np.maximum(y, 0)]
+    decided: Any = y >= 0
+    return event_scores(chance, leniency, happened, decided, ratio)
 
 
 def _points(rows: TiltRows, group: EventGroup, weights: Array, clusters: np.ndarray | None) -> Array:

@@ -28,6 +28,7 @@ from selective_labels.identification.odds_ratio import (
 )
 from selective_labels.identification.point import project_within
 from selective_labels.nuisance.cross_fit import CHUNK_NUMBERS, CrossFit, arm_propensity
+from selective_labels.nuisance.maturity import label_terms
 from selective_labels.nuisance.model_selection import log_losses
 from selective_labels.nuisance.models.encoders import standardised
 
@@ -508,6 +509,12 @@ def _answer_moments(part: HeldOutPart, y: np.ndarray, stage: FirstStage) -> Mome
     return AnswerRows(stage.mean[here], y, stage.instrument[here], stage.strength[here]).moments
 
 
+def _terms_of_labels(held_out: HeldOutRows, part: HeldOutPart) -> list[tuple[np.ndarray, np.ndarray | float]]:
+    """Label codes of the rows and their weight: those that are known, or all that may have happened."""
+    weights = held_out.fit.label_weights
+    return [(held_out.data.y[part.rows], 1.0)] if weights is None else list(label_terms(weights[part.rows]))
+
+
 def tilt_statistics(
     held_out: HeldOutRows,
     stage: FirstStage,
@@ -524,9 +531,10 @@ def tilt_statistics(
     by_group = np.zeros((len(tilts), 0 if groups is None else n_units, n_moments))
     odds = relative_odds(tilts)
     for part in held_out:
-        weight, moments_at = data.weights[part.rows], moments_of(part, data.y[part.rows], stage)
+        weight, terms = data.weights[part.rows], _terms_of_labels(held_out, part)
+        moments_at = [(moments_of(part, y, stage), happened) for y, happened in terms]
         for number, each in enumerate(odds):
-            moments = weight * moments_at(each)[1:]
+            moments = weight * sum(happened * find(each)[1:] for find, happened in moments_at)
             total[number] += moments.sum(axis=1)
             if groups is None:
                 squares[number] += moments @ moments.T

@@ -284,7 +284,7 @@ def answers_part(
 
 def labeled_value(sample: ScoredSample, subject: ArrayPredictions, metric: AnyMetric) -> float | None:
     """The metric among labeled cases, where no label is missing and no assumption is needed."""
-    seen = sample.data.decision == 1
+    seen = sample.data.labeled
     try:
         found = evaluate_sample(sample, subject, [metric], {"labeled": seen}, assumptions=["none"])[0]
     except InputError:

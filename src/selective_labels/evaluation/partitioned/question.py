@@ -397,6 +397,7 @@ class CellCases:
     row_decision: np.ndarray
     y: np.ndarray
     decision_means: str = ACCEPT
+    label_weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, classes: np.ndarray, outcome: np.ndarray, decision_means: str) -> "CellCases":
