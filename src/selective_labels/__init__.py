@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from selective_labels.estimators.doubly_robust import DoublyRobustClassifier
     from selective_labels.estimators.expert_consistency import ExpertConsistencyClassifier
     from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
-    from selective_labels.estimators.ipw import IPWClassifier, SelectedSampleClassifier
+    from selective_labels.estimators.ipw import IPWClassifier
     from selective_labels.estimators.learners import LinearScore
     from selective_labels.estimators.neural import NeuralScore
     from selective_labels.estimators.reject_inference import (
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ParcellingClassifier,
         ReweightingClassifier,
     )
+    from selective_labels.estimators.selected_sample import SelectedSampleClassifier
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
@@ -143,7 +144,7 @@ _MODULE = {
     "PolicyCurve": "evaluation.policy_curve",
     "ReweightingClassifier": "estimators.reject_inference",
     "ConstantRuleWarning": "_errors",
-    "SelectedSampleClassifier": "estimators.ipw",
+    "SelectedSampleClassifier": "estimators.selected_sample",
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",
     "UCLClassifier": "estimators.ucl",

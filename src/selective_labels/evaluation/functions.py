@@ -63,11 +63,13 @@ def evaluate(
         :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper bound on "regret" needs
         a margin condition.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
-        "nucem" and "unconfounded" point-identify the value. "tilt" does so for accuracy, error, share and
+        "nucem" and "unconfounded" point-identify the value. "tilt" is for accuracy, error, share and
         differences of accuracies; its interval is valid under weak instruments and lies within the interval
-        under "instrument". "all" runs every assumption that the input allows, except "tilt". If "nucem" is
-        included, the models are fitted on halves of the rows, so the results under the other assumptions
-        change slightly. Objects of :mod:`selective_labels.assumptions` can replace the names.
+        under "instrument". It gives a range, because strict and lenient decision-makers may sort cases
+        differently well; ``EventTilt(skill_range=0)`` rules that out, and identifies the value. "all" runs
+        every assumption that the input allows, except "tilt". If "nucem" is included, the models are fitted
+        on halves of the rows, so the results under the other assumptions change slightly. Objects of
+        :mod:`selective_labels.assumptions` can replace the names.
     by : (n_samples,) array, optional
         Subgroups. The result has one evaluation per subgroup and sharp bounds on their gaps in ``.gaps``.
     pos_label : class label, optional
@@ -454,7 +456,8 @@ def sensitivity_curve(
     - "ratio", "share": refused cases are `pos_label` x times as often, or with probability x;
     - "kappa": from NUCEM (0) to the instrument alone (1/4), around the slope common to all decision-makers;
       "rho": the same restriction, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
-    - "prevalence": the share x of all cases is `pos_label`.
+    - "prevalence": the share x of all cases is `pos_label`;
+    - "skill_range": the event tilt, with a log odds ratio that changes with leniency by at most x per unit.
 
     Models are fitted once and score every value, with the same results as :func:`selective_labels.evaluate`
     under this assumption. Where the data contradict the assumption, there is no value. The break-even value
@@ -475,12 +478,12 @@ def sensitivity_curve(
         C[true, predicted], for "cost".
     compare_to : like `classifier`, optional
         If given, the curve bounds metric(classifier) - metric(compare_to), and the threshold defaults to 0.
-    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
+    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho", "prevalence" or "skill_range"
     assumption : callable, optional
         Maps a value to an assumption. It needs `values`, and `parameter` then names the axis.
     values : (n_points,) numbers, optional
         Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
-        (share, prevalence).
+        (share, prevalence); 0 to 3 (skill_range).
     limit : "none" or "instrument", optional
         Reference assumption of the curve, which "gamma", "kappa", "rho" and "prevalence" also maintain.
         Default: the instrument if decision-makers are given.
