@@ -188,6 +188,7 @@ class Disparity(Described):
         )
         return [
             *display.caution_lines(first.sample),
+            *filter(None, [first.sample.assignment]),
             *self.verdicts(),
             *self.few,
             *reasons,

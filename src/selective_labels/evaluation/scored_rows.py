@@ -278,7 +278,9 @@ class ScoredSample:
         ends = [functional.ends(each.instrument, weights) for each in self.tilted]
         bounds = Basis(self.spread(ends, rows, assumption), limits)
         clusters = cluster_codes(self.cluster, self.data)
-        return tilt_basis(self.tilted, functional, weights, clusters, bounds)
+        tilt = self.assumed(assumption)
+        assert isinstance(tilt, EventTilt)
+        return tilt_basis(self.tilted, functional, weights, clusters, bounds, tilt.skill_range)
 
     def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
         """Add standard errors to the bounds of all repetitions, and return the median over repetitions."""
@@ -381,7 +383,7 @@ def score_sample(
     check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
-    plain = [each for each in chosen if each != EventTilt()]
+    plain = [each for each in chosen if not isinstance(each, EventTilt)]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
     label_weights: list[Array] = []
     made = fits(data, any(each.needs_halves for each in chosen))
@@ -407,8 +409,9 @@ def score_sample(
                 for name, sentences in cautions_of(data, fit, some, at_hand, seed=seed).items():
                     cautions[name] = (*cautions.get(name, ()), *sentences)
         repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
-        if EventTilt() in chosen:
-            bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
+        if len(plain) < len(chosen):  # all tilts have the bounds of the instrument
+            tilt = next(each for each in chosen if isinstance(each, EventTilt))
+            bounds = Evidence.from_scores(scores[tilt.name], point=False)
             tilted.append(TiltRows.read(fit, data, bounds))
         weights = data.weights
         clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
@@ -565,7 +568,7 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             "decision_maker",
         )
     if data.n_decision_makers == 1:
-        points = [each.name for each in needing if each.identifies_value]
+        points = [each.name for each in needing if each.identifies_value or isinstance(each, EventTilt)]
         if points:
             raise InputError.about(
                 "decision_maker", f"has one value only; assumption {points[0]!r} needs two or more."

@@ -16,12 +16,12 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
-from selective_labels.estimators.ipw import SelectedSampleClassifier
 from selective_labels.estimators.reject_inference import (
     FuzzyAugmentationClassifier,
     ParcellingClassifier,
     ReweightingClassifier,
 )
+from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference, policy_difference
 from selective_labels.evaluation.display import ENDS
 from selective_labels.evaluation.drift import drift_of_judged

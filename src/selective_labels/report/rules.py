@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels.estimators.ipw import SelectedSampleClassifier
+from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
