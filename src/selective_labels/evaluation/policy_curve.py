@@ -438,15 +438,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
     columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
     names = MEASURES_OF[policy_sample.cases.decision_means]
     for name, above, below in (
-<<<<<<< HEAD
         (ACCEPTANCE, accepted, everybody),
         (names.seen, failed, everybody),
-        (names.rate, failed, accepted),
-=======
-        ("acceptance", accepted, everybody),
-        ("failures", failed, everybody),
-        ("failure_rate", failed, labeled),
->>>>>>> origin/main
+        (names.rate, failed, labeled),
     ):
         size, squares = total(seen.weights * below), total(seen.squares * below)
         share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
@@ -457,7 +451,7 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         )
     if labeled.sum() < accepted.sum():
         for end in ("", "_ci_lower", "_ci_upper"):
-            columns[f"failures{end}"] = columns[f"acceptance{end}"] * columns[f"failure_rate{end}"]
+            columns[f"{names.seen}{end}"] = columns[f"{ACCEPTANCE}{end}"] * columns[f"{names.rate}{end}"]
     return pd.DataFrame(columns)
 
 
