@@ -422,7 +422,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
     """Acceptance rate, and share of the event among all and among accepted cases, by decision-maker.
 
     These shares are observed. Their intervals are those of Clopper and Pearson, with Kish's effective number
-    of cases if weights differ. Decision-makers are comparable if cases are assigned at random.
+    of cases if weights differ. Decision-makers are comparable if cases are assigned at random. If outcomes
+    are pending, the failure rate is that of the others, and failures per case are its product with the
+    acceptance rate.
     """
     seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
@@ -432,12 +434,13 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
 
     everybody, accepted = np.ones(len(seen.codes), dtype=bool), seen.outcome > 0
+    labeled = accepted & (seen.outcome <= len(policy_sample.cases.classes))
     columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
     names = MEASURES_OF[policy_sample.cases.decision_means]
     for name, above, below in (
         (ACCEPTANCE, accepted, everybody),
         (names.seen, failed, everybody),
-        (names.rate, failed, accepted),
+        (names.rate, failed, labeled),
     ):
         size, squares = total(seen.weights * below), total(seen.squares * below)
         share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
@@ -446,6 +449,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
             share * number, number, (tail, tail)
         )
+    if labeled.sum() < accepted.sum():
+        for end in ("", "_ci_lower", "_ci_upper"):
+            columns[f"{names.seen}{end}"] = columns[f"{ACCEPTANCE}{end}"] * columns[f"{names.rate}{end}"]
     return pd.DataFrame(columns)
 
 
