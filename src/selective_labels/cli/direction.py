@@ -71,4 +71,4 @@ def _stated(text: str, classes: np.ndarray) -> Combination:
     if not named:
         words = ", ".join(shown(str(each)) for each in classes.tolist())
         raise InputError(f"--refused-have {shown(text)} is not one of {words}, or {UNKNOWN!r}.", "assumption")
-    return Instrument() & Informed(named[0])
+    return Combination((Instrument(), Informed(named[0])))
