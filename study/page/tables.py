@@ -1,5 +1,7 @@
 """The study's tables, as finished text."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,7 @@ from study.page.numbers import (
     share_closed,
     summary,
 )
+from study.table import TASK_COLUMNS
 from study.tasks import TUNING
 
 # A change of accuracy that people would notice.
@@ -30,6 +33,25 @@ def pm(mean: float, error: float, digits: int = 3, sign: str = "-") -> str:
         return "–"
     text = f"{mean:{sign}.{digits}f}"
     return text if np.isnan(error) else f"{text} ± {error:.{digits}f}"
+
+
+NOT_KEPT = "not kept"
+
+
+def share_of(share: Callable[[pd.DataFrame], float], rows: pd.DataFrame) -> str:
+    """A share in words, and of how many rows that keep it.
+
+    Examples
+    --------
+    >>> def mean(rows):
+    ...     return rows["constant"].mean()
+    >>> share_of(mean, pd.DataFrame({"constant": [1.0, 0.0, 0.0, float("nan")]}))
+    '33% of 3'
+    >>> share_of(mean, pd.DataFrame({"constant": [float("nan")]}))
+    'not kept'
+    """
+    kept = int(rows["constant"].notna().sum())
+    return f"{share(rows):.0%} of {kept}" if kept else NOT_KEPT
 
 
 def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -51,6 +73,19 @@ def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     for name in took:
         out[name] = ["–" if each != each else f"{each:.0f}" for each in out[name].astype(float)]
     return out
+
+
+def commits(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Which commit made the tasks of each experiment; a plus: with changes that were not committed."""
+    names = [*TASK_COLUMNS]
+    tasks = rows.drop_duplicates(names)[names].merge(times[[*names, "commit"]], on=names, how="left")
+    tasks["commit"] = tasks["commit"].fillna("").replace("", NOT_KEPT)
+    lines = []
+    for (protocol, experiment), here in tasks.groupby(["protocol", "experiment"]):
+        counted = here.groupby(["part", "commit"], sort=False).size().reset_index(name="count")
+        texts = [f"{each['part']} {each['count']} by {each['commit']}" for each in counted.to_dict("records")]
+        lines.append({"protocol": protocol, "experiment": experiment, "tasks": "; ".join(texts)})
+    return pd.DataFrame(lines)
 
 
 def published_table(both: pd.DataFrame) -> pd.DataFrame:

@@ -26,6 +26,12 @@ BASES = {
     "policy": ("policy", "cases.csv", *ROLES, "--predictions", "guess"),
     "drift": ("drift", "cases.csv", *ROLES, "--period", "officer"),
     "plan": ("plan", "cases.csv", *ROLES),
+    "advice": (
+        *("advice", "cases.csv", *ROLES),
+        *("--advice", "score", "--shown", "released", "--high", "no"),
+    ),
+    "deciders": ("deciders", "cases.csv", *ROLES),
+    "disparity": ("disparity", "cases.csv", *ROLES, "--by", "region"),
     "demo": ("demo",),
 }
 COLUMNS = [
@@ -46,6 +52,9 @@ BAD = {
         name: ["nowhere", ""] for name in [*COLUMNS, "category", "number", "allow_leak", "keep", "with_human"]
     },
     "period": ["nowhere", ""],
+    **{name: ["nowhere", ""] for name in ("advice", "shown", "score")},
+    "high": ["maybe"],
+    "reference": ["west"],
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
     "keep_scores": ["scores"],  # of a table that is read whole
@@ -96,6 +105,7 @@ BAD = {
 }
 # Any text is right, there is nothing to give, or (missing, class) one that does not occur changes nothing.
 FREE = {
+    "anonymous",
     "title",
     "yes",
     "share_labels",

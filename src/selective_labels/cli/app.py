@@ -11,6 +11,7 @@ import typer
 
 from selective_labels._errors import InputError
 from selective_labels.cli.console import guarded, say, working
+from selective_labels.cli.decider_commands import decider_commands
 from selective_labels.cli.main import advise
 from selective_labels.cli.options import (
     DEFAULT_ASSUMPTION,
@@ -266,6 +267,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
     (policy, f"selective-labels policy cases.csv {ROLES} --predictions score --cost '[[0,1],[5,0]]'"),
     (drift, f"selective-labels drift cases.csv {ROLES} --predictions guess --period day --every quarter"),
     (plan, f"selective-labels plan cases.csv {ROLES} --predictions guess --width 0.1"),
+    *decider_commands(ROLES),
 )
 
 

@@ -20,6 +20,7 @@ from selective_labels.cli.inputs import Loaded, Stakes
 from selective_labels.cli.options import Format
 from selective_labels.cli.run_predict import Predicted
 from selective_labels.diagnostics.results import Diagnosis, questions
+from selective_labels.diagnostics.strength import HEADINGS as STRENGTH_HEADINGS
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
 from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
@@ -218,7 +219,16 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
     )
     advice = [f"{each.code}: {each.advice}" for each in diagnosis if each.advice]
     document = _document("check", data=_data(loaded), **content)
-    return View(document, content["checks"], [*_data_parts(loaded), findings, *advice, permissions])
+    parts = [*_data_parts(loaded), findings, *advice, permissions, *_strength_parts(diagnosis)]
+    return View(document, content["checks"], parts)
+
+
+def _strength_parts(diagnosis: Diagnosis) -> list[Any]:
+    strength = diagnosis.strength
+    if strength is None:
+        return []
+    shown = table(STRENGTH_HEADINGS, strength.rows, title=strength.heading, limit=600)
+    return [shown, *strength.notes]
 
 
 def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:

@@ -72,7 +72,7 @@ def judge(
     if _is_human(subject):
         _require_classes(policy_measures)
     saved, loaded = _load(source, subject, lazily=True)
-    subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    subgroups: Any = None if by is None else subgroups_of(loaded.frame, by)
     if holds_scores(loaded, [_column(subject)]):
         policy_measures = policy_measures.for_scores()
         if by is not None and policy_measures.by_policy:
@@ -197,7 +197,8 @@ def _notes(saved: SavedModel | None, subject: SubjectOptions, prepared: Prepared
     return [] if saved is None else training_notes(saved, prepared, str(subject.model))
 
 
-def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
+def subgroups_of(frame: pd.DataFrame, by: str) -> pd.Series:
+    """Return a column of subgroups; raise an error if it has too many values."""
     require_column(frame, by, "--by")
     n_subgroups = frame[by].nunique()
     if n_subgroups > MAX_SUBGROUPS:
@@ -278,7 +279,7 @@ def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: 
     if not any(named(each).needs_decision_makers for each in assumptions):
         return
     data = loaded.prepared.data
-    if loaded.lazy is not None or data.n_decision_makers < 2 or data.decision.all():
+    if loaded.lazy is not None or data.n_decision_makers < 2 or data.labeled.all():
         return
     found = quick_assignment(data, seed)
     if found.status in ("warning", "violated"):

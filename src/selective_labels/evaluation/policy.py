@@ -22,6 +22,7 @@ from selective_labels.evaluation.predictions import (
 from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
+from selective_labels.nuisance.maturity import outcomes_of
 
 # Share of cases on either side of the threshold from which the risk of the marginal case is estimated.
 NEAR_CUT_OFF = 0.05
@@ -478,7 +479,7 @@ class DeciderOutcomes:
     codes : (n,) int array
         Decision-maker of each case.
     outcome : (n,) int array
-        0 if refused, k + 1 if accepted with label k.
+        0 if refused, k + 1 if accepted with label k, and one more if the outcome is pending.
     rows, weights, squares : (n,) arrays
         Number of cases, their total weight, and the sum of squared weights.
     """
@@ -546,5 +547,5 @@ class PolicySample:
         codes, makers = data.decision_maker_codes, data.decision_makers
         if data.panels is not None and data.own_decision_maker_codes is not None:
             codes, makers = data.own_decision_maker_codes, data.panels.people
-        outcome = np.where(data.row_decision == 1, data.y + 1, 0)
+        outcome = np.where(data.row_decision == 1, outcomes_of(data), 0)
         return DeciderOutcomes(makers, codes, outcome, np.ones(len(data)), data.weights, data.weights**2)

@@ -309,7 +309,7 @@ def policy_curve_request(
 
 def _refuse_shares(assumption: str | Assumption) -> None:
     parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
-    if any(part in (EventTilt(), EventTilt().name) or isinstance(part, Prevalence) for part in parts):
+    if any(part == EventTilt().name or isinstance(part, EventTilt | Prevalence) for part in parts):
         name = assumption if isinstance(assumption, str) else assumption.name
         raise InputError(
             f"policy_curve does not know the assumption {name!r}: rates among the accepted are not worked "
@@ -379,7 +379,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
     """Acceptance rate, failures per case and failure rate among accepted cases, by decision-maker.
 
     These shares are observed. Their intervals are those of Clopper and Pearson, with Kish's effective number
-    of cases if weights differ. Decision-makers are comparable if cases are assigned at random.
+    of cases if weights differ. Decision-makers are comparable if cases are assigned at random. If outcomes
+    are pending, the failure rate is that of the others, and failures per case are its product with the
+    acceptance rate.
     """
     seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
@@ -389,11 +391,12 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
 
     everybody, accepted = np.ones(len(seen.codes), dtype=bool), seen.outcome > 0
+    labeled = accepted & (seen.outcome <= len(policy_sample.cases.classes))
     columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
     for name, above, below in (
         ("acceptance", accepted, everybody),
         ("failures", failed, everybody),
-        ("failure_rate", failed, accepted),
+        ("failure_rate", failed, labeled),
     ):
         size, squares = total(seen.weights * below), total(seen.squares * below)
         share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
@@ -402,6 +405,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
             share * number, number, (tail, tail)
         )
+    if labeled.sum() < accepted.sum():
+        for end in ("", "_ci_lower", "_ci_upper"):
+            columns[f"failures{end}"] = columns[f"acceptance{end}"] * columns[f"failure_rate{end}"]
     return pd.DataFrame(columns)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels.data.features import CATEGORY, DATE, NUMBER, kind_by_type
+from selective_labels.data.pending import pending_note
 from selective_labels.data.roles import as_series
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.scored_rows import with_classes_of
@@ -247,7 +248,7 @@ def table_section(
 ) -> dict[str, Any]:
     """The section "data": counts, roles, vocabulary, features and notes."""
     data = cases.data
-    labels = data.y[data.decision == 1]
+    labels = data.y[data.labeled]
     roles = {role: _role(role, data, description) for role in ROLES}
     shares = np.bincount(labels, minlength=len(data.classes)) / max(len(labels), 1)
     return {
@@ -265,9 +266,7 @@ def table_section(
             for each in columns
         ],
         "left_out": [{"name": name, "reason": reason} for name, reason in description.left_out],
-        "notes": list(
-            dict.fromkeys([*description.notes, *_shared(data), *_ignored(data.n_ignored_labels), *notes])
-        ),
+        "notes": list(dict.fromkeys([*description.notes, *_shared(data), *_unused(data), *notes])),
     }
 
 
@@ -290,10 +289,14 @@ def _shared(data: SelectiveLabels) -> list[str]:
     ]
 
 
-def _ignored(n_labels: int) -> list[str]:
-    if not n_labels:
-        return []
-    return [f"{n_labels:,} labels were given where the decision is 0, and were not read."]
+def _unused(data: SelectiveLabels) -> list[str]:
+    """What is said of labels that are pending, and of labels that were not read."""
+    notes = [pending_note(data)] if data.has_pending else []
+    if data.n_ignored_labels:
+        notes.append(
+            f"{data.n_ignored_labels:,} labels were given where the decision is 0, and were not read."
+        )
+    return notes
 
 
 MOST_FEATURES = 8
