@@ -1,7 +1,7 @@
 """The cases of a report: columns and their bins, subgroups, counts, and the section about the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -260,7 +260,8 @@ def table_section(
         "classes": [str(label) for label in data.classes.tolist()],
         "class_shares_labeled": shares.tolist(),
         "roles": roles,
-        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None),
+        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None, data.vocabulary),
+        "vocabulary": asdict(data.vocabulary),
         "features": [
             {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
             for each in columns
