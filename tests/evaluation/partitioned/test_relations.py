@@ -287,8 +287,8 @@ def test_a_query_that_changes_between_passes_is_told(connection):
         sl.evaluate("guess", data, **QUICK)
 
 
-class Leaver:
-    """Ends the connection instead of predicting."""
+class Interrupter:
+    """Ends the query of its connection in the middle of a pass, as an administrator or a timeout does."""
 
     classes_ = np.array([0.0, 1.0])
 
@@ -298,11 +298,11 @@ class Leaver:
     def predict(self, X):
         self.rows -= len(X)
         if self.rows < 0:
-            self.connection.close()
+            self.connection.interrupt()
         return np.where(X["x_1"] > 0, 0.0, 1.0)
 
 
-def test_a_connection_that_is_lost_is_told_in_a_sentence(monkeypatch):
+def test_a_query_that_is_ended_in_the_middle_is_told_in_a_sentence(monkeypatch):
     monkeypatch.setattr(relations, "ROWS_AT_ONCE", 2048)
     connection = duckdb.connect()
     frame = pd.concat([cases()] * 20, ignore_index=True).assign(case=np.arange(20 * N_ROWS))
@@ -312,4 +312,4 @@ def test_a_connection_that_is_lost_is_told_in_a_sentence(monkeypatch):
     with pytest.raises(
         WorkerError, match=r"The engine \(duckdb\) failed .* Connect again, and repeat the call\.$"
     ):
-        sl.evaluate(Leaver(connection, 5000), data, **QUICK)
+        sl.evaluate(Interrupter(connection, 5000), data, **QUICK)
