@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from selective_labels.estimators.doubly_robust import DoublyRobustClassifier
     from selective_labels.estimators.expert_consistency import ExpertConsistencyClassifier
     from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
-    from selective_labels.estimators.ipw import IPWClassifier, SelectedSampleClassifier
+    from selective_labels.estimators.ipw import IPWClassifier
     from selective_labels.estimators.learners import LinearScore
     from selective_labels.estimators.neural import NeuralScore
     from selective_labels.estimators.reject_inference import (
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
         ParcellingClassifier,
         ReweightingClassifier,
     )
+    from selective_labels.estimators.selected_sample import SelectedSampleClassifier
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
+    from selective_labels.evaluation.deciders import Deciders
     from selective_labels.evaluation.disparity import Disparity
     from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
     from selective_labels.evaluation.functions import (
         advice,
         compare,
+        deciders,
         disparity,
         drift,
         evaluate,
@@ -57,6 +60,7 @@ __all__ = [
     "Bounds",
     "Comparison",
     "ConstantRuleWarning",
+    "Deciders",
     "Diagnosis",
     "DiagnosticWarning",
     "Disparity",
@@ -91,6 +95,7 @@ __all__ = [
     "conditional_rate",
     "contraction",
     "datasets",
+    "deciders",
     "diagnose",
     "disparity",
     "drift",
@@ -116,6 +121,7 @@ _MODULE = {
     "BivariateProbitClassifier": "estimators.heckman",
     "Bounds": "identification.bounds",
     "Comparison": "evaluation.results",
+    "Deciders": "evaluation.deciders",
     "Diagnosis": "diagnostics.results",
     "DiagnosticWarning": "_errors",
     "Disparity": "evaluation.disparity",
@@ -138,7 +144,7 @@ _MODULE = {
     "PolicyCurve": "evaluation.policy_curve",
     "ReweightingClassifier": "estimators.reject_inference",
     "ConstantRuleWarning": "_errors",
-    "SelectedSampleClassifier": "estimators.ipw",
+    "SelectedSampleClassifier": "estimators.selected_sample",
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",
     "UCLClassifier": "estimators.ucl",
@@ -149,6 +155,7 @@ _MODULE = {
     "compare": "evaluation.functions",
     "conditional_rate": "evaluation.metrics",
     "contraction": "evaluation.contraction",
+    "deciders": "evaluation.functions",
     "diagnose": "diagnostics.diagnose",
     "disparity": "evaluation.functions",
     "drift": "evaluation.functions",

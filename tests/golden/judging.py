@@ -227,3 +227,18 @@ def disparity():
     }
     columns = ["who", "measure", "subgroup", "reference", "lower", "upper", "ci_lower", "ci_upper"]
     return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}
+
+
+def deciders():
+    """Decision-makers one by one, with and without a score, named and numbered, in strata with weights."""
+    table, score = tables.data(), tables.score()
+    roles = tables.named("sample_weight", "groups", "strata")
+    found = {
+        "score": sl.deciders(table, score=score, **FASTER),
+        "numbered": sl.deciders(table, anonymous=True, **FASTER),
+        "roles": sl.deciders(roles, **FASTER),
+        "classes": sl.deciders(tables.data(3), assumption="none", **FASTER),
+    }
+    shares = found["score"].against_score
+    rows = {name: each.to_frame().to_dict("list") for name, each in found.items()}
+    return rows | {"share": [*shares.share, *shares.share_interval]}

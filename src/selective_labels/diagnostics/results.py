@@ -15,6 +15,7 @@ from selective_labels._validation import require_choice
 from selective_labels.assumptions.base import (
     ALGEBRA,
     FAMILIES,
+    MATURITY,
     NOT_APPLICABLE,
     OK,
     VIOLATED,
@@ -444,7 +445,7 @@ class Diagnosis(Display):
         family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
             "skill", "unconfounded" or "algebra"
         """
-        require_choice("family", family, (*FAMILIES, ALGEBRA))
+        require_choice("family", family, (*FAMILIES, ALGEBRA, MATURITY))
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str | Assumption, *, given: str = "strata") -> CheckVerdict:

@@ -25,6 +25,7 @@ from selective_labels.data.coding import (
 )
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.pending import PENDING, refuse_pending
 from selective_labels.data.reading import Table, read_data, read_table
 from selective_labels.data.relations import RelationSource
 from selective_labels.data.roles import HOLE, ROLES, GivenRoles
@@ -96,6 +97,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             routed = sklearn.get_config()["enable_metadata_routing"]
             advice = "" if routed else f" In a search or cross-validation, {ROUTING}."
             raise InputError(f"decision_maker is missing: {reason}.{advice}", "decision_maker")
+        refuse_pending(data, self._name, self._refused_pending)
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)
@@ -151,6 +153,16 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         """Score the predictions for these rows; see :meth:`score`."""
         return full_label_accuracy(data, predicted)
+
+    @property
+    def _name(self) -> str:
+        """Name of the classifier in messages."""
+        return type(self).__name__
+
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        """Values of `pending` with which the classifier cannot learn."""
+        return PENDING
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         """Reason why these data require decision-makers, or None."""

@@ -11,6 +11,7 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.evaluation import display
@@ -291,6 +292,7 @@ def advice_request(
     require_two_classes(data.classes)
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with advice: give one row for each case.")
+    refuse_pending(data, "advice")
     arm = _read_shown(read_column(question.shown, "shown", data))
     advice, cuts = _read_advice(read_column(question.advice, "advice", data), question.high, data)
     event = class_code(request.pos_label, data.classes)
@@ -473,7 +475,7 @@ def _sample(
     )
     if isinstance(chosen, NoAssumption) or (chosen.needs_decision_makers and not fitted.has_instrument):
         evidence = [Evidence.from_labels(data.y, len(data.classes))]
-        if not data.decision.all():
+        if not data.labeled.all():
             evidence = [_joined(each, kinds, data.weights) for each in scores]
         name, caution = Lottery().name, repeated_rows_caution(data)
         repeats, none = [{name: each} for each in evidence], {name: 0.0}
@@ -482,7 +484,7 @@ def _sample(
         return sample.with_cautions([] if caution is None else [caution]), name
     sample = fitted.scored(request)
     sample = with_doubts(sample, fitted.doubts(data, [chosen], checked))
-    if isinstance(chosen, Instrument) and not data.decision.all():
+    if isinstance(chosen, Instrument) and not data.labeled.all():
         repeats = [
             {name: _joined(each, kinds, data.weights, found) for name, found in repeat.items()}
             for each, repeat in zip(scores, sample.repeats, strict=True)

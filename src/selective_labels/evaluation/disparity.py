@@ -187,6 +187,7 @@ class Disparity(Described):
         )
         return [
             *display.caution_lines(first.sample),
+            *filter(None, [first.sample.assignment]),
             *self.verdicts(),
             *self.few,
             *reasons,

@@ -15,7 +15,7 @@ from selective_labels.assumptions.instrument import NoAssumption
 from selective_labels.evaluation import display
 from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.bound_estimators import Functional, Ratio
+from selective_labels.inference.bound_estimators import Functional, PendingRatio, Ratio
 from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.evidence import Evidence, by_row, of_rows
 from selective_labels.inference.known_prevalence import ContradictedError
@@ -52,9 +52,9 @@ class Design:
 
 def coefficients_of(functional: Functional | None) -> Array | None:
     """Return the coefficients of a functional that is a population mean; None for any other functional."""
-    if isinstance(functional, Ratio) and (functional.denominator == 1.0).all():
-        return functional.numerator
-    return None
+    if not isinstance(functional, Ratio) or isinstance(functional, PendingRatio):
+        return None
+    return functional.numerator if (functional.denominator == 1.0).all() else None
 
 
 def design_of(sample: Scored, assumption: str, coefficients: Array, seen: Array | float = 0.0) -> Design:

@@ -503,7 +503,7 @@ def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> 
     for each in assumptions:
         if isinstance(each, Combination):
             each.check(classes)
-        if each == EventTilt() or (isinstance(each, Combination) and each.has_ceilings(classes)):
+        if isinstance(each, EventTilt) or (isinstance(each, Combination) and each.has_ceilings(classes)):
             raise InputError(
                 f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
                 "with data.sample(n).",
