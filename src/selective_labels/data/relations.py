@@ -36,7 +36,13 @@ Condition = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at a table found: if a later look differs, the table has changed."""
+    """What a look at a table found: if a later look differs, the table has changed.
+
+    Attributes
+    ----------
+    checksum : int
+        Sum of the keys of the cases, each modulo a prime; -1 if it is not known.
+    """
 
     n_rows: int
     checksum: int
@@ -86,7 +92,7 @@ class RelationSource:
 
     @cached_property
     def _schema(self) -> dict[str, Any]:
-        with self._errors():
+        with self.errors():
             return dict(self.relation.collect_schema())
 
     def check(self, columns: Sequence[str]) -> None:
@@ -143,7 +149,7 @@ class RelationSource:
             raise InputError.about(
                 "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
             )
-        self._compare(roles.kept, Look(int(n_rows.sum()), int(found[CHECKSUM].sum())))
+        self.compare(roles.kept, Look(int(n_rows.sum()), -1 if key is None else int(found[CHECKSUM].sum())))
         values = {each: self._values(key, roles.kept, each) for each in others}
         return SurveyTask(roles).counted(found, n_rows, found[WEIGHT].to_numpy(dtype=float), values)
 
@@ -177,14 +183,14 @@ class RelationSource:
         if self.engine == "pyspark":
             results = self._on_workers(native, columns, counted)
         else:
-            streamed = self._streamed(native, columns, counted, n_jobs)
+            streamed = self.streamed(native, columns, counted, n_jobs)
             results = list(with_progress(streamed, what, -(-self.n_rows // ROWS_AT_ONCE)))
         found = combined(results, counted.added)
         if found is None:
             return None
         n_rows, checksum, result = found
         if condition is None and (kept or not roles.kept):
-            self._compare(kept, Look(n_rows, checksum if counted.roles is not None else -1))
+            self.compare(kept, Look(n_rows, checksum if counted.roles is not None else -1))
         return result
 
     def _key(self) -> tuple[nw.LazyFrame[Any], Any] | None:
@@ -217,7 +223,8 @@ class RelationSource:
             )
         return found.to_numpy()
 
-    def _compare(self, kept: tuple[HashRange, ...], look: Look) -> None:
+    def compare(self, kept: tuple[HashRange, ...], look: Look) -> None:
+        """Raise :class:`InputError` if an earlier look at this subset found something else."""
         before = self._looks.setdefault(kept, look)
         same = look.checksum == before.checksum or -1 in (look.checksum, before.checksum)
         if look.n_rows != before.n_rows or not same:
@@ -228,11 +235,11 @@ class RelationSource:
             )
 
     def _collected(self, rows: nw.LazyFrame[Any]) -> pd.DataFrame:
-        with self._errors():
+        with self.errors():
             return _plain(rows.collect("pyarrow").to_native()).to_pandas()
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
         """Say in one sentence that the engine failed."""
         try:
             yield
@@ -241,7 +248,7 @@ class RelationSource:
         except Exception as error:  # each engine has its own
             raise _lost(self.engine, error) from error
 
-    def _streamed(
+    def streamed(
         self, native: Any, columns: Sequence[str], task: "CountedTask", n_jobs: int | None
     ) -> Iterator[Any]:
         """Results of chunks, which this process reads and processes of this machine work on."""
@@ -254,7 +261,7 @@ class RelationSource:
                 yield from in_processes([(task, each) for each in frames], n_jobs=n_jobs, batch_size=1)
 
     def _read(self, native: Any) -> Iterator[Any]:
-        with self._errors():
+        with self.errors():
             yield from _batches(native)
 
     def _on_workers(self, native: Any, columns: Sequence[str], task: "CountedTask") -> list[Any]:
@@ -271,7 +278,7 @@ class RelationSource:
                 found = error
             yield pa.RecordBatch.from_pydict({"sums": [pickle.dumps(found)]})
 
-        with self._errors():
+        with self.errors():
             rows = native.mapInArrow(step, "sums binary").collect()
         results = [pickle.loads(row.sums) for row in rows]
         for each in results:
@@ -398,7 +405,7 @@ def _asked(connection: Any, sql: str) -> Any:
     try:
         return ask(sql)
     except Exception as error:  # each engine has its own
-        raise InputError(f"sql: the engine refuses {shown(sql)}: {_first_line(error)}", "sql") from None
+        raise InputError(f"sql: the engine refuses {shown(sql)}: {first_line(error)}", "sql") from None
 
 
 def with_text_keys(native: Any, column: str) -> Any:
@@ -435,12 +442,13 @@ def _with_text_keys_of_ibis(native: Any, column: str) -> Any:
     return found
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """First line of the message of an engine."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _lost(engine: str, error: Exception) -> WorkerError:
     return WorkerError(
         f"The engine ({engine}) failed while the table was read ({type(error).__name__}: "
-        f"{_first_line(error)[:300]}); nothing was written. Connect again, and repeat the call."
+        f"{first_line(error)[:300]}); nothing was written. Connect again, and repeat the call."
     )
