@@ -68,6 +68,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
         "cost": cost,
+        "threshold": page.shown.threshold,
         "assumptions": page.assumed.one_by_one(prepared.data.classes),
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))

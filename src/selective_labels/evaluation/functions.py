@@ -334,7 +334,7 @@ def ladder(
         As in :func:`selective_labels.evaluate`.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         In your order, from weak to strong. "none" and, if there are decision-makers, "instrument" always
-        come first. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
+        come first; "all" stands for every named one. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
         it. A name or a combination is used as it is.
     metric : str or metric object
         One, see `evaluate`.

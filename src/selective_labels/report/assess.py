@@ -310,6 +310,7 @@ def assess(
     metric: Any = None,
     pos_label: Any = None,
     cost: Any = None,
+    threshold: float | None = None,
     assumptions: Any = (),
     period: Any = None,
     every: str | None = None,
@@ -357,6 +358,9 @@ def assess(
     cost : (n_classes, n_classes) array, optional
         C[true, predicted] over the sorted classes. The robust rule minimizes this cost, the two rules are
         compared by it, and it is added to the metrics.
+    threshold : float, optional
+        Scores of `predictions` or `model` from here on predict the event. Default: one half of a probability;
+        of other scores, or with `cost`, the cut at which as many cases are accepted as were.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         Assumptions in addition to the instrument, from weak to strong. The section "ladder" shows how much
         each of them narrows the bounds, as :func:`selective_labels.ladder` does.
@@ -395,7 +399,7 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     how = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(models.get("random_state"))))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
-    policy_measures = _Stakes(metric, pos_label, cost)
+    policy_measures = _Stakes(metric, pos_label, cost, threshold)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
@@ -436,12 +440,14 @@ class _UserRule:
         return [] if self.model is None else [self.model]
 
     def reported(
-        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
+        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, stakes: "_Stakes"
     ) -> ReportedRule | None:
         """The user's rule on some of the `n_samples` rows."""
         if self.model is not None:
-            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name, stakes.threshold)
         if self.predictions is None:
+            if stakes.threshold is not None:
+                raise InputError("threshold cuts scores: give predictions or a model with it.", "threshold")
             return None
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
@@ -449,16 +455,18 @@ class _UserRule:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
         name = self.name or getattr(self.predictions, "name", None)
         called = None if name is None else str(name)
-        return given_predictions(np.asarray(values)[rows], cases, event, called, cost)
+        how = stakes.cost, stakes.threshold
+        return given_predictions(np.asarray(values)[rows], cases, event, called, *how)
 
 
 @dataclass(frozen=True)
 class _Stakes:
-    """Metrics, the event and the cost matrix."""
+    """Metrics, the event, the cost matrix and the threshold of scores."""
 
     metric: Any
     pos_label: Any
     cost: Any
+    threshold: float | None = None
 
 
 def _open_workbench(
@@ -488,7 +496,7 @@ def _open_workbench(
         metrics=objects,
         cost=policy_measures.cost,
         settings=settings,
-        given=rule.reported(cases, rows, len(everybody), event, policy_measures.cost),
+        given=rule.reported(cases, rows, len(everybody), event, policy_measures),
         classifiers=rule.classifiers,
         store=store,
         assumption_steps=assumption_steps,
