@@ -6,7 +6,7 @@ A made-up lender: officers approve loans, and only approved loans show whether t
 """
 
 # %%
-# The table has features, who decided, the decision, and a label with holes.
+# The table has features, who decided, the decision, and a label (missing where nobody approved).
 import selective_labels as sl
 from selective_labels.datasets import make_loans
 

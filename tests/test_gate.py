@@ -65,7 +65,6 @@ REFUSED = {
     "400 digits in a frame": lambda: read(X=pd.DataFrame({"a": pd.Series([10**400, 1] * 20, dtype=object)})),
     "400 digits as weight": lambda: read(sample_weight=[10**400, 1] * 20),
     "label is None": lambda: SelectiveLabels.from_frame(FRAME, label=None, decision_maker="who"),
-    "decision_maker is None": lambda: SelectiveLabels.from_frame(FRAME, label="y", decision_maker=None),
     "numbers as names of columns": lambda: SelectiveLabels.from_frame(
         FRAME.set_axis([0, 1, 2], axis=1), label=1, decision_maker=2
     ),

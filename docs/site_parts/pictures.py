@@ -58,7 +58,7 @@ def what_is_seen() -> Figure:
 
 
 def like_cases() -> Figure:
-    """The same cases, dealt out by lot to a strict and to a lenient decision-maker."""
+    """The same cases, assigned at random to a strict and to a lenient decision-maker."""
     figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.6), sharey=True)
     risk = np.array([0.1, 0.15, 0.2, 0.3, 0.35, 0.45, 0.55, 0.6, 0.75, 0.9])
     for axes, (name, cut) in zip(panels, [("strict", 0.25), ("lenient", 0.7)], strict=True):

@@ -60,7 +60,7 @@ class Design:
     calls : tuple of str
         Which of the public functions are called; default all.
     propensity : str
-        How probabilities of decision-makers are found; "shares" where cases are known to be dealt out by lot.
+        How probabilities of decision-makers are found; "shares" where assignment is known to be random.
     """
 
     name: str

@@ -47,7 +47,7 @@ def random_within_strata(n_samples, n_decision_makers, seed, **options):
 
 
 def plain(n_samples, n_decision_makers, seed, **options):
-    """Cases of `make_decision_makers`, all dealt out at random."""
+    """Cases of `make_decision_makers`, all assigned at random."""
     sample = make_decision_makers(
         n_samples, n_decision_makers=n_decision_makers, random_state=seed, **options
     )

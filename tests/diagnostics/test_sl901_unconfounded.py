@@ -1,4 +1,4 @@
-"""SL901: labels of like cases must not depend on who decided."""
+"""SL901: labels of comparable cases must not depend on who decided."""
 
 from dataclasses import astuple
 

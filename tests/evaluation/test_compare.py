@@ -17,7 +17,7 @@ def sample():
 
 
 def options(sample, **others):
-    """Cases are dealt out by lot: no model of who decides is compared, which costs more than all the rest."""
+    """Assignment is random: no model of who decides is compared, which costs more than all the rest."""
     quick = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
     return {"decision_maker": sample.decision_maker} | quick | others
 

@@ -28,7 +28,7 @@ def with_oracle(sample):
 
 
 def run(sample, predictions, metric="accuracy", **options):
-    """Cases are dealt out by lot: no model of who decides is compared, which costs more than all the rest."""
+    """Assignment is random: no model of who decides is compared, which costs more than all the rest."""
     quick = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
     options = {"decision_maker": sample.decision_maker} | quick | options
     return evaluate(predictions, sample.X, sample.y, metric=metric, **options)

@@ -26,7 +26,7 @@ def population(rng, n_rows, n_classes, n_makers=3):
 
 
 def rows_of(joint, y, arm=None):
-    """Rows whose probabilities are known, decision-makers dealt out evenly."""
+    """Rows whose probabilities are known, decision-makers assigned evenly."""
     n_makers, n_rows = joint.shape[:2]
     arm = np.zeros(n_rows, dtype=int) if arm is None else arm
     shares = np.full((n_rows, n_makers), 1.0 / n_makers)

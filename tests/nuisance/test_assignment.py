@@ -20,7 +20,7 @@ def flat(X: np.ndarray) -> np.ndarray:
 
 
 def make_data(index=None, seed=0, n_samples=N_SAMPLES, **roles) -> tuple[SelectiveLabels, np.ndarray]:
-    """Cases dealt out by exp(slope · index(x)), and the probabilities."""
+    """Cases assigned by exp(slope · index(x)), and the probabilities."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_samples, 3))
     chances = softmax(np.outer(np.zeros(n_samples) if index is None else index(X), SLOPES), axis=1)

@@ -262,7 +262,7 @@ def ladder():
                 "width": None if contradicted else ends["upper"] - ends["lower"],
                 "saved": 0.2 if place == 1 else None,
                 "contradicted": contradicted,
-                "reason": "floors leave no room." if contradicted else None,
+                "reason": "the lower bounds sum to more than one." if contradicted else None,
                 "sentence": f"what {added} says.",
             }
         )

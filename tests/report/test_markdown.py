@@ -26,7 +26,7 @@ def test_markdown_has_the_answer_first_and_every_part():
         "What to do next",
         "What each assumption buys",
         "The two rules against each other",
-        "What others do, beside ours",
+        "Comparison with common practice",
         "Subgroups",
         "If the assumption is not quite true",
         "Appendix: all checks",

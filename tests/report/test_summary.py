@@ -9,7 +9,7 @@ from selective_labels.report.diagnosis import Basis, basis_of
 from selective_labels.report.document import UNDER
 from selective_labels.report.summary import summarise
 
-LOTTERY = Basis("instrument", "strata", "Cases look dealt out at random.")
+LOTTERY = Basis("instrument", "strata", "The checks find no sign of non-random assignment.")
 LIKE_CASES = Basis("instrument", "features", "Use a model.")
 NOTHING = Basis("none", None, "The instrument is not valid.")
 WORDS = {
@@ -100,7 +100,7 @@ def test_without_a_valid_instrument_that_is_said_first_and_only_free_numbers_are
 
 def test_assignment_by_features_is_not_sold_as_a_lottery():
     text = text_of(summarise(DATA, sections(), LIKE_CASES))
-    assert "Cases are not dealt out by lot as they stand" in text
+    assert "Assignment is not random as it stands" in text
     assert "can neither confirm nor refute" in text
 
 

@@ -37,7 +37,13 @@ CASES = [
         marks=NEEDS_TORCH,
     ),
     pytest.param("fico", "published", "uc-a0.9", ("selected", "ipw", "full", "partial", "point")),
-    pytest.param("sensitivity", "published", "nucem-y0.5-d0.7", ("partial", "point"), marks=NEEDS_TORCH),
+    pytest.param(
+        "sensitivity",
+        "published",
+        "nucem-y0.5-d0.7",
+        ("partial", "point", "constant", "full"),
+        marks=NEEDS_TORCH,
+    ),
     pytest.param(
         "artefact",
         "published",

@@ -120,9 +120,9 @@ def decided(verdict: str, allowed: bool, *sentences: Sentence | str, power: str 
     Examples
     --------
     >>> contradiction = said("lower bounds contradict each other{}.", "SL401")
-    >>> found = decided("refuted", False, contradiction, "", power="Less may go unseen.")
+    >>> found = decided("refuted", False, contradiction, "", power="Smaller violations may go unnoticed.")
     >>> print(found)
-    refuted: lower bounds contradict each other (SL401). Less may go unseen.
+    refuted: lower bounds contradict each other (SL401). Smaller violations may go unnoticed.
     >>> found.plain
     'lower bounds contradict each other.'
     """
@@ -266,7 +266,8 @@ class Findings:
         >>> from types import SimpleNamespace
         >>> tried = SimpleNamespace(code="SL401", family="inequality", status="ok", detects="sums of 1.1")
         >>> Findings((tried,)).power("inequality")
-        'With power .8 the checks find at this size: sums of 1.1 (SL401). Less may go unseen.'
+        'With this sample the checks have 80% power to detect: sums of 1.1 (SL401). Smaller violations may go
+        unnoticed.'
         """
         known = [
             f"{each.detects} ({each.code})"
@@ -275,7 +276,11 @@ class Findings:
         ]
         if not known:
             return ""
-        return f"With power .8 the checks find at this size: {'; '.join(known)}. Less may go unseen."
+        found = "; ".join(known)
+        return (
+            f"With this sample the checks have 80% power to detect: {found}. "
+            "Smaller violations may go unnoticed."
+        )
 
 
 class Assumption(ABC):
@@ -361,7 +366,7 @@ class Assumption(ABC):
         >>> from selective_labels.assumptions import Unconfounded
         >>> Unconfounded().caption
         'among cases with equal features, the decision has nothing to do with the label. What would refute it:
-        labels of like cases that depend on who decided (SL901).'
+        labels of comparable cases that depend on who decided (SL901).'
         """
         return (
             f"{self.sentence} What would refute it: {self.refuted_by}" if self.refuted_by else self.sentence
@@ -460,7 +465,7 @@ class Restriction(Part):
     adverse: Any
 
     formula = "P(A | D=0, x, z) >= g(P(A | D=1, x, z))"
-    refuted_by = "floors that leave no room (SL1001)."
+    refuted_by = "lower bounds that sum to more than one (SL1001)."
     extrapolates = True
 
     @abstractmethod

@@ -58,7 +58,9 @@ class Instrument(Assumption):
         "Which decision-maker gets a case is as good as random, and who decides does not change the outcome."
     )
     formula = "η_k >= max_z P(Y=k, D=1 | x, z)"
-    refuted_by = "lower bounds that sum to more than one (SL401, SL402), or cases not dealt out at random."
+    refuted_by = (
+        "lower bounds that sum to more than one (SL401, SL402), or cases that are not assigned at random."
+    )
     spoken_to_by = ("assignment", "inequality", "monotonicity")
     needs_decision_makers = True
     identifies_value = False
@@ -196,20 +198,22 @@ def _assigned(given: str, findings: Findings) -> tuple[str, Sentence | str]:
     if status == VIOLATED:
         codes = findings.codes(VIOLATED, "assignment")
         return NOT_REFUTED, said(
-            "cases are not dealt out at random within strata{}, but decision-makers remain a valid "
+            "cases are not assigned at random within strata{}, but decision-makers remain a valid "
             "instrument if everything that drives assignment is among the features; that cannot be checked. "
             "Results then rest on a model of who decides, and say so.",
             codes,
         )
     if status == NOT_APPLICABLE:
         return UNCHECKED, (
-            "whether cases are dealt out at random could not be tested: it rests on what you know of how "
+            "whether cases are assigned at random could not be tested: it rests on what you know of how "
             "they are assigned."
         )
     if status != OK:
         codes = findings.codes(status, "assignment")
         return NOT_REFUTED, said("nothing contradicts it, but mind the warning about assignment{}.", codes)
-    return NOT_REFUTED, "cases look dealt out at random, and the lower bounds do not contradict each other."
+    return NOT_REFUTED, (
+        "the checks find no sign of non-random assignment, and the lower bounds do not contradict each other."
+    )
 
 
 @dataclass(frozen=True)
@@ -257,7 +261,7 @@ class Unconfounded(Assumption):
     title = "No hidden reasons"
     meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
     formula = "η_k = P(Y=k | D=1, x)"
-    refuted_by = "labels of like cases that depend on who decided (SL901)."
+    refuted_by = "labels of comparable cases that depend on who decided (SL901)."
     spoken_to_by = ("unconfounded",)
     extrapolates = True
     needs_decision_makers = False
@@ -273,7 +277,7 @@ class Unconfounded(Assumption):
         status = findings.status("unconfounded")
         if status == VIOLATED:
             codes = findings.codes(VIOLATED, "unconfounded")
-            return decided(REFUTED, False, said("labels of like cases depend on who decided{}.", codes))
+            return decided(REFUTED, False, said("labels of comparable cases depend on who decided{}.", codes))
         if status == NOT_APPLICABLE:
             return decided(
                 UNCHECKED,
@@ -284,7 +288,7 @@ class Unconfounded(Assumption):
             NOT_REFUTED,
             False,
             said(
-                "labels of like cases are not seen to depend on who decided{}. That is no evidence that "
+                "the checks find no dependence of labels on who decided{}. That is no evidence that "
                 "decisions know no more than the features: confounding that is alike for all decision-makers "
                 "shows nowhere.",
                 "SL901",

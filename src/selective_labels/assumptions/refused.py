@@ -65,7 +65,7 @@ class Informed(Restriction):
 
     refuted_by = (
         "more adverse labels among accepted cases than the population has (SL1002, with a prevalence), or "
-        "floors that leave no room (SL1001)."
+        "lower bounds that sum to more than one (SL1001)."
     )
 
     def __post_init__(self) -> None:
@@ -123,8 +123,8 @@ class Refused(Restriction):
         Give one of them or both.
     scale : "ratio", "odds" or "share"
     given : "decision_maker" or "features"
-        Whether refused cases are compared with like cases that the same decision-maker accepts, or with all
-        like cases accepted, which assumes less.
+        Whether refused cases are compared with those that the same decision-maker accepts, or with all
+        comparable cases accepted, which assumes less.
 
     Examples
     --------
@@ -142,7 +142,9 @@ class Refused(Restriction):
     scale: str = "ratio"
     given: str = "decision_maker"
 
-    refuted_by = "floors that leave no room (SL1001), or a least ratio above the one stated (SL1005)."
+    refuted_by = (
+        "lower bounds that sum to more than one (SL1001), or a least ratio above the one stated (SL1005)."
+    )
 
     def __post_init__(self) -> None:
         require_choice("scale", self.scale, tuple(SCALES))
@@ -438,7 +440,9 @@ class LabelRange(Part):
     highest: Any = 1.0
 
     formula = "a_k <= P(Y*=k | x, u) <= b_k"
-    refuted_by = "labels of accepted cases outside the range, or floors that leave no room (SL1001)."
+    refuted_by = (
+        "labels of accepted cases outside the range, or lower bounds that sum to more than one (SL1001)."
+    )
 
     def __post_init__(self) -> None:
         for end in ("lowest", "highest"):

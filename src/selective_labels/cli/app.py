@@ -559,7 +559,7 @@ def ladder(
     assume: Assume = None,
     assumption: Annotated[
         list[SeveralAssumptions] | None,
-        typer.Option(help="A further step, which stands for itself. Repeatable.", rich_help_panel=MODEL),
+        typer.Option(help="A last assumption, judged by itself. Repeatable.", rich_help_panel=MODEL),
     ] = None,
 ) -> None:
     """What does each assumption buy? One number from assuming nothing to all that you believe."""

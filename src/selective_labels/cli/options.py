@@ -183,7 +183,9 @@ class FileOptions:
 class TableOptions:
     """Roles of columns, and the choice of features."""
 
-    label: Annotated[str | None, _option("The label, with holes.", ROLE, metavar="COLUMN")] = None
+    label: Annotated[
+        str | None, _option("Outcome column (missing where the decision was no).", ROLE, metavar="COLUMN")
+    ] = None
     decision: Annotated[
         str | None,
         _option("1, yes, approved ... where the label is revealed, else 0, no ...", ROLE, metavar="COLUMN"),

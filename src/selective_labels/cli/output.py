@@ -287,7 +287,7 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     row = {name: value for name, value in facts.items() if name not in ("nuisance", "cost")}
     row |= {"nuisance": report.chosen}
     regret, limit = number(model.worst_case_regret_), number(model.worst_case_regret_upper_)
-    condition = "decision-makers get like cases as if at random and do not change the outcome"
+    condition = "decision-makers get comparable cases as if at random and do not change the outcome"
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
     verdict = (

@@ -73,8 +73,8 @@ def _find_balance(context: Context) -> Finding:
     if status != OK:
         return Finding(
             status,
-            f"Cases are not dealt out at random {context.place}: decision-makers' cases differ {ratio:.1f} "
-            f"times as much as chance would have it, most in the {indices.names[int(surplus.argmax())]}.",
+            f"Cases are not assigned at random {context.place}: decision-makers' cases differ {ratio:.1f} "
+            f"times as much as chance explains, most in the {indices.names[int(surplus.argmax())]}.",
             ratio,
             p_value,
             f"{finer_strata(context)}, or make sure that everything that drives assignment is among the "

@@ -356,8 +356,8 @@ def _direction(context: Context, adverse: object) -> Finding:
         )
     return Finding(
         WARNING,
-        f"More lenient decision-makers have {what} less often among like cases that they accept: as if the "
-        f"cases that stricter ones refuse had {what} less often, not more.",
+        f"More lenient decision-makers have {what} less often among the comparable cases that they accept, "
+        f"as if the cases that stricter ones refuse had {what} less often, not more.",
         statistic,
         p_value,
         "Ask whether the direction is right. It can be, if stricter decision-makers judge cases less well.",
@@ -381,6 +381,6 @@ def direction_against(
     what = event_words(part.adverse)
     return [
         f"The direction of {part.name!r} is doubtful (SL1006): more lenient decision-makers have {what} less "
-        f"often among like cases that they accept, as if the refused had {what} less often than the "
+        f"often among comparable cases that they accept, as if the refused had {what} less often than the "
         "accepted, not more."
     ]

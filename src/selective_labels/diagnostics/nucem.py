@@ -349,12 +349,14 @@ def _find_unconfounded(context: Context) -> Finding:
     statistic, p_value = test.statistic, test.p_value
     change = 10.0 * np.sqrt(detectable_noncentrality(context.level, n_free)) * test.error
     need(np.isfinite(change), "decision-makers are equally lenient with labeled cases.")
-    detects = f"shares of labels of like cases that change by {change:.1f} points with ten points of leniency"
+    detects = (
+        f"shares of labels of comparable cases that change by {change:.1f} points with ten points of leniency"
+    )
     status = status_of_test(p_value, context.level)
     if status == VIOLATED:
         return Finding(
             status,
-            f"Among like cases, labels depend on how lenient the decision-maker was (χ² = {statistic:.1f}): "
+            f"Among comparable cases, labels depend on leniency (χ² = {statistic:.1f}): "
             "decisions know more about the label than the features do.",
             statistic,
             p_value,
@@ -366,8 +368,8 @@ def _find_unconfounded(context: Context) -> Finding:
     if proxy < USABLE:
         return Finding(
             WARNING,
-            f"Among like cases, no dependence of labels on who decided was found ({figures}), but average "
-            "leniencies differ too little for that to mean much.",
+            f"Among comparable cases, no dependence of labels on who decided was found ({figures}), but "
+            "average leniencies differ too little for that to mean much.",
             statistic,
             p_value,
             "Do not take this as evidence that decisions are unconfounded.",
@@ -375,7 +377,7 @@ def _find_unconfounded(context: Context) -> Finding:
         )
     return Finding(
         status,
-        f"Among like cases, labels are not found to depend on who decided ({figures}).",
+        f"Among comparable cases, labels are not found to depend on who decided ({figures}).",
         statistic,
         p_value,
         detects=detects,

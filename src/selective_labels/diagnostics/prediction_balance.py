@@ -125,7 +125,7 @@ class PredictionBalance:
     or e is right. The regression is a ridge regression on smooth functions; a small p-value must be confirmed
     with boosted trees in its place. Q is compared with the multiple of χ² that has its first two moments, T
     with the normal distribution; the p-value is twice the smaller of the two, times the number of columns.
-    Where cases are dealt out by lot within strata, the moments are those of permutations of z within strata;
+    Where assignment is random within strata, the moments are those of permutations of z within strata;
     with a model of who decides, known probabilities or weights, they come from the products r (1{Z=z} - e_z).
 
     Attributes

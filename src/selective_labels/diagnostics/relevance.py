@@ -53,7 +53,7 @@ def leave_out_strength(sums: np.ndarray) -> np.ndarray:
 
 
 def _figures(strength: float) -> str:
-    return f"their leniency for like cases has a standard deviation of {100 * np.sqrt(strength):.1f} points"
+    return f"a standard deviation of leniency for comparable cases of {100 * np.sqrt(strength):.1f} points"
 
 
 def _find_conditional_strength(context: Context) -> Finding:
@@ -179,7 +179,7 @@ def _find_effective_f(context: Context) -> Finding:
     else:
         message = f"Effective F of decision-makers is {statistic:.1f}: below 10, the rule of thumb."
         if status == OK:
-            message += " It ignores features; for like cases decision-makers do differ (SL101 decides)."
+            message += " It ignores features; for comparable cases decision-makers do differ (SL101 decides)."
     return Finding(status, message, statistic)
 
 

@@ -95,7 +95,7 @@ def evaluate(
     indistinguishable rates are pooled.
     Assumption (instrument): cases alike in features (and stratum, if given) reach decision-makers as if at
     random, and who decides does not change the label. What would refute it: lower bounds that sum to more
-    than one (SL401, SL402), or cases not dealt out at random.
+    than one (SL401, SL402), or cases that are not assigned at random.
     Sample: 2,000 cases, ... of them (...%) with a label, 8 decision-makers.
     """
     evaluator = Evaluator.unfitted("evaluate", X, y, assumption, settings)
@@ -334,8 +334,8 @@ def ladder(
         As in :func:`selective_labels.evaluate`.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         In your order, from weak to strong. "none" and, if there are decision-makers, "instrument" always
-        come first; "all" stands for every named one. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
-        it. A name or a combination is used as it is.
+        come first. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
+        it. A name or a combination is used as it is; "all" stands for every named one.
     metric : str or metric object
         One, see `evaluate`.
     pos_label, cost
@@ -548,7 +548,7 @@ def advice(
 
     are points, whatever the cases without a label are like, and so is the difference of any loss and any
     number of classes. The advice alone says yes to cases without a label: it has bounds, from the larger of
-    what both arms (and decision-makers, if they are named) show of like cases. Its difference to people is
+    what both arms (and decision-makers, if named) show of comparable cases. Its difference to people is
     bounded through the cases on which they differ. Levels are bounds as well.
 
     Parameters

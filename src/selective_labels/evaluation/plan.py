@@ -15,6 +15,7 @@ from selective_labels._validation import require_share
 from selective_labels.diagnostics.results import Diagnosis
 from selective_labels.evaluation.results import Comparison, Design, Estimated, Evaluation
 from selective_labels.inference.confidence_intervals import Basis, Reported, report
+from selective_labels.inference.standard_errors import ROUNDING
 
 # With more decision-makers, these are pooled in 2 √J bands before they are compared.
 MOST_ARMS = 20
@@ -379,7 +380,7 @@ def _lottery(result: Estimated, number: int | None) -> list[dict[str, Any]]:
         raise InputError.about("lottery", f"is {drawn!r}; {refused:.0f} cases were refused.")
     level = result.confidence_level
     ways = [_row(f"{drawn:,} refused cases accepted at random", 0.0, lottery_width(design, drawn, level))]
-    if design.relevant < 1.0:
+    if design.relevant < 1.0 - ROUNDING:  # a share that is a sum over partitions
         best = min(drawn, round(design.relevant * refused))
         if best:
             way = f"{best:,} of the refused on which the two differ, accepted at random"

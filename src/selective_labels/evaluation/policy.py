@@ -175,7 +175,7 @@ def people_accept_risk(risk: Array, data: SelectiveLabels) -> bool:
 def turned(data: SelectiveLabels, failure: int) -> str:
     """Return the advice on the choice of the event if a positive decision is a test or a search."""
     others = [each for number, each in enumerate(data.classes.tolist()) if number != failure]
-    return f"name as the event what is not looked for, {others[0]!r} (pos_label, --event)"
+    return f"choose as the event the outcome that is not being looked for, {others[0]!r} (pos_label, --event)"
 
 
 def area_under(score: Array, positive: np.ndarray) -> tuple[float, float]:

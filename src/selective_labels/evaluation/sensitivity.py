@@ -331,10 +331,10 @@ def _refused(scale: str) -> Callable[[Assumption, Any, np.ndarray], Family]:
     def family(_: Assumption, event: Any, __: np.ndarray) -> Family:
         # The instrument is not assumed in addition: the curve reports which values it supports.
         words = {
-            "odds": f"among like cases of one decision-maker, the refused have x times the odds of {event} "
-            "that the accepted have; 1 is no unobserved confounding",
-            "ratio": f"among like cases of one decision-maker, the refused are {event} x times as often as "
-            "the accepted; 1 is no unobserved confounding",
+            "odds": f"among comparable cases of one decision-maker, the refused have x times the odds "
+            f"of {event} that the accepted have; 1 is no unobserved confounding",
+            "ratio": f"among comparable cases of one decision-maker, the refused are {event} x times as "
+            "often as the accepted; 1 is no unobserved confounding",
             "share": f"of the refused, whatever their features, the share x is {event}",
         }[scale]
         return Family(

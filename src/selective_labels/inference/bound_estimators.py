@@ -115,7 +115,7 @@ class Ratio:
         support = min(max(below.value / self.denominator.max(), 0.0), 1.0)
         found = replace(ratio_estimate(above, below), counts=counts, support=support)
         # A mean has no condition; probabilities sum to one up to rounding.
-        if counts is not None or np.ptp(self.denominator) <= ROUNDING * self.denominator.max():
+        if np.ptp(self.denominator) <= ROUNDING * self.denominator.max():
             return found
         return replace(found, compared=self._compared(scores[1], weights))
 

@@ -103,14 +103,23 @@ class ComparedNumbers:
         )
 
 
-def kish_numbers(end: Estimate, sums: Callable[[Sequence[Array]], Array]) -> tuple[float, ...]:
-    """Effective numbers of the units in the samples behind a bound; empty for means over all rows.
+def kish_numbers(
+    pair: Ends, sums: Callable[[Sequence[Array]], Array], clustered: bool
+) -> list[tuple[float, ...]]:
+    """Effective numbers of the units in the samples behind each bound.
 
     number = (Σ_g m_g)² / Σ_g m_g²,   m_g the mass of unit g
+
+    Empty for means over all rows, and where counts of rows give exact limits. Rows of clusters are not
+    independent, so there counts say nothing.
     """
-    if end.compared is None:
-        return ()
-    return tuple(effective_sample_size(each) for each in sums(end.compared.masses))
+    exact = not clustered and all(end.counts is not None for end in pair)
+    return [
+        ()
+        if exact or end.compared is None
+        else tuple(effective_sample_size(each) for each in sums(end.compared.masses))
+        for end in pair
+    ]
 
 
 def unseen_error(end: Estimate, variance: float, numbers: Sequence[float]) -> float:
@@ -222,7 +231,7 @@ def bound_standard_errors(
     def sums(masses: Sequence[Array]) -> Array:
         return np.stack([np.bincount(codes, each) for each in masses])
 
-    compared = [[kish_numbers(end, sums) for end in pair] for pair in ends]
+    compared = [kish_numbers(pair, sums, clusters is not None) for pair in ends]
     return summed_up(ends, matrices, numbers, n_clusters, clusters is not None, n_units, compared)
 
 
@@ -274,7 +283,7 @@ def summed_up(
 def _compared_numbers(pair: Ends, compared: Sequence[Sequence[tuple[float, ...]]]) -> ComparedNumbers | None:
     """Median over repeats of the numbers of events and of other rows."""
     about = pair[0].compared
-    if about is None:
+    if about is None or not all(kinds for repeat in compared for kinds in repeat):
         return None
     lower, upper = (tuple(np.median(each, axis=0).tolist()) for each in zip(*compared, strict=True))
     return ComparedNumbers(lower, upper, about.span, about.fewest)

@@ -250,9 +250,9 @@ def reversed_part(sample: ScoredSample, rules: Sequence[ReportedRule], event: in
         risk = (rule.codes == event).astype(float) if rule.scores is None else rule.scores
         if people_accept_risk(risk, data):
             sentence = (
-                f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). If a "
-                "yes is a test or a search, it does not say that all is well, and costs of people would be "
-                f"the wrong way round: {turned(data, event)}."
+                f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). A "
+                "yes that is a test or a search does not predict that the event is absent; costs of people "
+                f"would be the wrong way round: {turned(data, event)}."
             )
             return Part({"missing": sentence, "reversed": True})
     return None

@@ -222,7 +222,7 @@ MEANINGS = {
 IF = {
     None: "assuming nothing about the outcomes that were not seen",
     "strata": "if who decided was as good as a lottery",
-    "features": "if, among like cases, who decided was as good as a lottery",
+    "features": "if, among comparable cases, who decided was as good as a lottery",
     "all seen": "with every outcome seen",
 }
 

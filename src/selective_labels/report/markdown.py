@@ -61,7 +61,7 @@ def render_markdown(document: Document) -> str:
         *_part(document, "ladder", "What each assumption buys", _ladder),
         *_part(document, "models", "How good, on everybody", _quality),
         *_part(document, "comparison", "The two rules against each other", _comparison),
-        *_part(document, "comparators", "What others do, beside ours", _comparators),
+        *_part(document, "comparators", "Comparison with common practice", _comparators),
         *_part(document, "outlook", "What would settle it", _outlook),
         *(_part(document, "drift", "Over time", _drift) if "drift" in document else []),
         *_part(document, "subgroups", "Subgroups", _subgroups),

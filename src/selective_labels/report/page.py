@@ -241,8 +241,8 @@ PLAINLY = (
         r"decision-makers ten points more lenient whose outcomes lie \1 points off the common line",
     ),
     (
-        r"shares of labels of like cases that change by ([\d.]+) points with ten points of leniency",
-        r"outcomes of like cases that change by \1 points where decision-makers accept ten points more",
+        r"shares of labels of comparable cases that change by ([\d.]+) points with ten points of leniency",
+        r"outcomes of comparable cases that change by \1 points where decision-makers accept ten points more",
     ),
 )
 # No check can prove an assumption, so no status is shown as passed.
@@ -252,7 +252,8 @@ LOOKS = {
     NOT_REFUTED: "not applicable",
     UNCHECKED: "not applicable",
 }
-AMONG_LIKE = "As if by lot among like cases"
+AMONG_LIKE = "As good as random among comparable cases"
+UNNOTICED = "Smaller violations may go unnoticed."
 SHARED_REASONS = (
     "Reasons that nobody recorded and all decision-makers share show in no check, so this is never taken on "
     "trust."
@@ -341,7 +342,7 @@ def _note(found: Mapping[str, Any]) -> str:
     if found["verdict"] != NOT_REFUTED:
         return capital(found.get("plain") or "")
     seen = "; ".join(_plainly(each) for each in found.get("could_see") or [])
-    power = f"Four times in five the checks would have noticed: {seen}. Less may go unseen." if seen else ""
+    power = f"The checks have 80% power to detect: {seen}. {UNNOTICED}" if seen else ""
     if found["assumption"] == "unconfounded":
         return f"{power} {SHARED_REASONS}".strip()
     if found.get("given") == "features":

@@ -25,7 +25,7 @@ WIDE = 0.1
 LOTTERY = "accepted at random"
 BY_LOT = {
     "strata": "{makers} get their cases as if by lot",
-    "features": "{makers} get like cases as if by lot",
+    "features": "{makers} get comparable cases as if by lot",
 }
 
 
@@ -76,15 +76,15 @@ def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
         ]
     if basis.given == "features":
         return [
-            f"Among like cases, {makers} get theirs as if by lot, and who decides does not change the "
+            f"Among comparable cases, {makers} get theirs as if by lot, and who decides does not change the "
             "outcome.",
-            "Cases are not dealt out by lot as they stand; that everything which settles who gets which case "
+            "Assignment is not random as it stands; that everything which settles who gets which case "
             "is among the columns used here cannot be checked. It rests on what you know.",
         ]
     return [
         f"{capital(makers)} get their cases as if by lot, and who decides does not change the outcome.",
         "The checks do not contradict it, and cannot prove it: it rests on what you know of how cases are "
-        "dealt out.",
+        "assigned.",
     ]
 
 
@@ -182,7 +182,7 @@ def _narrow(
     if "missing" not in ladder:
         return ["What you know besides (--assume) is used under “What you know” below, and not above."]
     return [
-        f"The range narrows if you know more: that among like cases those {words['refused']} have "
+        f"The range narrows if you know more: that among comparable cases those {words['refused']} have "
         f"“{words['event']}” more often than those {words['accepted']}, or less often; or about how many of "
         "everybody have it (--assume; “What you know” below shows what that buys)."
     ]
@@ -331,7 +331,7 @@ def _verdict(basis: Basis, makers: str) -> str:
     can = "Can this data answer it? Within a range, if who decided may be treated as a lottery."
     if basis.given == "features":
         meaning = MEANINGS["features"]
-        return f"{can} Cases are not dealt out by lot as they stand. {meaning}"
+        return f"{can} Assignment is not random as it stands. {meaning}"
     meaning = MEANINGS[str(basis.given)].format(makers=makers)
     return f"{can} The checks say: {basis.reason} They can refute this, not prove it. {meaning}"
 

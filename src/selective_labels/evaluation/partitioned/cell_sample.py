@@ -290,7 +290,7 @@ class CellSample:
             sums = clusters.sums([end.influence for end in pair])
             matrices.append(len(mass) / (len(mass) - 1) * sums @ sums.T)
             numbers.append([_carriers(np.sum(each**2), np.sum(each**4), n_units) for each in sums])
-            compared.append([kish_numbers(end, clusters.sums) for end in pair])
+            compared.append(kish_numbers(pair, clusters.sums, clustered=True))
         return summed_up(ends, matrices, numbers, len(mass), True, n_units, compared)
 
     def n_units(self, rows: np.ndarray) -> float:
