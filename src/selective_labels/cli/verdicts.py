@@ -20,7 +20,7 @@ from selective_labels.evaluation.policy import FAILURES
 from selective_labels.evaluation.policy_curve import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.sensitivity import SensitivityCurve
-from selective_labels.report.document import amount
+from selective_labels.report.document import amount, capital
 
 # Verdicts on the instrument, the worst first.
 ORDER = (REFUTED, UNCHECKED, DOUBTFUL, NOT_REFUTED)
@@ -65,7 +65,7 @@ def instrument_verdict(verdicts: Sequence[Mapping[str, Any]]) -> Mapping[str, An
 def check_verdict(content: Mapping[str, Any]) -> str:
     """Whether the data can answer, by the verdict on the instrument."""
     best = instrument_verdict(content["verdict"])
-    said = f"Can this data answer the question? {CAN[best['verdict']]} {best['plain']}"
+    said = f"Can this data answer the question? {CAN[best['verdict']]} {capital(best['plain'])}"
     broken = [
         each["code"] for each in content["checks"] if each["family"] == ALGEBRA and each["status"] == VIOLATED
     ]
@@ -110,11 +110,11 @@ def comparison_verdict(result: Comparison) -> str:
         return f"Verdict: none. {result.reason or 'There is no interval.'}"
     under = condition(result.assumption)
     if result.verdict == "undecided":
-        return f"Verdict: undecided. {result.title}: {ends}, {under}. That does not make them equal."
+        return f"Verdict: undecided. {result.metric}: {ends}, {under}. That does not make them equal."
     other = "b" if result.verdict == "a" else "a"
     better = f"{result.verdict} ({getattr(result, result.verdict)})"
     return (
-        f"Verdict: {better} is better than {other} ({getattr(result, other)}). {result.title}: {ends}, "
+        f"Verdict: {better} is better than {other} ({getattr(result, other)}). {result.metric}: {ends}, "
         f"{under}."
     )
 
@@ -129,7 +129,7 @@ def ladder_verdict(found: Ladder) -> str:
     first, best = valued[0].evaluation, valued[-1].evaluation
     said = f"{best.metric} among all cases: {_range(best)}, {condition(best.assumption)}"
     if best is not first:
-        said += f"; {plain(first.lower)} to {plain(first.upper)} {condition(first.assumption)}"
+        said += f"; {_ends(first.lower, first.upper)} {condition(first.assumption)}"
     return f"{said}.{contradicted}"
 
 
@@ -141,12 +141,12 @@ def policy_verdict(curve: PolicyCurve) -> str:
         chosen = curve.cut_offs.minimax_regret
         rates = curve.cut_offs.acceptance[curve.cut_offs.could_be_best]
         rate = float(curve.cut_offs.acceptance[chosen])
-        all_or_none = {0.0: " (no case)", 1.0: " (every case)"}.get(round(rate, 3), "")
+        shares = {0.0: "no case", 1.0: "every case"}
+        what = shares.get(round(rate, 3), f"{rate:.0%} of the cases, those with the lowest scores")
         regret = plain(float(curve.cut_offs.worst_regret_upper[chosen]))
         return (
-            f"Accept {rate:.0%} of the cases{all_or_none}, those with the lowest scores (now {today:.0%} are "
-            f"accepted): at worst this costs {regret} a case more than the best rate. "
-            f"{rates.min():.0%} to {rates.max():.0%} can still be best, {under}."
+            f"Accept {what} (now {today:.0%} are accepted): at worst this costs {regret} a case more than "
+            f"the best rate. {rates.min():.0%} to {rates.max():.0%} can still be best, {under}."
         )
     if not 0.0 < today < 1.0:
         return f"Every case, or none, was accepted ({today:.0%}): there is no rate of today to compare with."
@@ -175,7 +175,7 @@ def sensitivity_verdict(curve: SensitivityCurve) -> str:
     """Where the conclusion changes, or the bounds at both ends of the curve."""
     if curve.conclusion is not None:
         return curve.sentences()[-1]
-    ends = (f"{plain(curve.lower[place])} to {plain(curve.upper[place])}" for place in (0, -1))
+    ends = (_ends(curve.lower[place], curve.upper[place]) for place in (0, -1))
     return (
         f"{curve.title}: {' and '.join(ends)} at {curve.x_name} {curve.x[0]:.3g} and {curve.x[-1]:.3g}; give "
         "a value to compare with, and the line says where the answer changes."
@@ -192,14 +192,15 @@ def plan_verdict(found: Plan) -> str:
 
 def _range(result: Evaluation) -> str:
     """Bounds, and the interval that allows for sampling error."""
-    bounds = (
-        plain(result.lower)
-        if result.lower == result.upper
-        else f"{plain(result.lower)} to {plain(result.upper)}"
-    )
+    bounds = _ends(result.lower, result.upper)
     if not np.isfinite(result.ci_lower):
         return bounds
     return f"{bounds} ({_level(result)} {plain(result.ci_lower)} to {plain(result.ci_upper)})"
+
+
+def _ends(low: float, high: float) -> str:
+    lower, upper = plain(low), plain(high)
+    return lower if lower == upper else f"{lower} to {upper}"
 
 
 def _level(result: Any) -> str:

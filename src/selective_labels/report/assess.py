@@ -279,6 +279,8 @@ SCHEMA_VERSION = 2
 # A report takes about as long as three cross-fits of all rows: the evaluation is one, the two rules on
 # halves are one together, and the checks are one.
 WHOLE_FITS = 3
+# The expected time of a report is said from this many seconds on.
+SAID_FROM = 20.0
 
 
 class Publishing(TypedDict, total=False):
@@ -403,7 +405,7 @@ def assess(
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
-        FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS)
+        FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS, SAID_FROM)
     bench.check_predictions()
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
@@ -535,7 +537,9 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     def ladder() -> Part:
         if not bench.assumption_steps:
             raise InputError(NOTHING_ASSUMED, "assumptions")
-        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.assumption_steps)
+        how = bench.metrics, bench.event, bench.assumption_steps
+        contest = (bench.ours, bench.main_metric) if len(bench.rules) > 1 else None
+        return ladder_part(bench.scored, bench.yours, *how, contest)
 
     def subgroups() -> Part:
         if not bench.cases.by:
