@@ -137,11 +137,11 @@ def better_or_worse(comparison: Mapping[str, Any], basis: Basis, stated: Stated 
     spoken = cost_range if money else points_range
     if found["verdict"] == "undecided":
         what = "costs less" if money else "is right more often"
-        return f"Whether “{found['a']}” or “{found['b']}” {what} is undecided ({spoken(low, high)})."
+        return f"Whether “{found['a']}” or “{found['b']}” {what} is undecided: between {spoken(low, high)}."
     worse = found["b" if found["verdict"] == "a" else "a"]
     gain = spoken(*sorted((abs(low), abs(high)))).replace("+", "")
     says = "costs less than" if money else "is right more often than"
-    return f"“{found[found['verdict']]}” {says} “{worse}”, by {gain}."
+    return f"“{found[found['verdict']]}” {says} “{worse}”, by between {gain}."
 
 
 def _compared(comparison: Mapping[str, Any], basis: Basis, stated: Stated | None) -> Mapping[str, Any] | None:
