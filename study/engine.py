@@ -1,6 +1,7 @@
 """Run the tasks of an experiment: in parallel, resumable, each finished task kept at once."""
 
 import json
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -38,7 +39,8 @@ RESULT_COLUMNS = (
 CHOICE_COLUMNS = ("name", "value")
 # Seed and size of the runs in a folder.
 RUN_FILE = "run.json"
-TIME_COLUMNS = ("seconds", "processor_seconds", "unconverged")
+# What a task took, and the commit that did it.
+TIME_COLUMNS = ("seconds", "processor_seconds", "unconverged", "commit")
 
 Rows = list[Mapping[str, Any]]
 Work = Callable[[Task, Setup], Rows]
@@ -199,7 +201,7 @@ def run_task(work: Work, task: Task, setup: Setup) -> tuple[Task, Rows, Mapping[
         warnings.simplefilter("always", ConvergenceWarning)
         rows = work(task, setup)
     taken = (time.perf_counter() - start, time.process_time() - processor, len(unconverged))
-    return task, rows, dict(zip(TIME_COLUMNS, taken, strict=True))
+    return task, rows, dict(zip(TIME_COLUMNS[:-1], taken, strict=True))
 
 
 def _run_all(
@@ -214,10 +216,23 @@ def _run_all(
     if not tasks:
         return
     todo = [(run_task, work, task, setup) for task in tasks]
+    commit = current_commit()
     finished = in_processes(todo, n_jobs=workers.jobs, in_order=False, batch_size=1)
     for task, rows, taken in with_progress(finished, what, len(tasks)):
         table.append(task, rows)
-        times.append(task, [taken])
+        times.append(task, [{**taken, "commit": commit}])
+
+
+def current_commit() -> str:
+    """Name the commit of the clone, with a plus if files differ from it; empty outside a clone."""
+    describe = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    try:
+        told = subprocess.run(
+            describe, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return told.stdout.strip()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ TASK_COLUMNS = tuple(field.name for field in fields(Task))
 # Every row says how many its task has: a task that was cut off shows.
 COUNT = "task_rows"
 TEXT_COLUMNS = (
-    *("cell", "part", "method", "classifier", "setting", "mode", "name", "value"),
+    *("cell", "part", "method", "classifier", "setting", "mode", "name", "value", "commit"),
     *("question", "outcome", "covers", "said"),
 )
 

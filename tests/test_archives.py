@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 pytest.importorskip("hatchling", reason="optional: hatchling")
 pytest.importorskip("hatch_vcs", reason="optional: hatch-vcs")
 # What a folder of the source archive may be, and files beside them.
-FOLDERS = {"src", "tests", "docs", "examples", "study", "benchmarks"}
+FOLDERS = {"src", "tests", "docs", "examples", "study", "benchmarks", "conda", "paper"}
 FILES = {
     "ARCHITECTURE.md",
     "CHANGELOG.md",

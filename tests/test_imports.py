@@ -59,6 +59,7 @@ STUDY_MAY_KNOW = {
     f"{PACKAGE}.identification.bounds",
     f"{PACKAGE}.identification.costs",
     f"{PACKAGE}.identification.event_bounds",
+    f"{PACKAGE}.identification.point",  # the projection, for a ratio that the package does not build
     f"{PACKAGE}.identification.prevalence",
     f"{PACKAGE}.estimators.surrogates",  # costs from answers that were given noise, for LinearScore
 }

@@ -16,7 +16,7 @@ ON_CONDA = {"matplotlib": "matplotlib-base"}
 RETIRED = [
     r"wider than sharp",
     r"decided in favour of in",
-    r"as chance would have it",
+    r"chance would have it",
     r"may go unseen",
     r"say that all is well",
     r"whoever accepts fewer",

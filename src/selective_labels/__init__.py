@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from selective_labels.estimators.doubly_robust import DoublyRobustClassifier
     from selective_labels.estimators.expert_consistency import ExpertConsistencyClassifier
     from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
-    from selective_labels.estimators.ipw import IPWClassifier, SelectedSampleClassifier
+    from selective_labels.estimators.ipw import IPWClassifier
     from selective_labels.estimators.learners import LinearScore
     from selective_labels.estimators.neural import NeuralScore
     from selective_labels.estimators.reject_inference import (
@@ -22,14 +22,19 @@ if TYPE_CHECKING:
         ParcellingClassifier,
         ReweightingClassifier,
     )
+    from selective_labels.estimators.selected_sample import SelectedSampleClassifier
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.evaluation.advice import Advice
     from selective_labels.evaluation.contraction import contraction, quintile_contraction
+    from selective_labels.evaluation.deciders import Deciders
+    from selective_labels.evaluation.disparity import Disparity
     from selective_labels.evaluation.evaluator import Evaluator
     from selective_labels.evaluation.extrapolation import extrapolate
     from selective_labels.evaluation.functions import (
         advice,
         compare,
+        deciders,
+        disparity,
         drift,
         evaluate,
         ladder,
@@ -55,8 +60,10 @@ __all__ = [
     "Bounds",
     "Comparison",
     "ConstantRuleWarning",
+    "Deciders",
     "Diagnosis",
     "DiagnosticWarning",
+    "Disparity",
     "DoublyRobustClassifier",
     "Evaluation",
     "Evaluations",
@@ -88,7 +95,9 @@ __all__ = [
     "conditional_rate",
     "contraction",
     "datasets",
+    "deciders",
     "diagnose",
+    "disparity",
     "drift",
     "evaluate",
     "extrapolate",
@@ -112,8 +121,10 @@ _MODULE = {
     "BivariateProbitClassifier": "estimators.heckman",
     "Bounds": "identification.bounds",
     "Comparison": "evaluation.results",
+    "Deciders": "evaluation.deciders",
     "Diagnosis": "diagnostics.results",
     "DiagnosticWarning": "_errors",
+    "Disparity": "evaluation.disparity",
     "DoublyRobustClassifier": "estimators.doubly_robust",
     "Evaluation": "evaluation.results",
     "Evaluator": "evaluation.evaluator",
@@ -133,7 +144,7 @@ _MODULE = {
     "PolicyCurve": "evaluation.policy_curve",
     "ReweightingClassifier": "estimators.reject_inference",
     "ConstantRuleWarning": "_errors",
-    "SelectedSampleClassifier": "estimators.ipw",
+    "SelectedSampleClassifier": "estimators.selected_sample",
     "SelectiveLabels": "data.selective_labels",
     "TableDescription": "report.document",
     "UCLClassifier": "estimators.ucl",
@@ -144,7 +155,9 @@ _MODULE = {
     "compare": "evaluation.functions",
     "conditional_rate": "evaluation.metrics",
     "contraction": "evaluation.contraction",
+    "deciders": "evaluation.functions",
     "diagnose": "diagnostics.diagnose",
+    "disparity": "evaluation.functions",
     "drift": "evaluation.functions",
     "evaluate": "evaluation.functions",
     "extrapolate": "evaluation.extrapolation",

@@ -29,18 +29,23 @@ class Display(ABC):
         """Tables for a paper or a page: the whole frame, unless a result prints better ones."""
         return [self.to_frame()]
 
+    def notes(self) -> list[str]:
+        """Sentences that must stand below a pasted table: what its numbers assume."""
+        return []
+
     def to_latex(self) -> str:
-        """LaTeX tables with booktabs rules."""
-        return "\n\n".join(latex_table(*cells_of(frame)) for frame in self.pasted())
+        """LaTeX tables with booktabs rules, and what they assume in a note."""
+        tables = [latex_table(*cells_of(frame)) for frame in self.pasted()]
+        return "\n\n".join([*tables, *latex_note(self.notes())])
 
     def to_markdown(self) -> str:
-        """Markdown tables."""
+        """Markdown tables, and what they assume in a note."""
         tables = []
         for frame in self.pasted():
             headings, rows = cells_of(frame)
             lines = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
             tables.append(markdown_table(lines[0], lines[1:]))
-        return "\n\n".join(tables)
+        return "\n\n".join([*tables, *([f"*Note.* {' '.join(self.notes())}"] if self.notes() else [])])
 
     def __str__(self) -> str:
         return self.text()
@@ -114,6 +119,19 @@ def latex_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*top, *lines[1:], r"\bottomrule", r"\end{tabular}"])
 
 
+def latex_note(sentences: Sequence[str]) -> list[str]:
+    r"""A note below a table: no line, or one paragraph.
+
+    Examples
+    --------
+    >>> latex_note(["Cases: 95%."])
+    ['\\par\\smallskip\\noindent{\\footnotesize\\textit{Note.} Cases: 95\\%.}']
+    """
+    if not sentences:
+        return []
+    return [rf"\par\smallskip\noindent{{\footnotesize\textit{{Note.}} {_escaped(' '.join(sentences))}}}"]
+
+
 def _escaped(cell: str) -> str:
     """Text with the characters escaped that LaTeX reads as commands."""
     special = {each: rf"\{each}" for each in "&%$#_{}"}
@@ -161,6 +179,10 @@ class Described(Display):
     def pasted(self) -> list[pd.DataFrame]:
         """The printed tables, with all their rows."""
         return self.printed_parts()
+
+    def notes(self) -> list[str]:
+        """The sentences that stand beside the printed table."""
+        return self.sentences()
 
     def to_json(self) -> str:
         """Text of a JSON object with `title`, `sentences` and the `table` as a list of rows."""

@@ -15,8 +15,8 @@ from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.refused import Informed, Prevalence
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.datasets.loans import FEATURES, N_OFFICERS, Loans, make_loans
-from selective_labels.estimators.ipw import SelectedSampleClassifier
 from selective_labels.estimators.reject_inference import ParcellingClassifier
+from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.functions import compare, evaluate, ladder
 from selective_labels.evaluation.ladder_results import Ladder

@@ -11,6 +11,8 @@ from study.page.numbers import (
     DRAW,
     by_selection,
     clearly,
+    constant_share,
+    fallback_share,
     gaps_closed,
     of,
     paired,
@@ -18,28 +20,47 @@ from study.page.numbers import (
     worst_cases,
 )
 from study.page.published import beside, gains_beside, published_with
-from study.page.tables import pm
+from study.page.tables import percent, pm
 from study.published.splits import BEST, MEAN
 from study.published.synthetic import ARTEFACT_STEPS, SELECTED_SLOWLY
 
 # A published mean counts as reproduced within this distance.
 CLOSE = 0.02
 TITLES = {"synthetic": "the synthetic experiment", "fico": "FICO", "strong": "the strong designs"}
-Claim = tuple[str, str, str, str]
+COLUMNS = ["claim", "measured", "control", "fallback", "constant", "what follows"]
+# A method that has no fallback.
+NO_FALLBACK = "none"
+Claim = tuple[str, str, str, str, str, str]
 
 
 def claims_table(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row for each claim that the results can speak to."""
+    """One row for each claim that the results can speak to.
+
+    Besides the control, each has the share of fits of the method that fell back to the labeled rows, and the
+    share of its rules that are constant.
+    """
     claims = [
         *_reproduced(rows, published),
         *_above_the_limit(rows, published),
         *_best_split(rows),
         *_stopped_early(rows),
         *_mirrored(rows),
-        *_gaps(rows),
-        *_worst_case(rows),
+        *(claim for experiment in TITLES for claim in _gaps(rows, experiment)),
+        *(claim for experiment in ("synthetic", "strong") for claim in _worst_case(rows, experiment)),
     ]
-    return pd.DataFrame(claims, columns=["claim", "measured", "control", "what follows"])
+    return pd.DataFrame(claims, columns=COLUMNS)
+
+
+def reasons_table(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """The claims that explain the published figures, and those of the strong designs."""
+    claims = [
+        *_above_the_limit(rows, published),
+        *_best_split(rows),
+        *_stopped_early(rows),
+        *_gaps(rows, "strong"),
+        *_worst_case(rows, "strong"),
+    ]
+    return pd.DataFrame(claims, columns=COLUMNS)
 
 
 def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Claim]:
@@ -58,6 +79,8 @@ def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Claim]:
             f"{gains['ours'].median():+.3f} (medians of {len(gains)})"
             if len(gains)
             else "–",
+            NO_FALLBACK,
+            percent(constant_share(of(rows, experiment=experiment, protocol="published", setting=BEST))),
             "reproduces" if near == len(both) else "reproduces in part; the misses are listed below",
         )
 
@@ -75,6 +98,8 @@ def _above_the_limit(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Cl
         "Published accuracies are within reach of the rules that are learned (synthetic)",
         f"partial - minimax limit: {partial.min():+.3f} to {partial.max():+.3f} ({len(partial)} cells)",
         f"full - Bayes: {full.min():+.3f} to {full.max():+.3f}, what choosing splits adds",
+        NO_FALLBACK,
+        percent(float("nan")),
         "partial learning is published above what perfect bounds give: something else lifts it"
         if partial.min() > full.max()
         else "the limits do not speak against it",
@@ -91,6 +116,8 @@ def _best_split(rows: pd.DataFrame) -> Iterator[Claim]:
         "Partial learning gains over the selected sample (released choices, synthetic)",
         f"partial - selected {_text(over_cells(best))}, best of six splits",
         f"{_text(over_cells(mean))}, mean of six splits",
+        NO_FALLBACK,
+        percent(constant_share(of(rows, setting=MEAN, method="partial"))),
         _reading(
             added,
             "part of it is the choice among six splits, each with a network of its own",
@@ -109,10 +136,13 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[Claim]:
     left = over_cells(paired(many, "partial", "selected"))
     same_rate = over_cells(paired(few, "partial", SELECTED_SLOWLY))
     few_steps, many_steps = ARTEFACT_STEPS
+    constant, constant_later = (percent(constant_share(of(each, method="partial"))) for each in (few, many))
     yield (
         f"Partial learning gains by its instrument (released network, {few_steps} steps, both directions)",
         f"partial - selected {_text(gain)}",
         f"partial - no-instrument {_text(instrument)}",
+        NO_FALLBACK,
+        constant,
         _part_of(gain, instrument, "the instrument's"),
     )
     if same_rate.is_known:
@@ -120,12 +150,16 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[Claim]:
             f"That gain is there at equal learning rates ({few_steps} steps, both directions)",
             f"partial - selected at partial's rate {_text(same_rate)}",
             f"at the released rates {_text(gain)}",
+            NO_FALLBACK,
+            constant,
             _part_of(gain, same_rate, "left"),
         )
     yield (
         f"That gain is there once the network is trained ({many_steps:,} steps, both directions)",
         f"partial - selected {_text(left)}",
         f"at {few_steps} steps {_text(gain)}",
+        NO_FALLBACK,
+        constant_later,
         _part_of(gain, left, "left"),
     )
 
@@ -148,23 +182,29 @@ def _mirrored(rows: pd.DataFrame) -> Iterator[Claim]:
         "Partial learning gains on FICO (released weights)",
         f"partial - selected {_text(designed)}",
         f"mirrored {_text(mirrored)}",
+        NO_FALLBACK,
+        percent(constant_share(of(rows, method="partial"))),
         follows,
     )
 
 
-def _gaps(rows: pd.DataFrame) -> Iterator[Claim]:
-    for experiment, title in TITLES.items():
-        gaps = gaps_closed(of(rows, experiment=experiment, protocol="honest")).dropna(subset="worse_gain")
-        for kind, here in by_selection(gaps):
-            for method in ("partial", "point"):
-                ours, control = here[here["method"] == method], here[here["method"] == CONTROL]
-                if len(ours):
-                    yield (
-                        f"{method.capitalize()} learning gains in {title}{f', {kind}' if kind else ''}",
-                        f"median gain {_medians(ours)}",
-                        f"no-instrument {_medians(control)}",
-                        _worse_direction(ours),
-                    )
+def _gaps(rows: pd.DataFrame, experiment: str) -> Iterator[Claim]:
+    rows = of(rows, experiment=experiment, protocol="honest")
+    gaps = gaps_closed(rows).dropna(subset="worse_gain")
+    for kind, here in by_selection(gaps):
+        for method in ("partial", "point"):
+            ours, control = here[here["method"] == method], here[here["method"] == CONTROL]
+            if len(ours):
+                fits = of(rows[rows["cell"].isin(set(ours["cell"]))], method=method)
+                where = TITLES[experiment] + (f", {kind}" if kind else "")
+                yield (
+                    f"{method.capitalize()} learning gains in {where}",
+                    f"median gain {_medians(ours)}",
+                    f"no-instrument {_medians(control)}",
+                    percent(fallback_share(fits)),
+                    percent(constant_share(fits)),
+                    _worse_direction(ours),
+                )
 
 
 def _worse_direction(ours: pd.DataFrame) -> str:
@@ -179,20 +219,21 @@ def _worse_direction(ours: pd.DataFrame) -> str:
     )
 
 
-def _worst_case(rows: pd.DataFrame) -> Iterator[Claim]:
-    for experiment in ("synthetic", "strong"):
-        here = of(rows, experiment=experiment, protocol="honest")
-        each = worst_cases(here)
-        if each.empty:
-            continue
-        below, above = (each["less"] < -each["margin"]).sum(), (each["less"] > each["margin"]).sum()
-        means = each.mean()
-        yield (
-            f"Partial learning lowers the worst-case risk, its aim, in {TITLES[experiment]}",
-            f"excess worst-case risk {means['partial']:.4f} (mean of {len(each)} designs and classifiers)",
-            f"no-instrument {means[CONTROL]:.4f}, selected {means['selected']:.4f}",
-            f"clearly below no-instrument in {below} of {len(each)}, above in {above}",
-        )
+def _worst_case(rows: pd.DataFrame, experiment: str) -> Iterator[Claim]:
+    here = of(rows, experiment=experiment, protocol="honest")
+    each = worst_cases(here)
+    if each.empty:
+        return
+    below, above = (each["less"] < -each["margin"]).sum(), (each["less"] > each["margin"]).sum()
+    means, fits = each.mean(), of(here, method="partial")
+    yield (
+        f"Partial learning lowers the worst-case risk, its aim, in {TITLES[experiment]}",
+        f"excess worst-case risk {means['partial']:.4f} (mean of {len(each)} designs and classifiers)",
+        f"no-instrument {means[CONTROL]:.4f}, selected {means['selected']:.4f}",
+        percent(fallback_share(fits)),
+        percent(constant_share(fits)),
+        f"clearly below no-instrument in {below} of {len(each)}, above in {above}",
+    )
 
 
 def _medians(gaps: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from study.catalogue import find_experiment
@@ -41,6 +42,26 @@ def commands(rows: pd.DataFrame, run: Mapping[str, Any]) -> str:
         lines.append(f"{line}{options} --jobs 2 --out {folder}{' --resume' if folder in folders else ''}")
         folders[folder] = None
     return "\n".join([*lines, PAGE.format(folders=" ".join(folders))])
+
+
+def missing_means(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Published means that no repetition of ours stands beside: experiment, part, cell and method."""
+    ours = of(rows, protocol="published", mirrored=False)
+    names = ["experiment", "cell", "method"]
+    there = set(ours[names].itertuples(index=False, name=None))
+    left = [row for row in published.to_dict("records") if tuple(row[name] for name in names) not in there]
+    frame = pd.DataFrame(left, columns=published.columns)
+    usual = np.where(frame["experiment"] == "sensitivity", "partial", "usual")
+    return frame.assign(part=np.where(frame["method"] == "point", "point", usual))
+
+
+def missing_commands(missing: pd.DataFrame) -> str:
+    """Shell commands that make the means of :func:`missing_means`, once each."""
+    lines = []
+    for (name, part), here in missing.assign(repetition=0).groupby(["experiment", "part"], sort=False):
+        line = _command(here, str(name), "published", str(part))
+        lines.append(f"{line} --out runs/published --resume")
+    return "\n".join(lines)
 
 
 def _command(tasks: pd.DataFrame, name: str, protocol: str, part: str) -> str:

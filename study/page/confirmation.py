@@ -8,7 +8,7 @@ import pandas as pd
 
 from study.confirmation.designs import CELLS, PROMISED
 from study.page import tables
-from study.page.document import Block, Heading, Paragraph, Picture, Points, Table
+from study.page.document import Block, Paragraph, Picture, Points, Table
 from study.page.figures import draw_cells
 from study.page.numbers import gaps_closed, of, room
 from study.page.prose import GAPS_TABLE, MEANS_TABLE, flowing
@@ -65,7 +65,6 @@ def confirmation(rows: pd.DataFrame, out: Path) -> Iterator[Block]:
     if rows.empty:
         return
     gaps = in_order(gaps_closed(rows))
-    yield Heading("Tilt mode on fresh draws")
     yield Paragraph(WHAT)
     yield Paragraph(planned(rows))
     yield Paragraph(EARLIER)

@@ -65,7 +65,7 @@ def draw_cells(
         _published(pair[0], published[published["cell"] == cell], methods)
     figure.supylabel("accuracy", fontsize=8)
     _legend(figure, rows, published)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
@@ -73,7 +73,7 @@ def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
     methods = [method for method in METHODS if method in set(gaps["method"])]
     gaps = gaps.assign(name=gaps["classifier"] + " " + gaps["cell"]).dropna(subset="worse_gain")
     names = list(dict.fromkeys(gaps["name"]))
-    figure = _figure(10.0, 1.2 + 0.2 * len(names))
+    figure = new_figure(10.0, 1.2 + 0.2 * len(names))
     titles = {"worse_gain": "gain in accuracy, worse direction", "worse_closed": "share of the gap closed"}
     if np.isnan(share_closed(gaps)):
         del titles["worse_closed"]
@@ -96,12 +96,12 @@ def draw_gaps(gaps: pd.DataFrame, path: Path) -> Path:
     panels[0].set_yticks(range(len(names)), names, fontsize=7)
     marks, labels = panels[0].get_legend_handles_labels()
     figure.legend(marks, labels, loc="outside lower center", ncols=len(labels), fontsize=7)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def draw_rates(rows: pd.DataFrame, path: Path) -> Path:
     """Excess risks against the number of cases, both axes logarithmic, with standard errors."""
-    figure = _figure(9.0, 3.6)
+    figure = new_figure(9.0, 3.6)
     titles = {"excess_risk": "excess risk", "excess_worst_case_risk": "excess worst-case risk"}
     for number, (column, title) in enumerate(titles.items(), start=1):
         axes = figure.add_subplot(1, 2, number)
@@ -112,7 +112,7 @@ def draw_rates(rows: pd.DataFrame, path: Path) -> Path:
             )
         axes.set(xscale="log", yscale="log", xlabel="cases", title=title)
         axes.legend(fontsize=7)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def _boxes(axes: Any, rows: pd.DataFrame, methods: list[str]) -> None:
@@ -179,17 +179,19 @@ def _legend(figure: Any, rows: pd.DataFrame, published: pd.DataFrame) -> None:
 
 def _panels(n_panels: int, columns: int) -> tuple[Any, list[Any]]:
     n_rows = -(-n_panels // columns)
-    figure = _figure(min(3.2 * columns, WIDEST), 2.4 * n_rows + 0.6)
+    figure = new_figure(min(3.2 * columns, WIDEST), 2.4 * n_rows + 0.6)
     return figure, [figure.add_subplot(n_rows, columns, place + 1) for place in range(n_panels)]
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of this size in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure as PNG."""
     # No date or version inside: the same results give the same file.
     figure.savefig(path, dpi=110, metadata={"Software": None})
     return path

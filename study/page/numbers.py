@@ -12,6 +12,8 @@ from study.page.estimates import margin
 DIVISIBLE = 3.0
 CONTROL = "no-instrument"
 OURS = (CONTROL, "partial", "point", "tilt")
+# What a learner ends in where its instrument is too weak: `UCLClassifier.mode_`.
+FALLBACK = "labeled-only"
 # Methods of one draw are compared with each other.
 DRAW = ["cell", "mirrored", "repetition"]
 DESIGN = ["cell", "mirrored", "classifier"]
@@ -48,6 +50,24 @@ def paired(
     wide = rows.pivot_table(index=by, columns=among, values=column)
     wide = wide.reindex(columns=[one, other]).dropna()
     return wide[one] - wide[other]
+
+
+def fallback_share(rows: pd.DataFrame) -> float:
+    """Share of fits that fell back to the labeled rows; not a number where it was not kept.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"mode": ["labeled-only", "point", ""], "constant": [0.0, 1.0, np.nan]})
+    >>> fallback_share(rows), constant_share(rows)
+    (0.5, 0.5)
+    """
+    kept = rows[rows["constant"].notna()]
+    return float((kept["mode"] == FALLBACK).mean())
+
+
+def constant_share(rows: pd.DataFrame) -> float:
+    """Share of rules that are constant; not a number where it was not kept."""
+    return float(rows["constant"].mean())
 
 
 def by_size(rows: pd.DataFrame, method: str, column: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ N_REPLICATIONS = {"synthetic": 100, "fico": 100, "sensitivity": 50}
 # Our classifiers (honest protocol) in the words of the published results.
 THEIR_NAMES = {
     ("synthetic", "linear"): "network",
+    ("sensitivity", "linear"): "network",
     ("fico", "linear"): "LogisticRegression",
     ("fico", "boosting"): "GradientBoosting",
     ("fico", "adaboost"): "AdaBoost",

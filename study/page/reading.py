@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from selective_labels import InputError
-from study.engine import CHOICE_COLUMNS, RUN_FILE, TIME_COLUMNS
-from study.table import COUNT, TASK_COLUMNS, read_rows
+from study.engine import CHOICE_COLUMNS, RESULT_COLUMNS, RUN_FILE, TIME_COLUMNS
+from study.table import COUNT, TASK_COLUMNS, TEXT_COLUMNS, read_rows
 from study.tasks import ENTROPY
 
 KEY = [*TASK_COLUMNS, "method", "classifier", "setting"]
@@ -17,16 +17,26 @@ USUAL_RUN = {"seed": ENTROPY, "samples": None}
 
 
 def read_results(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read results from folders and CSV files; each task is taken once."""
+    """Read results from folders and CSV files; each task is taken once.
+
+    Columns that older files lack are empty: `constant` where it was not kept, and `mode` with it.
+    """
     rows = read_tables(paths, KEY)
     if rows.empty:
         raise InputError(f"There are no results in {', '.join(map(str, paths))}.")
-    return rows
+    return _with_columns(rows, RESULT_COLUMNS)
 
 
 def read_times(paths: Iterable[Path]) -> pd.DataFrame:
     """Read how long tasks took, as far as it was kept."""
-    return read_tables(paths, TASK_COLUMNS, TIME_COLUMNS)
+    return _with_columns(read_tables(paths, TASK_COLUMNS, TIME_COLUMNS[:-1]), TIME_COLUMNS)
+
+
+def _with_columns(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """The columns of this version in its order; those of older files that are not there are empty."""
+    frame = rows.reindex(columns=[*TASK_COLUMNS, *columns, COUNT])
+    texts = [name for name in TEXT_COLUMNS if name in frame]
+    return frame.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
 
 
 def read_settings(paths: Iterable[Path]) -> pd.DataFrame:

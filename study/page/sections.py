@@ -1,4 +1,4 @@
-"""What the study says, section by section, from whatever results there are."""
+"""The tables of the study, page by page, from whatever results there are."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,49 +60,41 @@ class Study:
         return self.out / f"study-{name}.png"
 
 
-def all_sections(study: Study) -> Iterator[Block]:
-    """The whole page."""
-    yield from introduction(study)
-    yield from claims_section(study)
-    yield from words(study)
-    yield from replication(study)
-    yield from artefacts(study)
-    yield from comparison(study, "synthetic", "The synthetic experiment, honestly", 3)
-    yield from comparison(study, "fico", "The FICO experiment, honestly", 3)
-    yield from comparison(study, "strong", "Where the instrument is strong", 2)
-    yield from confirmation(study.honest("tilt"), study.out)
-    yield from rates(study)
-    yield from sensitivity(study)
-    yield from method(study)
-
-
-def introduction(study: Study) -> Iterator[Block]:
-    """What this is, and how to read it."""
-    yield Heading(prose.TITLE, 1)
-    yield Paragraph(prose.INTRODUCTION)
-    yield Paragraph(prose.CONTROLS)
-
-
-def words(study: Study) -> Iterator[Block]:
-    """What the names of methods and cells mean."""
-    yield Heading("Methods and designs")
-    yield Points(prose.METHODS)
-    yield Table(pd.DataFrame(prose.DESIGNS, columns=prose.DESIGN_COLUMNS), prose.DESIGNS_TABLE, wordy=True)
+def table_pages(study: Study) -> Iterator[tuple[str, list[Block]]]:
+    """Name and blocks of every page of tables; those without results are left out."""
+    pages: dict[str, tuple[str, Iterator[Block]]] = {
+        "claims": ("Every claim, with its control", claims_section(study)),
+        "published": ("The published numbers, again", replication(study)),
+        "artefacts": ("Where the published gains come from", artefacts(study)),
+        "synthetic": ("The synthetic experiment, honestly", comparison(study, "synthetic", 3)),
+        "fico": ("The FICO experiment, honestly", comparison(study, "fico", 3)),
+        "strong": ("Where the instrument is strong", comparison(study, "strong", 2)),
+        "tilt": ("Tilt mode on fresh draws", confirmation(study.honest("tilt"), study.out)),
+        "rates": ("How fast the excess risk falls", rates(study)),
+        "noise": ("Noise in the nuisances", sensitivity(study)),
+        "method": ("How it was done", method(study)),
+    }
+    for name, (title, section) in pages.items():
+        blocks = list(section)
+        if blocks:
+            yield name, [Heading(title, 1), *blocks]
 
 
 def claims_section(study: Study) -> Iterator[Block]:
-    """What holds and what does not, each beside its control."""
+    """What holds and what does not, each beside its control, and what the names mean."""
     table = claims_table(study.rows, study.published)
+    yield Paragraph(prose.CONTROLS)
     if not table.empty:
-        yield Heading("What holds, and what does not")
-        yield Table(table, prose.CLAIMS_TABLE, wordy=True)
+        yield Table(table, prose.CLAIMS_TABLE)
+    yield Heading("Methods and designs")
+    yield Points(prose.METHODS)
+    yield Table(pd.DataFrame(prose.DESIGNS, columns=prose.DESIGN_COLUMNS), prose.DESIGNS_TABLE)
 
 
 def replication(study: Study) -> Iterator[Block]:
     """The published numbers beside ours by the same protocol."""
     if of(study.rows, protocol="published").empty:
         return
-    yield Heading("Do the published numbers reproduce?")
     if study.published.empty:
         yield Paragraph("The published means were not given when this page was made.")
         return
@@ -110,7 +102,7 @@ def replication(study: Study) -> Iterator[Block]:
         both = beside(study.rows, study.published, experiment)
         if both.empty:
             continue
-        yield Heading(f"{experiment}, published protocol", 3)
+        yield Heading(f"{experiment}, published protocol")
         yield Paragraph(_distances(both, int((study.published["experiment"] == experiment).sum())))
         yield from _misses(both)
         yield Table(tables.published_table(both), prose.PUBLISHED_TABLE)
@@ -168,7 +160,6 @@ def artefacts(study: Study) -> Iterator[Block]:
     splits = study.as_published("synthetic")
     if rows.empty and fico.empty and splits.empty:
         return
-    yield Heading("Where the published gains come from")
     if not rows.empty:
         yield from _steps(rows)
     both = splits[splits["setting"].isin((BEST, MEAN))]
@@ -193,12 +184,11 @@ def _steps(rows: pd.DataFrame) -> Iterator[Block]:
     yield Paragraph(prose.STEPS)
 
 
-def comparison(study: Study, experiment: str, title: str, columns: int) -> Iterator[Block]:
+def comparison(study: Study, experiment: str, columns: int) -> Iterator[Block]:
     """An honest experiment: boxes, means, and the gap closed in the worse direction."""
     rows = study.honest(experiment)
     if rows.empty:
         return
-    yield Heading(title)
     if experiment == "fico":
         yield Paragraph(prose.FICO_LIMITS)
     gaps = gaps_closed(rows)
@@ -252,7 +242,6 @@ def rates(study: Study) -> Iterator[Block]:
     rows = study.honest("rate")
     if rows.empty:
         return
-    yield Heading("How fast the excess risk falls")
     yield Picture(draw_rates(rows, study.picture("rate")), prose.RATE_PICTURE)
     yield Points(tuple(rate_sentences(rows)))
     others = study.honest("learner-rate")
@@ -265,7 +254,6 @@ def sensitivity(study: Study) -> Iterator[Block]:
     rows = study.honest("sensitivity")
     if rows.empty:
         return
-    yield Heading("Noise in the nuisances")
     yield Paragraph(prose.SENSITIVITY)
     for part, words in prose.WHERE_NOISE_GOES.items():
         here = of(rows, part=part)
@@ -277,8 +265,8 @@ def sensitivity(study: Study) -> Iterator[Block]:
 
 def method(study: Study) -> Iterator[Block]:
     """What was done, for whoever wants to object."""
-    yield Heading("How it was done")
     yield Points(prose.METHOD)
     yield Table(tables.counts(study.rows, study.times), prose.COUNTS_TABLE)
+    yield Table(tables.commits(study.rows, study.times), prose.COMMITS_TABLE)
     yield Paragraph(prose.COMMANDS)
     yield Code(commands(study.rows, study.run))

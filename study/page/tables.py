@@ -12,6 +12,7 @@ from study.page.numbers import (
     share_closed,
     summary,
 )
+from study.table import TASK_COLUMNS
 from study.tasks import TUNING
 
 # A change of accuracy that people would notice.
@@ -30,6 +31,17 @@ def pm(mean: float, error: float, digits: int = 3, sign: str = "-") -> str:
         return "–"
     text = f"{mean:{sign}.{digits}f}"
     return text if np.isnan(error) else f"{text} ± {error:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share in words.
+
+    Examples
+    --------
+    >>> percent(0.256), percent(float("nan"))
+    ('26%', 'not kept')
+    """
+    return "not kept" if np.isnan(share) else f"{share:.0%}"
 
 
 def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -51,6 +63,19 @@ def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     for name in took:
         out[name] = ["–" if each != each else f"{each:.0f}" for each in out[name].astype(float)]
     return out
+
+
+def commits(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Which commit made the tasks of each experiment; a plus: with changes that were not committed."""
+    names = [*TASK_COLUMNS]
+    tasks = rows.drop_duplicates(names)[names].merge(times[[*names, "commit"]], on=names, how="left")
+    tasks["commit"] = tasks["commit"].fillna("").replace("", "not kept")
+    lines = []
+    for (protocol, experiment), here in tasks.groupby(["protocol", "experiment"]):
+        counted = here.groupby(["part", "commit"], sort=False).size().reset_index(name="count")
+        texts = [f"{each['part']} {each['count']} by {each['commit']}" for each in counted.to_dict("records")]
+        lines.append({"protocol": protocol, "experiment": experiment, "tasks": "; ".join(texts)})
+    return pd.DataFrame(lines)
 
 
 def published_table(both: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,8 @@ DESIGNS = [
     {"additive": False},
     {"mirrored": True, "n_classes": 4},
     {"slack_class": 0, "mirrored": True, "n_decision_makers": 4},
+    {"skill_slope": 2.0, "n_classes": 2},
+    {"skill_slope": -1.0, "additive": False},
 ]
 
 
@@ -98,6 +100,35 @@ def test_nucem_holds_in_the_additive_design_only(n_classes, mirrored):
     )
     assert departure_from_nucem(additive) < 1e-8, "p_kz is linear in leniency with slope eta_k"
     assert departure_from_nucem(other) > 0.03, "and is not when u changes what leniency means"
+
+
+@pytest.mark.parametrize("additive", [True, False])
+@pytest.mark.parametrize("slope", [-1.0, 0.0, 1.0])
+def test_odds_ratio_of_the_refused_changes_with_leniency_as_documented(additive, slope):
+    design = {"n_classes": 2, "additive": additive, "skill_slope": slope}
+    sample = make_decision_makers(500, random_state=0, mirrored=True, **design)
+    labeled = sample.oracle.joint(sample.X)[:, :, 1:]
+    eta, leniency = sample.oracle.probabilities(sample.X)[:, None], labeled.sum(axis=2)
+    refused = eta - labeled
+    log_ratio = np.log(refused[..., 1] / refused[..., 0]) - np.log(labeled[..., 1] / labeled[..., 0])
+    away = leniency - leniency.mean(axis=1, keepdims=True)
+    assert_allclose(np.sum(log_ratio * away) / np.sum(away**2), 1.1 * slope, atol=0.1)
+    assert (log_ratio > 0.0).all(), "mirrored: the refused are of the second class more often"
+
+
+def test_skill_slope_keeps_all_other_draws():
+    plain, other = (make_decision_makers(200, random_state=0, skill_slope=b) for b in (0.0, 1.0))
+    assert_array_equal(plain.X, other.X)
+    assert_array_equal(plain.y_true, other.y_true)
+    assert_array_equal(plain.oracle.design.skill, 1.0)
+    skill = other.oracle.design.skill[np.argsort(other.oracle.design.leniency)]
+    assert_allclose(skill, np.linspace(0.5, 1.0, 8))
+
+
+@pytest.mark.parametrize("slope", [2.1, -2.1, np.nan])
+def test_skill_slope_out_of_range_is_refused(slope):
+    with pytest.raises(InputError, match="skill_slope must lie between -2 and 2"):
+        make_decision_makers(10, skill_slope=slope)
 
 
 @pytest.mark.parametrize("design", [{}, {"additive": False, "mirrored": True}], ids=str)

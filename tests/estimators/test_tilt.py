@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import selective_labels as sl
 from selective_labels import DiagnosticWarning, InputError
 from selective_labels.datasets import make_decision_makers, make_tilted
 from tests.estimators.samples import fit, quick
 
+RECORDED_TILT = [-0.463200733257824, 0.10818793416328566, 0.35501279909453815]
+RECORDED_PROBABILITIES = [0.25016532205775, 0.7049359126759829]
 COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]])
 
 
@@ -119,52 +119,44 @@ def test_a_repeated_case_is_one_unit():
     assert_allclose(alone[1][:61], repeated[1][:61], rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("mode", ["tilt", "auto"])
-def test_a_closed_gate_leaves_the_classifier_fitted_to_the_labeled_rows(n_classes, mode):
-    weak = make_decision_makers(800, n_classes, leniency_spread=0.0, random_state=1)
-    model = closed(weak, mode, LogisticRegression())
+def test_without_an_allowance_for_skill_a_closed_gate_is_the_plain_learner():
+    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
+    model = closed(weak, estimator="linear", skill_range=0.0)
     assert model.mode_ == "labeled-only"
     assert not model.gate_open_
     assert model.tilt_ is None
     assert model.concentration_ < 25
-    seen = weak.y >= 0
-    plain = LogisticRegression().fit(weak.X[seen], weak.y[seen])
-    assert_array_equal(model.predict(weak.X), plain.predict(weak.X))
+    plain = sl.SelectedSampleClassifier("linear", random_state=0).fit(weak.X, weak.y)
+    assert_array_equal(model.predict_proba(weak.X), plain.predict_proba(weak.X))
 
 
-def test_a_closed_gate_fits_linear_scores_to_labels_as_logistic_regression_does():
+def test_tilt_mode_says_where_the_instrument_says_little():
     weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
-    seen, ridge = weak.y >= 0, 0.01
-    model = closed(weak, estimator=sl.LinearScore(ridge))
-    plain = make_pipeline(StandardScaler(), LogisticRegression(C=1 / (ridge * seen.sum()), tol=1e-8))
-    plain.fit(weak.X[seen], weak.y[seen])
-    found, wanted = model.decision_function(weak.X), plain.decision_function(weak.X)
-    assert_allclose(found - found[:, :1], wanted - wanted[:, :1], atol=1e-3)
-    named = closed(weak, estimator=sl.LinearScore(ridge), surrogate="softmax")
-    assert np.abs(named.decision_function(weak.X) - found).max() > 0.1, "a surrogate that is named is used"
+    with pytest.warns(DiagnosticWarning, match="SL105 .*little more than the prior"):
+        model = fit(quick("tilt"), weak)
+    assert model.mode_ == "tilt", "and has no fallback"
 
 
-def test_with_costs_a_closed_gate_weighs_labels_by_costs():
-    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
-    model = closed(weak, cost=COST)
-    assert_array_equal(model.predict(weak.X), (model.predict_proba(weak.X) @ COST).argmin(axis=1))
+def test_no_skill_range_is_the_tilt_that_is_the_same_for_all(sample):
+    """Recorded before the allowance for skill was made, on these rows."""
+    model = fit(quick("tilt", skill_range=0.0, cv=5), sample)
+    assert_allclose(model.tilt_.mean, RECORDED_TILT, rtol=1e-8)
+    assert_allclose(model.predict_proba(sample.X[:2])[:, 0], RECORDED_PROBABILITIES, rtol=1e-8)
 
 
-def test_the_direct_fit_knows_nothing_of_decision_makers():
-    weak = make_decision_makers(800, leniency_spread=0.0, random_state=1)
-    labeled = weak.y >= 0
-    found = closed(weak).predict_proba(weak.X)
-    alone = LogisticRegression(C=100.0).fit(weak.X[labeled], weak.y[labeled]).predict_proba(weak.X)
-    assert np.abs(found - alone).mean() < 0.03, "a logistic regression with another ridge"
+def test_an_allowance_for_skill_widens_what_is_supported(sample, fitted):
+    plain = fit(quick("tilt", skill_range=0.0), sample)
+    (low, high), (least, most) = fitted.tilt_.confidence_range(), plain.tilt_.confidence_range()
+    assert (low <= least + 0.25).all()
+    assert (high >= most - 0.25).all(), "up to the steps of the grid"
+    assert (high - low).sum() > (most - least).sum()
 
 
 def test_one_decision_maker(sample):
     everybody = np.zeros(len(sample.y))
     with pytest.raises(InputError, match="tilt mode needs two or more"):
         quick("tilt").fit(sample.X, sample.y, decision_maker=everybody)
-    with pytest.warns(DiagnosticWarning, match="SL105"):
-        model = quick("auto").fit(sample.X, sample.y, decision_maker=everybody)
+    model = quick("auto").fit(sample.X, sample.y, decision_maker=everybody)
     assert model.mode_ == "labeled-only"
 
 
@@ -174,23 +166,6 @@ def test_all_labels_seen_is_a_plain_classifier(sample):
         model = quick("auto", LogisticRegression()).fit(sample.X, sample.y_true)
     plain = LogisticRegression().fit(sample.X, sample.y_true)
     assert_array_equal(model.predict(sample.X), plain.predict(sample.X))
-
-
-def test_auto_is_tilt_where_the_gate_is_open(sample, fitted):
-    model = fit(quick("auto"), sample)
-    assert model.mode_ == "tilt"
-    assert_array_equal(model.predict_proba(sample.X), fitted.predict_proba(sample.X))
-
-
-def test_auto_does_not_use_an_instrument_that_is_refuted():
-    """Who decides makes the label: each decision-maker accepts nearly all and sees one class only."""
-    rng = np.random.default_rng(0)
-    X, maker = rng.normal(size=(1500, 2)), rng.integers(0, 2, 1500)
-    y = np.where(rng.random(1500) < 0.9, np.where(rng.random(1500) < 0.9, maker, 1 - maker), -1)
-    with pytest.warns(DiagnosticWarning, match="SL401"):
-        model = quick("auto", LogisticRegression()).fit(X, y, decision_maker=maker)
-    assert model.mode_ == "labeled-only"
-    assert_array_equal(model.predict(X), LogisticRegression().fit(X[y >= 0], y[y >= 0]).predict(X))
 
 
 def test_known_assignment_is_asked_for_at_new_rows(sample):

@@ -9,6 +9,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
+import selective_labels as sl
 from selective_labels._display import PRINTED_ROWS, Described
 from selective_labels.evaluation.display import Curve
 
@@ -106,3 +107,30 @@ def test_tables_to_paste():
     assert r"50\% \& more &  \\" in latex
     assert latex.count("toprule") == latex.count("bottomrule") == 1
     assert markdown.splitlines()[2] == r"| a\|b | 0.25 |"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    sample = sl.datasets.make_decision_makers(300, n_classes=2, random_state=0)
+    data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    questions = sl.Evaluator(data, nuisance="logistic", propensity="shares", random_state=0)
+    return questions.evaluate((sample.X[:, 0] < 0).astype(int), assumption=["instrument", "unconfounded"])
+
+
+def test_pasted_tables_of_evaluations_are_short_and_carry_their_assumptions(judged):
+    latex, markdown = judged.to_latex(), judged[0].to_markdown()
+    assert latex.count(" & ") == 4 * 3, "a heading and two rows of five columns"
+    assert latex.count("Assumption (") == 2
+    assert markdown.splitlines()[0] == "| metric | assumption | lower | upper | interval |"
+    assert "*Note.*" in markdown
+    assert "Assumption (instrument)" in markdown
+
+
+def test_a_table_of_coefficients_has_an_estimate_only_where_the_value_is_identified(judged):
+    bounded, point = (each.__maketables_coef_table__ for each in judged)
+    assert bounded.loc["accuracy", ["b", "se", "t", "p"]].isna().all()
+    assert bounded.loc["accuracy", "lower"] == judged[0].lower
+    assert point.loc["accuracy", "b"] == judged[1].lower == judged[1].upper
+    assert (point["ci95l"] < point["b"]).all()
+    assert judged[0].__maketables_stat__("N") == 300
+    assert judged[0].__maketables_stat__("r2") is None

@@ -212,3 +212,33 @@ def advice():
     }
     columns = ["what", "measure", "lower", "upper", "ci_lower", "ci_upper"]
     return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}
+
+
+def disparity():
+    """Gaps of two and three groups, of decisions, a score and both, under several assumptions."""
+    table, score = tables.data(), tables.score()
+    two = np.where(tables.sample().X[:, 1] > 0.3, "a", "b")
+    three = np.array(["a", "b", "c"])[np.arange(len(table)) % 3]
+    found = {
+        "score": sl.disparity(table, by=two, score=score, **FASTER),
+        "none": sl.disparity(table, by=three, reference="c", assumption="none", **FASTER),
+        "combined": sl.disparity(table, by=two, assumption=a.Instrument() & a.Informed(1), **FASTER),
+        "classes": sl.disparity(tables.data(3), by=two, **FASTER),
+    }
+    columns = ["who", "measure", "subgroup", "reference", "lower", "upper", "ci_lower", "ci_upper"]
+    return {name: each.to_frame()[columns].to_dict("list") for name, each in found.items()}
+
+
+def deciders():
+    """Decision-makers one by one, with and without a score, named and numbered, in strata with weights."""
+    table, score = tables.data(), tables.score()
+    roles = tables.named("sample_weight", "groups", "strata")
+    found = {
+        "score": sl.deciders(table, score=score, **FASTER),
+        "numbered": sl.deciders(table, anonymous=True, **FASTER),
+        "roles": sl.deciders(roles, **FASTER),
+        "classes": sl.deciders(tables.data(3), assumption="none", **FASTER),
+    }
+    shares = found["score"].against_score
+    rows = {name: each.to_frame().to_dict("list") for name, each in found.items()}
+    return rows | {"share": [*shares.share, *shares.share_interval]}

@@ -13,6 +13,7 @@ from selective_labels.datasets import make_tilted
 from selective_labels.evaluation.metrics import named_metrics
 from selective_labels.evaluation.predictions import ArrayPredictions
 from selective_labels.identification.odds_ratio import event_odds, event_scores, refused
+from selective_labels.inference import weak_instrument
 from selective_labels.inference.evidence import Evidence
 from selective_labels.inference.weak_instrument import TiltRows, TriedTilts, event_groups, try_tilts
 
@@ -121,7 +122,7 @@ def test_the_interval_is_the_union_over_what_is_not_rejected():
     assert_allclose(found.lower, min(0.5 - 0.01 * critical**0.5, 0.6))
     assert_allclose(found.upper, 0.6 + 0.01 * (critical - 3.0) ** 0.5)
     assert TriedTilts(np.array([50.0]), np.zeros(1), np.ones(1), 1).interval(0.95) is None
-    assert tried.best == 0.5
+    assert tried.best == (0.5, 0.5)
 
 
 def test_without_strength_nothing_is_cut_off():
@@ -171,9 +172,12 @@ def judged():
     return sample, data, (sample.X[:, 0] < 0).astype(int)
 
 
+EQUAL_SKILL = EventTilt(skill_range=0.0)
+
+
 def evaluate(judged, **settings):
     sample, data, predicted = judged
-    given = {"assumption": "tilt", "nuisance": sample.oracle.joint, "propensity": "shares", **settings}
+    given = {"assumption": EQUAL_SKILL, "nuisance": sample.oracle.joint, "propensity": "shares", **settings}
     return sl.evaluate(predicted, data, **given)
 
 
@@ -252,6 +256,54 @@ def test_all_labels_seen_need_no_tilt(judged):
 def test_the_tilt_is_asked_for_by_name_only():
     assert "tilt" not in names()
     assert sl.assumptions.named("tilt") == EventTilt()
+
+
+def test_an_allowance_for_skill_widens_the_estimate_and_the_interval(judged):
+    value, some, usual = (evaluate(judged, assumption=EventTilt(c)) for c in (0.0, 0.75, 1.5))
+    for narrow, wide in ((value, some), (some, usual)):
+        assert wide.ci_lower <= narrow.ci_lower
+        assert wide.ci_upper >= narrow.ci_upper
+        assert wide.lower < narrow.lower + 1e-9
+        assert wide.upper > narrow.upper - 1e-9
+    assert value.lower == value.upper
+    assert usual.upper - usual.lower > 0.01, "a range, not a value"
+    assert usual.assumption != value.assumption
+
+
+def test_intervals_over_a_few_slopes_are_those_over_many(judged, monkeypatch):
+    few = evaluate(judged, assumption="tilt")
+    monkeypatch.setitem(weak_instrument.SLOPES, 2, np.linspace(-1.0, 1.0, 15))
+    many = evaluate(judged, assumption="tilt")
+    assert_allclose(
+        [few.ci_lower, few.ci_upper, few.lower, few.upper],
+        [many.ci_lower, many.ci_upper, many.lower, many.upper],
+        atol=2e-3,
+    )
+
+
+@pytest.mark.parametrize("skill_range", [-1.0, np.inf, "much"])
+def test_a_skill_range_is_a_number_from_zero_on(skill_range):
+    with pytest.raises(sl.InputError, match="skill_range must be a finite number"):
+        EventTilt(skill_range)
+
+
+def test_the_skill_range_is_an_axis_of_the_sensitivity_curve(judged):
+    sample, data, predicted = judged
+    how = {"nuisance": sample.oracle.joint, "propensity": "shares"}
+    curve = sl.sensitivity_curve(
+        predicted,
+        data,
+        metric="accuracy",
+        parameter="skill_range",
+        values=[0, 0.75, 1.5],
+        limit="instrument",
+        **how,
+    )
+    one = evaluate(judged, assumption="tilt")
+    assert_allclose([curve.lower[2], curve.ci_upper[2]], [one.lower, one.ci_upper])
+    assert (np.diff(curve.ci_upper) >= 0).all()
+    with pytest.raises(sl.InputError, match="needs limit='instrument'"):
+        sl.sensitivity_curve(predicted, data, parameter="skill_range", limit="none", **how)
 
 
 def test_a_share_has_a_tilt_for_given_probabilities_too(judged):

@@ -134,13 +134,13 @@ def weighted(n: int, seed: int) -> Drawn:
 def clustered(n: int, seed: int) -> Drawn:
     """Persons with four rows each: the same features and hidden reasons, a decision-maker for each row."""
     rng = np.random.default_rng([seed, 4])
-    design = DecisionMakerDesign(3, rng.permutation(np.linspace(-2, 2, 8)), additive=True, mirrored=False)
+    design = DecisionMakerDesign(3, rng.permutation(np.linspace(-2, 2, 8)), True, False, np.ones(8))
     oracle = DecisionMakerOracle(design)
     person = np.repeat(np.arange(n // 4), 4)
     X, u = rng.normal(size=(n // 4, 4))[person], rng.normal(size=n // 4)[person]
     maker = rng.integers(8, size=len(X))
     label = (rng.random((len(X), 1)) > np.cumsum(design.outcome(X, u), axis=1)).sum(axis=1).clip(max=2)
-    seen = rng.random(len(X)) < design.decision(X[:, 0], u, design.leniency[maker])
+    seen = rng.random(len(X)) < design.decision(X[:, 0], u, maker)
     new = rng.normal(size=(N_TEST, 4))
     truth = Truth(new, oracle.probabilities(new), oracle.lower(new))
     return Drawn(X, np.where(seen, label, -1), {"decision_maker": maker, "groups": person}, truth)
@@ -149,14 +149,14 @@ def clustered(n: int, seed: int) -> Drawn:
 def leaning(n: int, seed: int) -> Drawn:
     """Who decides depends on the first feature, and no stratum says so."""
     rng = np.random.default_rng([seed, 5])
-    design = DecisionMakerDesign(3, rng.permutation(np.linspace(-2, 2, 8)), additive=True, mirrored=False)
+    design = DecisionMakerDesign(3, rng.permutation(np.linspace(-2, 2, 8)), True, False, np.ones(8))
     oracle = DecisionMakerOracle(design)
     X, u = rng.normal(size=(n + N_TEST, 4)), rng.normal(size=n + N_TEST)
     chances = np.exp(0.7 * X[:, [0]] * np.linspace(-1, 1, 8))
     chances = (chances / chances.sum(axis=1, keepdims=True)).cumsum(axis=1)
     maker = (rng.random((len(X), 1)) > chances).sum(axis=1).clip(max=7)
     label = (rng.random((len(X), 1)) > np.cumsum(design.outcome(X, u), axis=1)).sum(axis=1).clip(max=2)
-    seen = rng.random(len(X)) < design.decision(X[:, 0], u, design.leniency[maker])
+    seen = rng.random(len(X)) < design.decision(X[:, 0], u, maker)
     truth = Truth(X[n:], oracle.probabilities(X[n:]), oracle.lower(X[n:]))
     return Drawn(X[:n], np.where(seen, label, -1)[:n], {"decision_maker": maker[:n]}, truth)
 

@@ -9,7 +9,8 @@ import selective_labels as sl
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_tilted
 from selective_labels.nuisance.cross_fit import cross_fit
-from selective_labels.nuisance.first_stage import HeldOutRows, first_stage, fit_tilt, tilt_statistics
+from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
+from selective_labels.nuisance.tilts import fit_tilt, tilt_statistics
 
 pytestmark = pytest.mark.statistical
 

@@ -158,7 +158,8 @@ def test_where_it_does_nothing_is_said(tmp_path):
 def test_the_page_has_the_section(tmp_path):
     write_results(tmp_path / "run")
     write_page([tmp_path / "run"], tmp_path / "page")
-    page = (tmp_path / "page" / "study.md").read_text()
-    assert "Tilt mode on fresh draws" in page
-    assert "reproduce tilt --parts main --cells fico-uc-a0.5 --reps 4 --data" in page
-    assert (tmp_path / "page" / "study-tilt-plug-in.png").exists()
+    folder = tmp_path / "page" / "tables"
+    assert "Tilt mode on fresh draws" in (folder / "tilt.md").read_text()
+    commands = (folder / "method.md").read_text()
+    assert "reproduce tilt --parts main --cells fico-uc-a0.5 --reps 4 --data" in commands
+    assert (folder / "study-tilt-plug-in.png").exists()

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from selective_labels._parallel import listening
 from study.catalogue import find_experiment
-from study.engine import RESULT_COLUMNS, TIME_COLUMNS, Experiment, Workers, reproduce
+from study.engine import RESULT_COLUMNS, TIME_COLUMNS, Experiment, Workers, current_commit, reproduce
 from study.honest.designs import draw_strong
 from study.table import TaskTable
 from study.tasks import Setup
@@ -94,7 +94,9 @@ def stop_early(task, setup):
 def test_fits_that_did_not_converge_are_counted(tmp_path):
     once = Experiment("toy", "honest", ("a",), {"x": 1}, stop_early, mirrors=(False,))
     reproduce(once, once.tasks(), SMALL, tmp_path)
-    assert TaskTable(tmp_path / "times.csv", TIME_COLUMNS).read()["unconverged"].tolist() == [1]
+    took = TaskTable(tmp_path / "times.csv", TIME_COLUMNS).read()
+    assert took["unconverged"].tolist() == [1]
+    assert took["commit"].tolist() == [current_commit()], "rows say which commit made them"
 
 
 def test_a_resumed_run_does_nothing_twice(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,18 @@ import pytest
 from study.engine import RESULT_COLUMNS, TIME_COLUMNS
 from study.page import write_page
 from study.page.claims import _part_of
+from study.page.commands import missing_commands, missing_means
 from study.page.estimates import Estimate, margin
-from study.page.numbers import gaps_closed
+from study.page.numbers import constant_share, gaps_closed
 from study.page.published import beside, read_published
-from study.page.reading import read_results
+from study.page.reading import read_results, read_times
+from study.page.side_by_side import FIGURES, side_by_side
+from study.page.tables import commits
+from study.page.verdicts import DOES_NOT, OTHERWISE, REPRODUCES, verdict
 from study.table import TaskTable
 from study.tasks import Task
 
+ROOT = Path(__file__).parents[2]
 METHODS = {"selected": 0.5, "ipw": 0.5, "no-instrument": 0.5, "partial": 0.55, "point": 0.58, "full": 0.6}
 
 
@@ -34,7 +40,13 @@ def write_results(folder, experiments=("synthetic", "fico", "strong"), n_repetit
                 table.append(
                     task,
                     [
-                        {"method": method, "classifier": "linear", "accuracy": value + shift}
+                        {
+                            "method": method,
+                            "classifier": "linear",
+                            "accuracy": value + shift,
+                            "constant": 0.0,
+                            "mode": "labeled-only" if method == "point" else "",
+                        }
                         for method, value in accuracies.items()
                     ],
                 )
@@ -47,7 +59,16 @@ def write_released(folder, n_repetitions=3):
     for repetition in range(n_repetitions):
         task = Task("synthetic", "published", "uc-y0.3-d0.3", False, "usual", repetition)
         rows = [
-            {"method": method, "classifier": "network", "setting": f"{kind} of six splits", "accuracy": value}
+            {
+                "method": method,
+                "classifier": "network",
+                "setting": f"{kind} of six splits",
+                "accuracy": value,
+                "constant": float(method == "selected"),
+                "bayes_accuracy": 0.59,
+                "minimax_accuracy": 0.52,
+                "selected_accuracy": 0.51,
+            }
             for method, value in METHODS.items()
             for kind in ("best", "mean")
         ]
@@ -120,12 +141,13 @@ def test_the_page_is_made_again_from_what_it_wrote(tmp_path):
 def test_the_page_says_what_the_results_say(tmp_path):
     (tmp_path / "released").mkdir()
     write_page([write_released(tmp_path / "released")], tmp_path / "page")
-    page = (tmp_path / "page" / "study.md").read_text()
+    page = (tmp_path / "page" / "tables" / "claims.md").read_text()
     assert "of the gain is the instrument's" in page
     assert "of the gain is left" in page
     shares = [int(each) for each in re.findall(r"at most (\d+)% of the gain", page)]
     assert len(shares) == 2
     assert max(shares) < 10, "with and without the instrument are alike, and nothing is left"
+    page = (tmp_path / "page" / "study.md").read_text()
     assert "were not given" in page, "no published means, and the page says so"
 
 
@@ -159,16 +181,104 @@ def test_a_design_without_a_gap_cannot_tell(tmp_path):
             ]
             table.append(Task("fico", "honest", "nucem-a0.5", mirrored, "main", repetition), rows)
     write_page([tmp_path], tmp_path / "page")
-    assert "this design cannot tell" in (tmp_path / "page" / "study.md").read_text()
+    assert "this design cannot tell" in (tmp_path / "page" / "tables" / "claims.md").read_text()
 
 
-def test_the_html_page_needs_nothing_but_itself(tmp_path):
+def synthetic_uc(tmp_path, honest_partial, n_repetitions=4):
+    """The figure of the synthetic UC cells, and results in which the honest partial learner gains so much."""
+    for name in ("honest", "released", "means"):
+        (tmp_path / name).mkdir(parents=True)
+    table = TaskTable(tmp_path / "honest" / "results.csv", RESULT_COLUMNS)
+    noise = np.random.default_rng(3)
+    for mirrored in (False, True):
+        for repetition in range(n_repetitions):
+            rows = [
+                {
+                    "method": method,
+                    "classifier": "linear",
+                    "accuracy": (honest_partial if method == "partial" else value) + noise.normal(scale=1e-4),
+                    "minimax_accuracy": 0.56,
+                }
+                for method, value in METHODS.items()
+            ]
+            table.append(Task("synthetic", "honest", "uc-y0.3-d0.3", mirrored, "main", repetition), rows)
+    write_released(tmp_path / "released")
+    rows = read_results([tmp_path / "honest", tmp_path / "released"])
+    figure = next(each for each in FIGURES if each.key == "synthetic-uc")
+    return figure, rows, read_published(write_means(tmp_path / "means"))
+
+
+def test_a_figure_reproduces_for_its_own_reason_only_with_an_instrument(tmp_path):
+    own = verdict(*synthetic_uc(tmp_path / "own", honest_partial=0.55))
+    assert own.words == REPRODUCES
+    assert own.ours == pytest.approx(0.05), "partial learning minus the selected sample"
+    assert (own.near, own.n_ours, own.n_published) == (6, 6, 6)
+    other = verdict(*synthetic_uc(tmp_path / "other", honest_partial=0.5))
+    assert other.words == OTHERWISE, "honestly, the same learner without an instrument does as well"
+    figure, rows, published = synthetic_uc(tmp_path / "none", honest_partial=0.55)
+    more = published.assign(published=published["published"] + 0.1 * (published["method"] == "partial"))
+    assert verdict(figure, rows, more).words == DOES_NOT, "a third of the published gain is not the gain"
+
+
+def test_a_verdict_has_its_shares(tmp_path):
     (tmp_path / "honest").mkdir()
-    write_page([write_results(tmp_path / "honest", ["strong"])], tmp_path / "page")
-    page = (tmp_path / "page" / "study.html").read_text()
-    assert "data:image/png;base64," in page, "pictures are inside"
-    assert 'src="study' not in page
-    assert "http" not in page.replace("http-equiv", ""), "nothing is fetched"
+    (tmp_path / "released").mkdir()
+    (tmp_path / "means").mkdir()
+    rows = read_results([write_results(tmp_path / "honest"), write_released(tmp_path / "released")])
+    figure = next(each for each in FIGURES if each.key == "synthetic-uc")
+    found = verdict(figure, rows, read_published(write_means(tmp_path / "means")))
+    assert found.fallback == "100% of 8", "every point fit fell back"
+    assert found.constant.startswith("released 0%"), "the constant rules are those of another method"
+    assert found.control.startswith("same network without instrument: partial adds")
+
+
+def test_published_ours_and_limits_stand_in_one_chart(tmp_path):
+    marks = side_by_side(*synthetic_uc(tmp_path, honest_partial=0.55))
+    sources = {"published", "published protocol", "honest", "honest, mirrored"}
+    assert set(marks["source"]) == sources
+    partial = marks[marks["method"] == "partial"].set_index("source")
+    assert partial.loc["published protocol", "limit"] == 0.52, "of the released constants"
+    assert partial.loc["honest", "limit"] == 0.56, "of the paper's"
+    assert np.isnan(partial.loc["published", "limit"])
+    point = marks[marks["method"] == "point"]
+    assert point["limit"].isna().all(), "without NUCEM the limit of point learning is not the Bayes rule"
+
+
+def test_missing_means_have_a_command(tmp_path):
+    _, rows, published = synthetic_uc(tmp_path, honest_partial=0.55)
+    assert missing_means(rows, published).empty
+    missing = missing_means(rows[rows["method"] != "point"], published)
+    assert missing["method"].tolist() == ["point"]
+    assert missing_commands(missing) == (
+        "python -m study reproduce synthetic --protocol published --parts point --cells uc-y0.3-d0.3 "
+        "--out runs/published --resume"
+    )
+
+
+def test_rows_of_older_files_keep_no_shares(tmp_path):
+    columns = [name for name in RESULT_COLUMNS if name not in ("mode", "constant")]
+    table = TaskTable(tmp_path / "results.csv", columns)
+    task = Task("strong", "honest", "additive", False, "main", 0)
+    table.append(task, [{"method": "point", "classifier": "linear", "accuracy": 0.5}])
+    rows = read_results([tmp_path])
+    assert np.isnan(constant_share(rows))
+    assert rows["mode"].tolist() == [""]
+
+
+def test_the_page_says_which_commit_made_what(tmp_path):
+    (tmp_path / "honest").mkdir()
+    write_results(tmp_path / "honest", ["strong"], n_repetitions=2)
+    times = TaskTable(tmp_path / "honest" / "times.csv", TIME_COLUMNS)
+    for repetition, commit in ((0, "1234567"), (1, "12e4567")):
+        task = Task("strong", "honest", "additive", False, "main", repetition)
+        times.append(task, [{"seconds": 1.0, "processor_seconds": 1.0, "commit": commit}])
+    made = commits(read_results([tmp_path / "honest"]), read_times([tmp_path / "honest"]))
+    assert made["tasks"].tolist() == ["main 1 by 1234567; main 1 by 12e4567; main 2 by not kept"]
+
+
+def test_the_stored_page_is_short():
+    words = (ROOT / "study" / "results" / "study.md").read_text().split()
+    assert len(words) <= 1500
 
 
 def test_the_page_says_what_it_took(tmp_path):
@@ -180,7 +290,7 @@ def test_the_page_says_what_it_took(tmp_path):
         counted = {} if repetition < 0 else {"unconverged": repetition}
         times.append(task, [{"seconds": 200.0, "processor_seconds": 100.0, **counted}])
     write_page([tmp_path / "honest"], tmp_path / "page")
-    page = (tmp_path / "page" / "study.md").read_text()
+    page = (tmp_path / "page" / "tables" / "method.md").read_text()
     assert "| honest | strong | main | 2 | 2 | 2 | 5 | 1 |" in page, "the choice of settings takes time, too"
 
 
@@ -203,7 +313,7 @@ def test_means_that_no_chance_touches_are_named(tmp_path):
             ],
         )
     write_page([tmp_path / "released"], tmp_path / "page", tmp_path / "means")
-    page = (tmp_path / "page" / "study.md").read_text()
+    page = (tmp_path / "page" / "tables" / "published.md").read_text()
     assert "- SVM: 0.723, stored 0.710" in page
     assert "- AdaBoost:" not in page, "its repetitions differ"
 
@@ -226,7 +336,7 @@ def test_runs_of_different_sizes_are_no_one_study(tmp_path):
     with pytest.raises(ValueError, match="--seed or --samples"):
         write_page([tmp_path / "small", tmp_path / "whole"], tmp_path / "page")
     write_page([tmp_path / "small"], tmp_path / "page")
-    page = (tmp_path / "page" / "study.md").read_text()
+    page = (tmp_path / "page" / "tables" / "method.md").read_text()
     assert "--seed 1 --samples 60" in page, "the commands say what made the results"
 
 

@@ -152,6 +152,8 @@ FAMILIES = (
 )
 # Family of the checks on the combinations of assumptions that a user states.
 ALGEBRA = "algebra"
+# Family of the checks on pending outcomes, which run where there are any.
+MATURITY = "maturity"
 
 
 class Found(Protocol):
@@ -305,6 +307,8 @@ class Assumption(ABC):
     spoken_to_by: tuple[str, ...] = ()
     # Whether it says something of refused cases from labels of others even where no like case is accepted.
     extrapolates: bool = False
+    # Whether its bounds hold if nothing is known of the labels of accepted cases whose outcome is pending.
+    takes_worst_case: bool = False
 
     @property
     @abstractmethod

@@ -47,6 +47,11 @@ class Combination(Assumption):
     identifies_value = False
 
     @property
+    def takes_worst_case(self) -> bool:  # type: ignore[override]
+        """Whether all parts do."""
+        return all(each.takes_worst_case for each in self.parts)
+
+    @property
     def name(self) -> str:
         """Names of the parts, joined by "&"."""
         return " & ".join(each.name for each in self.parts) or NoAssumption.name

@@ -158,7 +158,7 @@ def floor_scores(rows: Rows, floor: AnyFloor, overlap: float) -> Judged:
     weight = arm_weights(arms, _pool(rows, floor, arms, overlap), _n_fitted(rows))
     model = (weight * arms.values).sum(axis=0)
     cases = np.arange(len(rows.y))
-    step = _step(floor, arms.share[rows.arm, cases], leniency[rows.arm, cases], seen, rows.y >= 0)
+    step = _step(floor, arms.share[rows.arm, cases], leniency[rows.arm, cases], seen, rows.decided)
     chances = np.maximum(rows.propensity[cases, rows.arm], np.finfo(float).tiny)
     return model + weight[rows.arm, cases] / chances * step, model, model
 
@@ -244,7 +244,7 @@ def _together(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray
     )
     share = share_of(mean_chance, mean_leniency)
     model = floor.values(mean_chance, mean_leniency)[0]
-    step = _step(floor, share, mean_leniency, seen, rows.y >= 0)[0]
+    step = _step(floor, share, mean_leniency, seen, rows.decided)[0]
     return model + step, model
 
 
@@ -262,7 +262,7 @@ def _over_all(rows: Rows, floor: Floor, chance: np.ndarray, leniency: np.ndarray
     """Average of the bound over decision-makers by propensity; it needs no weighting and no instrument."""
     model = np.einsum("na,an->n", rows.propensity, floor.values(chance, leniency))
     own = rows.arm, np.arange(len(rows.y))
-    step = _step(floor, share_of(chance, leniency)[own], leniency[own], seen, rows.y >= 0)
+    step = _step(floor, share_of(chance, leniency)[own], leniency[own], seen, rows.decided)
     return model + step, model, model
 
 
@@ -270,7 +270,7 @@ def _chord(
     rows: Rows, floor: Chord, chance: np.ndarray, leniency: np.ndarray, seen: np.ndarray, overlap: float
 ) -> Judged:
     """Bound from the pair with the largest model bound net of noise; zero if no leniencies differ enough."""
-    n_fitted, decided = _n_fitted(rows), rows.y >= 0
+    n_fitted, decided = _n_fitted(rows), rows.decided
     least = LEAST_GAP if np.isfinite(n_fitted) else 1e-9
     allowed = allowed_arms(rows.propensity, overlap).T
     best, values, model = (np.zeros(len(rows.y)) for _ in range(3))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selective_labels._errors import InputError
+from selective_labels._validation import SKILL_RANGE, require_skill_range
 from selective_labels.assumptions.base import (
     DOUBTFUL,
     NOT_APPLICABLE,
@@ -48,6 +49,7 @@ class Instrument(Assumption):
     ('instrument', False)
     """
 
+    takes_worst_case = True
     name = "instrument"
     sentence = (
         "cases alike in features (and stratum, if given) reach decision-makers as if at random, and who "
@@ -226,6 +228,7 @@ class NoAssumption(Assumption):
     ('none', False)
     """
 
+    takes_worst_case = True
     name = "none"
     sentence = "nothing is assumed about the labels that were not seen (Manski's worst case)."
     title = "Nothing assumed"
@@ -492,33 +495,79 @@ def slope_leverage(rows: Rows) -> np.ndarray:
 class EventTilt(Assumption):
     """An instrument, and one odds ratio between refused and accepted cases within each predicted class.
 
-    It supports accuracy, error, share and differences of accuracies. Request it by name; "all" does not
-    include it.
+    log odds of P(C | D=0, x, z) - log odds of P(C | D=1, x, z) = θ_0 + θ_1 (λ_z - λ̄),   |θ_1| <= skill_range
+
+    The odds ratio may change with the leniency of the decision-maker, because strict and lenient
+    decision-makers need not sort cases equally well. The result is then a range. It supports accuracy, error,
+    share and differences of accuracies. Request it by name; "all" does not include it.
+
+    Parameters
+    ----------
+    skill_range : float
+        Largest change of the log odds ratio per unit of leniency. 0 says that strict and lenient
+        decision-makers sort cases equally well, and identifies a value.
 
     Examples
     --------
     >>> EventTilt().name, EventTilt().identifies_value
-    ('tilt', True)
+    ('tilt', False)
+    >>> EventTilt(skill_range=0.0).name, EventTilt(skill_range=0.0).identifies_value
+    ('tilt(0)', True)
     """
 
-    name = "tilt"
-    sentence = (
-        "as for an instrument, and within a predicted class the odds that the prediction is right (or of the "
-        "class in question) among the refused are the same multiple of those among like accepted cases, for "
-        "all cases and decision-makers. No test is known to notice if they are not."
-    )
+    skill_range: float = SKILL_RANGE
+
     title = "Tilt"
-    meaning = (
-        "As for the instrument; besides, refusal changes the odds of a right prediction by one factor for "
-        "all cases of a predicted class. No test is known to notice if it does not."
-    )
-    formula = (
-        "odds of P(C | D=0, x, z) = e^-γ times the odds of P(C | D=1, x, z), one γ for a predicted class"
-    )
-    refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies is not noticed."
+    refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies otherwise is not noticed."
     extrapolates = True
     needs_decision_makers = True
-    identifies_value = True
+
+    def __post_init__(self) -> None:
+        require_skill_range(self.skill_range)
+
+    @property
+    def name(self) -> str:
+        """Name, with the skill range if it is not the usual one."""
+        return "tilt" if self.skill_range == SKILL_RANGE else f"tilt({self.skill_range:g})"
+
+    @property
+    def identifies_value(self) -> bool:
+        """Whether decision-makers are assumed to be equally skilled."""
+        return self.skill_range == 0.0
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The odds ratio."""
+        slope = "" if self.identifies_value else f" + θ_1 (λ_z - λ̄), |θ_1| <= {self.skill_range:g}"
+        return (
+            f"log odds ratio of C, P(C | D=0, x, z) against P(C | D=1, x, z): θ_0{slope}, by predicted class"
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The assumption in one sentence."""
+        return (
+            "as for an instrument, and within a predicted class the odds that the prediction is right (or of "
+            "the class in question) among the refused are the same multiple of those among like accepted "
+            f"cases, for all cases{self._who}. No test is known to notice if they are not."
+        )
+
+    @property
+    def meaning(self) -> str:
+        """The assumption as explained on the report page."""
+        return (
+            "As for the instrument; besides, refusal changes the odds of a right prediction by one factor "
+            f"for all cases of a predicted class{self._who}. No test is known to notice if it does not."
+        )
+
+    @property
+    def _who(self) -> str:
+        if self.identifies_value:
+            return " and decision-makers: strict and lenient ones sort cases equally well"
+        return (
+            "; strict and lenient decision-makers may sort cases differently well (the log of the multiple "
+            f"changes by at most {self.skill_range:g} per unit of leniency)"
+        )
 
     def score(self, rows: Rows, overlap: float) -> Scores:
         """Scores of the instrument's bounds, which contain the interval under the tilt."""

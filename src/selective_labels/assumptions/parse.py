@@ -81,7 +81,7 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
         for each in (*known(), *BY_NAME):
             if assumption in (each.name, each):
                 return each
-    if isinstance(assumption, NearNucem):
+    if isinstance(assumption, NearNucem | EventTilt):
         return assumption
     if isinstance(assumption, Part | Combination):
         return whole(assumption)

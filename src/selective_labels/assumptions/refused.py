@@ -59,6 +59,7 @@ class Informed(Restriction):
     often as those accepted by the same one.
     """
 
+    takes_worst_case = True
     adverse: Any
     given: str = "decision_maker"
     direction_known: bool = False
@@ -136,6 +137,7 @@ class Refused(Restriction):
     features that the same decision-maker accepts.
     """
 
+    takes_worst_case = True
     adverse: Any
     at_least: float | None = None
     at_most: float | None = None
@@ -311,6 +313,7 @@ class SameRanking(Part):
     ()
     """
 
+    takes_worst_case = True
     name = "same ranking"
     sentence = "a more lenient decision-maker accepts every case that a stricter one accepts."
     formula = "D(z) >= D(z') for all cases alike, if λ_z >= λ_z'"
@@ -356,6 +359,7 @@ class Prevalence(Part):
     ('prevalence(failed, 0.12)', 'prevalence(failed, 0.1 to 0.14)')
     """
 
+    takes_worst_case = True
     label: Any
     value: Any
     standard_error: float | None = None

@@ -161,7 +161,8 @@ class Source:
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
         vocabulary, notes = self._vocabulary(frame, roles)
         speak(vocabulary)
-        how: dict[str, Any] = {"vocabulary": vocabulary}
+        pending = None if self.table.pending is None else self.table.pending.value
+        how: dict[str, Any] = {"vocabulary": vocabulary, "pending": pending}
         prepared = prepare_table(frame, roles, rules, share_labels=self.table.share_labels, **how)
         lazy = None
         if parts is None:
@@ -204,6 +205,8 @@ class Source:
                 f"{self.name} is read in parts, as it is written, and this is not: {prepared.readings[0]} "
                 "Write the column so that it needs no reading."
             )
+        if self.table.pending is not None:
+            raise TableError("--pending needs rows in memory; give one table that is not in partitions.")
         kept = self.table.keep_scores
         lazy = as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
         return replace(lazy, vocabulary=prepared.data.vocabulary)

@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from selective_labels._errors import InputError
 from selective_labels._validation import read_file
 from selective_labels.assumptions.parse import names
+from selective_labels.data.pending import AT_RANDOM, WORST_CASE
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
@@ -66,6 +67,13 @@ class Cluster(StrEnum):
     GROUPS = "groups"
     DECISION_MAKER = "decision_maker"
     NONE = "none"
+
+
+class Pending(StrEnum):
+    """What is assumed of outcomes that are not known yet."""
+
+    AT_RANDOM = AT_RANDOM
+    WORST_CASE = WORST_CASE
 
 
 class Interval(StrEnum):
@@ -256,6 +264,20 @@ class TableOptions:
         ),
     ] = None
     weight: Annotated[str | None, _option("Weight of each case.", ROLE, metavar="COLUMN")] = None
+    pending: Annotated[
+        Pending | None,
+        _option(
+            "Outcomes that are not known yet where the decision is yes: whether one has matured does not "
+            "depend on the label, given features and decision-maker (at-random), or may (worst-case).",
+            ROLE,
+        ),
+    ] = None
+    matured: Annotated[
+        str | None,
+        _option(
+            "With --pending: when the outcome is due, or 1 where it has matured.", ROLE, metavar="COLUMN"
+        ),
+    ] = None
     yes: Annotated[bool, _option("Accept guessed roles without a question.", ROLE, spelled=("--yes",))] = (
         False
     )

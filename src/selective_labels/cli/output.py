@@ -29,6 +29,7 @@ from selective_labels.cli.verdicts import (
     ladder_verdict,
 )
 from selective_labels.diagnostics.results import CheckResult, Diagnosis, questions
+from selective_labels.diagnostics.strength import HEADINGS as STRENGTH_HEADINGS
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
 from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
@@ -241,6 +242,7 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
             f"{len(diagnosis)} checks: {counted}.",
             *([_findings(remarkable)] if remarkable else []),
             *advice,
+            *_strength_parts(diagnosis),
             *_data_parts(loaded),
         ],
         [_findings(diagnosis)],
@@ -257,6 +259,14 @@ def _findings(results: Iterable[CheckResult]) -> Table:
         right="p-value",
         limit=UNLIMITED,
     )
+
+
+def _strength_parts(diagnosis: Diagnosis) -> list[Any]:
+    strength = diagnosis.strength
+    if strength is None:
+        return []
+    shown = table(STRENGTH_HEADINGS, strength.rows, title=strength.heading, limit=600)
+    return [shown, *strength.notes]
 
 
 def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:

@@ -282,7 +282,7 @@ def quick_checks(loaded: Loaded, assumptions: Sequence[str | Assumption], seed: 
     if not any(named(each).needs_decision_makers for each in assumptions):
         return
     data = loaded.prepared.data
-    if loaded.lazy is not None or data.n_decision_makers < 2 or data.decision.all():
+    if loaded.lazy is not None or data.n_decision_makers < 2 or data.labeled.all():
         return
     found = quick_assignment(data, seed)
     if found.status in ("warning", "violated"):

@@ -21,6 +21,7 @@ from selective_labels.data.features import (
     kind_by_type,
     leaking_columns,
 )
+from selective_labels.data.roles import HOLE
 
 # The squares of larger numbers, or sums of these squares, may overflow a float.
 LARGEST_NUMBER = 1e100
@@ -485,7 +486,7 @@ def warn_of_leaks(features: Any, y: np.ndarray, decision: np.ndarray) -> None:
     table = as_table(features)
     assert table is not None
     columns = pd.DataFrame({name: table[name].to_numpy() for name in table.columns})
-    seen = decision == 1
+    seen = (decision == 1) & (y != HOLE)
     for target, where, what in [(y, seen, "label"), (decision, np.ones_like(seen), "decision")]:
         leaks = leaking_columns(columns[where], target[where])
         if leaks:

@@ -1,4 +1,4 @@
-"""Sources of partitioned tables (Parquet files, Dask frames), tasks over all parts, and hashes of rows."""
+"""Sources of partitioned tables (Parquet files, Dask frames), and tasks over all of their parts."""
 
 import os
 import sys
@@ -300,8 +300,8 @@ def over_parts(
     for result in with_progress(results, what, len(parts)):
         waiting.append(result)
         if len(waiting) == BRANCHES:
-            waiting = [_combined(waiting, combine)]
-    return _combined(waiting, combine)
+            waiting = [combined(waiting, combine)]
+    return combined(waiting, combine)
 
 
 def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine) -> Any:
@@ -309,7 +309,7 @@ def one_part(part: Any, columns: Sequence[str], task: RowsTask, combine: Combine
     with one_thread():
         found = None
         for frame in part.frames(columns):
-            found = _combined([found, task(frame)], combine)
+            found = combined([found, task(frame)], combine)
         return found
 
 
@@ -332,80 +332,14 @@ def _by_dask(parts: Sequence[Any], columns: Sequence[str], task: RowsTask, combi
     found = [dask.delayed(one_part)(part, list(columns), shared, combine) for part in parts]
     while len(found) > 1:
         groups = [found[first : first + BRANCHES] for first in range(0, len(found), BRANCHES)]
-        found = [dask.delayed(_combined)(group, combine) for group in groups]
+        found = [dask.delayed(combined)(group, combine) for group in groups]
     with losses_told():
         return dask.compute(found[0])[0]
 
 
-def _combined(results: Sequence[Any], combine: Combine) -> Any:
+def combined(results: Sequence[Any], combine: Combine) -> Any:
+    """Combine the results that are not None. None if all are."""
     kept = [each for each in results if each is not None]
     if len(kept) < 2:
         return kept[0] if kept else None
     return combine(kept)
-
-
-# Purposes of draws from one key. Each uses an independent hash.
-FOLDS, SAMPLE, SPLIT, INNER = 1, 2, 3, 4
-# Offset between the purposes of successive levels of subsets.
-LEVELS = 8
-# Constants of SplitMix64, a bijection on 64 bits whose output shows no pattern.
-STEP, FIRST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-SECOND = np.uint64(0x94D049BB133111EB)
-
-
-def row_keys(values: Any) -> np.ndarray:
-    """64-bit hash of each id, which depends on its value and not on its position.
-
-    Integers and floats of the same value have the same key.
-
-    Examples
-    --------
-    >>> keys = row_keys(["a", "b", "a"])
-    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1]), bool((row_keys([3]) == row_keys([3.0])).all())
-    (True, False, True)
-    """
-    column = pd.Series(values).reset_index(drop=True)
-    if column.isna().any():
-        raise InputError.about("case_id", f"is missing in {column.isna().sum()} rows: give every case an id.")
-    if pd.api.types.is_float_dtype(column):
-        numbers = column.to_numpy(dtype=float)
-        whole = (numbers == np.round(numbers)) & (np.abs(numbers) < 2.0**53)
-        as_integers = np.where(whole, numbers, 0.0).astype("int64")
-        return np.where(whole, pd.util.hash_array(as_integers), pd.util.hash_array(numbers))
-    if pd.api.types.is_integer_dtype(column):
-        return pd.util.hash_array(column.to_numpy(dtype="int64"))
-    return pd.util.hash_array(column.astype(str).to_numpy())
-
-
-def uniform(keys: np.ndarray, purpose: int, seed: int = 0) -> np.ndarray:
-    """A number in [0, 1) for each key, independent across purposes and seeds.
-
-    Examples
-    --------
-    >>> keys = row_keys(np.arange(10_000))
-    >>> one, other = uniform(keys, FOLDS), uniform(keys, SPLIT)
-    >>> float(one.mean().round(1)), abs(float(np.corrcoef(one, other)[0, 1].round(1)))
-    (0.5, 0.0)
-    """
-    salt = np.uint64(((seed % 2**32) * 2**8 + purpose) % 2**64)
-    with np.errstate(over="ignore"):
-        mixed = keys.astype(np.uint64) ^ _mixed(salt * STEP + STEP)
-        mixed = _mixed(mixed * STEP + STEP)
-    return (mixed >> np.uint64(11)).astype(float) / 2.0**53
-
-
-def hash_folds(keys: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
-    """Fold of each row, (n_samples,) int array.
-
-    Examples
-    --------
-    >>> np.bincount(hash_folds(row_keys(np.arange(9000)), 3), minlength=3).round(-3)
-    array([3000, 3000, 3000])
-    """
-    return (uniform(keys, FOLDS, seed) * n_folds).astype(int)
-
-
-def _mixed(value: Any) -> Any:
-    value = (value ^ (value >> np.uint64(30))) * FIRST
-    value = (value ^ (value >> np.uint64(27))) * SECOND
-    return value ^ (value >> np.uint64(31))

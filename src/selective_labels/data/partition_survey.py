@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels.data.partition_sources import row_keys, uniform
 from selective_labels.data.roles import (
     label_values,
     read_label_column,
@@ -17,10 +16,9 @@ from selective_labels.data.roles import (
     seen_labels,
     sorted_values,
 )
+from selective_labels.data.row_hash import HashRange, row_keys
 
 CASE = "case_id"
-# A subset of the rows by hash: purpose, seed, and the interval of hashes that are kept.
-Kept = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class RoleColumns:
 
     Attributes
     ----------
-    kept : tuple of Kept
+    kept : tuple of HashRange
         Successive subsets of the rows.
     """
 
@@ -40,7 +38,7 @@ class RoleColumns:
     groups: str | None = None
     strata: str | None = None
     case_id: str | None = None
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[HashRange, ...] = ()
 
     @property
     def named(self) -> dict[str, str]:
@@ -61,16 +59,31 @@ class RoleColumns:
 
     def keys(self, frame: pd.DataFrame) -> np.ndarray:
         """Hash of the group or case of each row, or of its number without either."""
-        column = self.key_columns
-        return row_keys(frame[column[0]] if column else frame.index.to_numpy())
+        if not self.key_columns:
+            return row_keys(frame.index.to_numpy())
+        return row_keys(frame[self.key_columns[0]], CASE if self.groups is None else "groups")
+
+    def in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows in an order that does not depend on the order in which they were read.
+
+        The order is that of row numbers if these are hashed, and else that of cases; rows of one case are
+        ordered by their values.
+        """
+        if not self.key_columns:
+            return frame.sort_index()
+        order: list[np.ndarray] = [self.keys(frame)]
+        if self.case_id is not None:
+            order.insert(0, row_keys(frame[self.case_id]))
+        if pd.DataFrame(order).T.duplicated().any():
+            order = [*(_tie_breaker(frame[column]) for column in sorted(frame.columns)), *order]
+        return frame.iloc[np.lexsort(order)]
 
     def rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
         """Rows that are kept, and their hashes."""
         keys = self.keys(frame)
         inside = np.ones(len(frame), dtype=bool)
-        for purpose, seed, low, high in self.kept:
-            drawn = uniform(keys, purpose, seed)
-            inside &= (drawn >= low) & (drawn < high)
+        for each in self.kept:
+            inside &= each.holds(keys)
         return (frame, keys) if inside.all() else (frame[inside], keys[inside])
 
     def values(self, frame: pd.DataFrame) -> dict[str, Any]:
@@ -147,37 +160,53 @@ class SurveyTask:
     def __call__(self, frame: pd.DataFrame) -> Survey:
         """Count the rows of a frame."""
         frame, _ = self.roles.rows(frame)
-        n_rows = len(frame)
-        given = self.roles.values(frame)
-        labels, seen, ignored = seen_labels(frame[self.roles.label], given["decision"], n_rows)
-        read = read_weights(given["sample_weight"], n_rows, part=True)
-        weight = np.ones(n_rows) if read is None else read
-        none = np.zeros(n_rows, dtype=int)
-        makers, strata = given["decision_maker"], given["strata"]
-        for role in ("decision_maker", "strata", "groups"):
-            if given[role] is not None:
-                missing = given[role].isna().to_numpy()
+        once = np.ones(len(frame), dtype=int)
+        weight = read_weights(self.roles.values(frame)["sample_weight"], len(frame), part=True)
+        values = {column: _present(frame[column]) for column in self.others}
+        return self.counted(frame, once, once.astype(float) if weight is None else weight, values)
+
+    def counted(
+        self, frame: pd.DataFrame, rows: np.ndarray, weight: np.ndarray, values: Mapping[str, np.ndarray]
+    ) -> Survey:
+        """Counts of a table from a frame with a line for each combination of roles.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        rows, weight : (n_lines,) arrays
+            Number of rows of the table, and their total weight, that have the roles of a line.
+        values : mapping of arrays
+            Values of additional columns.
+        """
+        decision = None if self.roles.decision is None else frame[self.roles.decision]
+        labels, seen, ignored = seen_labels(frame[self.roles.label], decision, len(frame))
+        cells = {"strata": np.zeros(len(frame), dtype=int), "decision_maker": np.zeros(len(frame), dtype=int)}
+        for role in cells:
+            column = getattr(self.roles, role)
+            if column is not None:
+                missing = frame[column].isna().to_numpy()
                 refuse_rows(missing, role, "is missing", "drop these rows or give them a value")
+                cells[role] = frame[column].to_numpy()
         mass = pd.DataFrame(
             {
-                "stratum": none if strata is None else strata.to_numpy(),
-                "maker": none if makers is None else makers.to_numpy(),
+                "stratum": cells["strata"],
+                "maker": cells["decision_maker"],
                 "weight": weight,
                 "accepted": weight * seen,
-                "rows": 1,
-                "n_accepted": seen.astype(int),
+                "rows": rows,
+                "n_accepted": rows * seen,
             }
         )
         codes, classes = pd.factorize(np.asarray(label_values(labels[seen])))
         return Survey(
-            n_rows,
-            int(seen.sum()),
-            int(ignored.sum()),
+            int(rows.sum()),
+            int(rows[seen].sum()),
+            int(rows[ignored].sum()),
             float(np.sum(weight)),
             np.asarray(classes),
             mass.groupby(["stratum", "maker"], as_index=False, observed=True).sum(),
-            {column: _present(frame[column]) for column in self.others},
-            dict(zip(classes.tolist(), np.bincount(codes, minlength=len(classes)).tolist(), strict=True)),
+            values,
+            {each: int(rows[seen][codes == code].sum()) for code, each in enumerate(classes.tolist())},
             dict(zip(classes.tolist(), np.bincount(codes, weight[seen], len(classes)).tolist(), strict=True)),
         )
 
@@ -220,6 +249,13 @@ def _present(column: pd.Series) -> np.ndarray:
             "by", f"is missing in {column.isna().sum()} rows of a part: give every case a subgroup."
         )
     return np.asarray(column.unique())
+
+
+def _tie_breaker(column: pd.Series) -> np.ndarray:
+    """Numbers that order the values of a column, whatever its type."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=float, na_value=np.inf)
+    return row_keys(column.astype(str).fillna(""))
 
 
 def _sums(several: Sequence[Mapping[Any, Any]]) -> dict[Any, Any]:

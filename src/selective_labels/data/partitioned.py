@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import Any, NoReturn
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -13,16 +15,9 @@ from selective_labels._errors import InputError, several
 from selective_labels._validation import as_seed
 from selective_labels._vocabulary import ACCEPT, Vocabulary
 from selective_labels.data.coding import TableCoding, as_numbers
-from selective_labels.data.partition_sources import (
-    LEVELS,
-    SAMPLE,
-    SPLIT,
-    Source,
-    over_parts,
-    require_columns,
-    uniform,
-)
+from selective_labels.data.partition_sources import Source, over_parts, require_columns
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask, combined_survey, finished
+from selective_labels.data.relations import Condition, RelationSource
 from selective_labels.data.roles import (
     HOLE,
     label_values,
@@ -31,6 +26,7 @@ from selective_labels.data.roles import (
     read_weights,
     seen_labels,
 )
+from selective_labels.data.row_hash import LEVELS, SAMPLE, SIZE, SPLIT, HashRange, row_hash, uniform
 from selective_labels.data.selective_labels import SelectiveLabels
 
 # A class with fewer sampled rows (or, in a small sample, a smaller share of it) is oversampled.
@@ -76,6 +72,14 @@ class Draw:
         """Return the drawn rows of a frame."""
         frame, _ = self.roles.rows(frame)
         return frame if self.share >= 1.0 else frame[self.ranks(frame) < self.share]
+
+    def condition(self, key: Any) -> Any:
+        """Condition of an engine, from its expression of the key of a case: holds in all drawn rows."""
+        hashed, label = row_hash(key, SAMPLE, self.seed), nw.col(self.roles.label)
+        found = hashed < ceil(self.share * SIZE)
+        for value, times in self.often.items():
+            found |= (label == value) & (hashed < ceil(min(self.share * times, 1.0) * SIZE))
+        return found
 
     def ranks(self, frame: pd.DataFrame) -> np.ndarray:
         """Rank of each row. Rows with lower ranks are drawn first."""
@@ -256,7 +260,7 @@ class PartitionedLabels:
         Words of the domain, and what a yes means.
     """
 
-    source: Source
+    source: Source | RelationSource
     roles: RoleColumns
     features: tuple[str, ...]
     assignment: tuple[str, ...] = ()
@@ -269,7 +273,7 @@ class PartitionedLabels:
     @classmethod
     def of(
         cls,
-        source: Source,
+        source: Source | RelationSource,
         roles: RoleColumns,
         features: Sequence[str] | None,
         assignment: Sequence[str] | None,
@@ -371,9 +375,13 @@ class PartitionedLabels:
         wanted = tuple(others)
         self.require_columns("by", wanted)
         if wanted not in self._surveys:
-            columns = list(dict.fromkeys([*self.roles.columns, *wanted]))
-            task = SurveyTask(self.roles, wanted)
-            found = self.over_rows(columns, task, combined_survey, "counting")
+            found = None
+            if isinstance(self.source, RelationSource):
+                found = self.source.survey(self.roles, wanted)
+            if found is None:
+                columns = list(dict.fromkeys([*self.roles.columns, *wanted]))
+                task = SurveyTask(self.roles, wanted)
+                found = self.over_rows(columns, task, combined_survey, "counting")
             self._surveys[wanted] = finished(found)
         return self._surveys[wanted]
 
@@ -381,8 +389,28 @@ class PartitionedLabels:
         """Raise :class:`InputError` if a column with this role does not exist."""
         require_columns([(role, each) for each in wanted], self.source.columns)
 
-    def over_rows(self, columns: Sequence[str], task: Any, combine: Any, what: str = "") -> Any:
-        """Apply a task to all rows and combine the results; see :func:`.partition_sources.over_parts`."""
+    def over_rows(
+        self,
+        columns: Sequence[str],
+        task: Any,
+        combine: Any,
+        what: str = "",
+        condition: Condition | None = None,
+    ) -> Any:
+        """Apply a task to all rows and combine the results; see :func:`.partition_sources.over_parts`.
+
+        Of a relation, the engine returns only rows for which `condition` holds.
+        """
+        if isinstance(self.source, RelationSource):
+            return self.source.over_rows(
+                columns,
+                task,
+                combine,
+                roles=self.roles,
+                condition=condition,
+                n_jobs=self.n_jobs,
+                what=what,
+            )
         return over_parts(self.source, columns, task, combine, n_jobs=self.n_jobs, what=what)
 
     def with_jobs(self, n_jobs: int | None) -> "PartitionedLabels":
@@ -441,21 +469,25 @@ class PartitionedLabels:
     def _part(self, seed: int, low: float, high: float) -> "PartitionedLabels":
         # A part of a part is drawn independently, even with the same seed.
         purpose = SPLIT + LEVELS * len(self.roles.kept)
-        kept = (*self.roles.kept, (purpose, seed, low, high))
+        kept = (*self.roles.kept, HashRange(purpose, seed, low, high))
         return replace(self, roles=replace(self.roles, kept=kept), _surveys={})
 
     def sample_frame(self, n_rows: int, seed: int = 0, others: Sequence[str] = ()) -> pd.DataFrame:
-        """Sample about `n_rows` rows by hash, in table order. Return all rows if there are fewer."""
-        return self.drawn(Draw.of(self.roles, seed, n_rows, len(self)), n_rows, others).sort_index()
+        """Sample about `n_rows` rows by hash, in a fixed order. Return all rows if there are fewer."""
+        draw = Draw.of(self.roles, seed, n_rows, len(self))
+        return self.roles.in_order(self.drawn(draw, n_rows, others))
 
     def drawn(self, draw: Draw, n_rows: int, others: Sequence[str] = ()) -> pd.DataFrame:
         """Frame of the `n_rows` rows of lowest rank, ordered by rank. Groups are kept whole."""
         columns = list(dict.fromkeys([*self.columns, *others]))
-        frame = self.over_rows(columns, draw, joined, "drawing a sample")
+        frame = self.over_rows(
+            columns, draw, joined, "drawing a sample", draw.condition if draw.share < 1.0 else None
+        )
         if frame is None or not len(frame):
             raise InputError("the sample has no row; raise fit_rows.", "fit_rows")
+        frame = self.roles.in_order(frame)
         ranks = draw.ranks(frame)
-        order = np.lexsort((frame.index, ranks))
+        order = np.argsort(ranks, kind="stable")
         if len(frame) > n_rows:
             order = order[ranks[order] <= ranks[order[n_rows - 1]]]
         return frame.iloc[order]

@@ -10,6 +10,7 @@ import numpy as np
 from selective_labels._errors import DiagnosticWarning, InputError
 from selective_labels._validation import require_choice
 from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.roles import NO_ROLES, GivenRoles, as_series
 from selective_labels.data.selective_labels import SelectiveLabels
 
@@ -99,6 +100,7 @@ def read_labels(y: Any, roles: GivenRoles, method: str, uses: Iterable[str] = ()
     if not isinstance(y, SelectiveLabels):
         return _of_columns(None, y, roles)
     data = read_data(y, None, roles, need_features=False)
+    refuse_pending(data, method)
     if data.panels is not None:
         raise InputError(
             f"{method} follows single decision-makers and takes no data that were made with "

@@ -17,6 +17,10 @@ from selective_labels.data.decision_words import decisions_in_words
 
 # Code of a missing label.
 HOLE = -1
+PENDING_REMEDY = (
+    "if these outcomes are not known yet, give SelectiveLabels pending='at-random' or pending='worst-case'; "
+    "if the labels were lost, drop the rows"
+)
 
 
 class GivenRoles(NamedTuple):
@@ -43,12 +47,16 @@ NO_ROLES = GivenRoles()
 
 
 class Labels(NamedTuple):
-    """Coded labels (-1 where missing), sorted classes, and masks of observed and of ignored labels."""
+    """Coded labels (-1 where missing), sorted classes, and masks of observed and of ignored labels.
+
+    `accepted` are the decisions; None if they follow from the labels, or if no outcome may be pending.
+    """
 
     codes: np.ndarray
     classes: np.ndarray
     seen: np.ndarray
     ignored: np.ndarray
+    accepted: np.ndarray | None = None
 
 
 class Coded(NamedTuple):
@@ -116,8 +124,11 @@ def refuse_strange_cells(series: pd.Series, name: str) -> None:
         raise InputError.about(name, "mixes True or False with numbers, among which 1 is True; use one type.")
 
 
-def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
+def read_label_column(y: Any, decision: Any, n_samples: int, *, pending: bool = False) -> Labels:
     """Code a column of labels with missing values; decisions, if given, say which labels are observed.
+
+    With `pending`, a label may be missing where the decision is 1. It may be written -1 if no label of the
+    column is missing otherwise.
 
     Examples
     --------
@@ -125,9 +136,21 @@ def read_label_column(y: Any, decision: Any, n_samples: int) -> Labels:
     >>> labels.codes, labels.classes.tolist()
     (array([ 0, -1,  1]), ['no', 'yes'])
     """
+    if pending:
+        return _with_pending(as_series(y, "y", n_samples), decision)
     labels, seen, ignored = seen_labels(y, decision, n_samples)
     codes, classes = _label_codes(labels, seen)
     return Labels(codes, classes, seen, ignored)
+
+
+def _with_pending(labels: pd.Series, decision: Any) -> Labels:
+    missing = labels.isna().to_numpy()
+    if not missing.any():
+        missing = _is_minus_one(labels)
+    accepted = _read_decisions(decision, missing)
+    seen = accepted & ~missing
+    codes, classes = _label_codes(labels, seen)
+    return Labels(codes, classes, seen, ~accepted & ~missing, accepted)
 
 
 def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.ndarray, np.ndarray]:
@@ -137,7 +160,7 @@ def seen_labels(y: Any, decision: Any, n_samples: int) -> tuple[pd.Series, np.nd
     if decision is None:
         return labels, ~(missing | _is_minus_one(labels)), np.zeros(n_samples, dtype=bool)
     seen = _read_decisions(decision, missing | _is_minus_one(labels))
-    refuse_rows(seen & missing, "y", "has holes where decision is 1", "give the label or set decision to 0")
+    refuse_rows(seen & missing, "y", "has holes where decision is 1", PENDING_REMEDY)
     return labels, seen, ~seen & ~missing
 
 

@@ -26,6 +26,7 @@ from selective_labels.data.coding import (
 )
 from selective_labels.data.features import NUMBER
 from selective_labels.data.panels import Panels, sharing_suggested, with_shared_labels
+from selective_labels.data.pending import WORST_CASE, check_pending, read_maturity
 from selective_labels.data.roles import (
     HOLE,
     ROLES,
@@ -43,14 +44,15 @@ if TYPE_CHECKING:
 
 def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
     """Drop decision-makers, classes, strata, groups and categories without rows."""
-    seen = data.decision == 1
+    seen = data.labeled
     if not seen.any():
         raise InputError.about(
             "y", "has no label at all: every row is a hole, so there is nothing to learn from."
         )
     makers, maker_codes = np.unique(data.decision_maker_codes, return_inverse=True)
-    y = data.y.copy()
-    classes, y[seen] = np.unique(y[seen], return_inverse=True)
+    classes = np.unique(data.y[seen])
+    place = np.full(len(data.classes), HOLE)
+    place[classes] = np.arange(len(classes))
     features, coding = data.features, data.coding
     if coding is not None:
         coding, features = coding.of_rows(features)
@@ -67,7 +69,8 @@ def compacted(data: "SelectiveLabels") -> "SelectiveLabels":
         features=features,
         coding=coding,
         categorical=data.categorical if coding is None else coding.categorical,
-        y=y,
+        y=_moved(data.y, place),
+        early_label=_moved(data.early_label, place),
         classes=data.classes[classes],
         decision_maker_codes=maker_codes,
         decision_makers=data.decision_makers[makers],
@@ -100,6 +103,11 @@ def _function_among(
     if function is None or len(makers) == n_makers:
         return function
     return lambda X: _kept(np.asarray(function(X), dtype=float), makers)
+
+
+def _moved(codes: Any, place: np.ndarray) -> Any:
+    """Codes of labels in another list of classes; holes stay holes, and so do classes that are not in it."""
+    return None if codes is None else np.where(codes == HOLE, HOLE, place[codes])
 
 
 # With more classes, only their number is shown.
@@ -135,13 +143,15 @@ def _size(data: "SelectiveLabels") -> str:
 
 
 def _facts(data: "SelectiveLabels") -> list[tuple[str, str]]:
-    n_labeled = int(data.decision.sum())
+    n_labeled = int(data.labeled.sum())
     facts = [
         ("label" + _called(data, "label"), _classes(data)),
         ("labels seen", f"{n_labeled:,} ({n_labeled / max(len(data), 1):.0%})" + _ignored(data)),
         ("decision" + _called(data, "decision"), _decision(data)),
         ("decision-maker" + _called(data, "decision_maker"), _decision_makers(data)),
     ]
+    if data.pending is not None:
+        facts.append(("pending", _pending(data)))
     for role, codes in (("groups", data.groups), ("strata", data.strata)):
         if codes is not None:
             facts.append((role + _called(data, role), f"{len(set(codes.tolist())):,}"))
@@ -171,6 +181,12 @@ def _classes(data: "SelectiveLabels") -> str:
 def _ignored(data: "SelectiveLabels") -> str:
     n_ignored = data.n_ignored_labels
     return f"; {n_ignored:,} more were given where the decision is 0, and not read" if n_ignored else ""
+
+
+def _pending(data: "SelectiveLabels") -> str:
+    n_pending, n_early = int(data.is_pending.sum()), int(np.sum(data.is_pending & (data.early != HOLE)))
+    early = f"; {n_early:,} of them have a label before it was due, which is not used" if n_early else ""
+    return f"{n_pending:,} outcomes where the decision is 1, {data.pending}{early}"
 
 
 def _decision(data: "SelectiveLabels") -> str:
@@ -204,6 +220,7 @@ class FromPartitions:
         decision_maker: str,
         features: Sequence[str] | None = None,
         share_labels: bool = False,
+        pending: str | None = None,
         case_id: str | None = None,
         fit_rows: int | None = None,
         n_jobs: int | None = None,
@@ -222,6 +239,8 @@ class FromPartitions:
             As in :meth:`SelectiveLabels.from_frame`.
         share_labels : bool
             Not supported, because the rows of one case may be in several parts.
+        pending : str, optional
+            Not supported: outcomes may be pending in tables in memory only.
         case_id : str, optional
             Column whose hash determines the fold, sample or half of a row. Default: groups, or the row number
             without groups.
@@ -262,7 +281,14 @@ class FromPartitions:
         from selective_labels.data.partition_sources import DaskSource, ParquetSource
         from selective_labels.data.partition_survey import RoleColumns
         from selective_labels.data.partitioned import PartitionedLabels
+        from selective_labels.data.relations import RelationSource
 
+        if pending is not None:
+            raise InputError(
+                f"pending={pending!r} needs rows in memory, and this table is read a part at a time; read it "
+                "whole and use from_frame.",
+                "pending",
+            )
         if share_labels:
             raise InputError(
                 "share_labels=True needs all rows of a case in memory, and this table is read a part at a "
@@ -272,7 +298,7 @@ class FromPartitions:
         (named,) = split_keywords("from_parquet", roles, ColumnRoles)
         assignment = named.pop("assignment", None)
         columns = RoleColumns(label, decision_maker, case_id=case_id, **named)
-        source = path if isinstance(path, DaskSource) else ParquetSource.find(path)
+        source = path if isinstance(path, DaskSource | RelationSource) else ParquetSource.find(path)
         lazy = PartitionedLabels.of(source, columns, features, assignment, fit_rows, n_jobs, keep_scores)
         return replace(lazy, vocabulary=Vocabulary.read(vocabulary).meaning(decision_means))
 
@@ -286,6 +312,47 @@ class FromPartitions:
         from selective_labels.data.partition_sources import DaskSource
 
         return cls.from_parquet(DaskSource(frame), label, **named)
+
+    @classmethod
+    def from_relation(
+        cls, relation: Any, label: str, *, sql: str | None = None, **named: Any
+    ) -> "PartitionedLabels":
+        """Name the roles of the columns of a table that stays in its engine.
+
+        The engine counts the roles (one group-by) and draws the sample (one filter). All rows are then
+        streamed as Arrow batches, in any order; on Spark, the workers score them and only sums come back.
+
+        Parameters
+        ----------
+        relation : DuckDB relation, Ibis table, PySpark frame, or any lazy frame of narwhals that streams
+            Or a connection of DuckDB or Ibis, or a Spark session, with `sql`.
+        label : str
+        sql : str, optional
+            Query, or name of a table. Each look repeats the query, so it must give the same rows each time.
+        **named
+            Keywords of :meth:`from_parquet` except `keep_scores`. `case_id` (or `groups`) is required,
+            because rows of a relation have no numbers.
+
+        Returns
+        -------
+        PartitionedLabels
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from selective_labels import SelectiveLabels
+        >>> loans = pl.LazyFrame({"loan": [1, 2, 3], "age": [30, 41, 25], "judge": ["a", "b", "a"]})
+        >>> loans = loans.with_columns(failed=pl.Series(["no", None, "yes"]))
+        >>> data = SelectiveLabels.from_relation(
+        ...     loans, label="failed", decision_maker="judge", case_id="loan"
+        ... )
+        >>> len(data), data.classes.tolist(), data.features
+        (3, ['no', 'yes'], ('age',))
+        """
+        from selective_labels.data.relations import RelationSource
+
+        key = named.get("groups") or named.get("case_id")
+        return cls.from_parquet(RelationSource.of(relation, sql, key), label, **named)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -305,7 +372,7 @@ class SelectiveLabels(FromPartitions):
     y : (n_samples,) int array
         Codes 0..K-1 into `classes`; -1 where the label is unobserved.
     decision : (n_samples,) int array
-        1 where the label is observed.
+        1 where the label is observed or its outcome is pending.
     decision_maker : (n_samples,) array
         Ids as given.
     decision_maker_codes : (n_samples,) int array
@@ -340,6 +407,15 @@ class SelectiveLabels(FromPartitions):
         (the group), and `decision_makers` are the panels that saw cases.
     own_decision, own_decision_maker_codes : (n_samples,) int arrays or None
         With panels: the row's own decision and decision-maker.
+    pending : "at-random", "worst-case" or None
+        What is assumed of outcomes that are not known yet although the decision is 1; None if there are none.
+    due : (n_samples,) array or None
+        When outcomes are due, as a number; see :class:`selective_labels.data.pending.Maturity`.
+    early_label : (n_samples,) int array or None
+        Codes of labels that were there before they were due, -1 elsewhere.
+    label_weights : (n_samples, n_classes) array or None
+        With outcomes pending at random, once models are fitted: what takes the place of 1{D=1, Y=k}; see
+        :mod:`selective_labels.nuisance.maturity`.
     vocabulary : Vocabulary
         Words of the domain, in which results and reports speak. They include what a yes means.
     """
@@ -368,6 +444,10 @@ class SelectiveLabels(FromPartitions):
     panels: Panels | None = None
     own_decision: np.ndarray | None = None
     own_decision_maker_codes: np.ndarray | None = None
+    pending: str | None = None
+    due: np.ndarray | None = None
+    early_label: np.ndarray | None = None
+    label_weights: np.ndarray | None = None
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary().meaning())
     # Original weights: a subset of the rows is renormalized exactly as if it had been given alone.
     given_weight: np.ndarray | None = None
@@ -392,6 +472,38 @@ class SelectiveLabels(FromPartitions):
     def n_ignored_labels(self) -> int:
         """Number of labels given where the decision is 0. They are not used."""
         return int(self.ignored.sum())
+
+    @property
+    def labeled(self) -> np.ndarray:
+        """Rows whose label is observed, (n_samples,) bool."""
+        return self.y != HOLE
+
+    @property
+    def is_pending(self) -> np.ndarray:
+        """Rows whose decision is 1 and whose outcome is not known yet, (n_samples,) bool."""
+        return (self.decision == 1) & ~self.labeled
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether some outcome is pending."""
+        return self.pending is not None and bool(self.is_pending.any())
+
+    @property
+    def worst_case(self) -> bool:
+        """Whether some outcome is pending, and nothing is assumed of it."""
+        return self.pending == WORST_CASE and self.has_pending
+
+    @property
+    def label_indicators(self) -> np.ndarray:
+        """1{D=1, Y=k}, (n_samples, n_classes), or `label_weights` in its place."""
+        if self.label_weights is not None:
+            return self.label_weights
+        return (self.y[:, None] == np.arange(len(self.classes))).astype(float)
+
+    @property
+    def early(self) -> np.ndarray:
+        """`early_label` as an array; None becomes -1."""
+        return np.full(len(self), HOLE) if self.early_label is None else self.early_label
 
     @property
     def roles_given(self) -> tuple[str, ...]:
@@ -466,7 +578,9 @@ class SelectiveLabels(FromPartitions):
     def with_classes(self, classes: np.ndarray) -> "SelectiveLabels":
         """Recode the labels with sorted classes, a superset of the current ones."""
         place = np.searchsorted(classes, self.classes)
-        return replace(self, classes=classes, y=np.where(self.y == HOLE, HOLE, place[self.y]))
+        return replace(
+            self, classes=classes, y=_moved(self.y, place), early_label=_moved(self.early_label, place)
+        )
 
     def take(self, rows: np.ndarray) -> "SelectiveLabels":
         """Keep some rows, and all classes and decision-makers.
@@ -544,6 +658,8 @@ class SelectiveLabels(FromPartitions):
         strata: str | None = None,
         assignment: Any = None,
         share_labels: bool = False,
+        pending: str | None = None,
+        matured: str | None = None,
         decision_means: str | None = None,
         vocabulary: Words = None,
     ) -> "SelectiveLabels":
@@ -566,8 +682,10 @@ class SelectiveLabels(FromPartitions):
         assignment : list of str, array or callable, optional
             Known assignment probabilities, in the order of the sorted decision-maker ids: columns, an array
             of shape (n_samples, n_decision_makers), or a callable of the features.
-        share_labels, decision_means, vocabulary
-            See :meth:`from_arrays`.
+        matured : str, optional
+            Column name.
+        share_labels, pending, decision_means, vocabulary
+            See :meth:`from_arrays`, also for `matured`.
 
         Returns
         -------
@@ -591,11 +709,13 @@ class SelectiveLabels(FromPartitions):
             "sample_weight": sample_weight,
             "groups": groups,
             "strata": strata,
+            "matured": matured,
         }
         chosen = split_roles(frame, named, features, assignment)
         values = chosen.values | {
             "assignment": chosen.assignment,
             "share_labels": share_labels,
+            "pending": pending,
             "decision_means": decision_means,
             "vocabulary": vocabulary,
         }
@@ -618,6 +738,8 @@ class SelectiveLabels(FromPartitions):
         categorical: tuple[int, ...] = (),
         kinds: Sequence[str] | None = None,
         share_labels: bool = False,
+        pending: str | None = None,
+        matured: Any = None,
         decision_means: str | None = None,
         vocabulary: Words = None,
     ) -> "SelectiveLabels":
@@ -644,6 +766,15 @@ class SelectiveLabels(FromPartitions):
         share_labels : bool
             Whether the label belongs to the case, whose rows share a value of `groups`. A label observed in
             one row then counts for all rows of the case. The panel (everyone who saw it) is the instrument.
+        pending : "at-random" or "worst-case", optional
+            Allows holes where the decision is 1: outcomes that are not known yet. "at-random": whether an
+            outcome has matured is independent of the label, given the features and the decision-maker (keep
+            the date of the decision among the features). "worst-case" assumes nothing. A hole may be -1 if
+            the column has no other missing label.
+        matured : (n_samples,) dates, numbers, or 0 and 1, optional
+            With `pending`: when the outcome is due, or whether it has matured. An outcome has matured if it
+            was due before the earliest date at which one is pending. Under "at-random" the date decides, not
+            the fact that a label is there: labels before their date are not used.
         decision_means : "accept" or "inspect", optional
             What a yes means. "accept": the case goes through, and the event is a harm; a yes predicts that it
             does not happen, and policies accept the lowest scores. "inspect": somebody looks closer, and the
@@ -667,7 +798,11 @@ class SelectiveLabels(FromPartitions):
         X = dense(X) if issparse(X) else X
         features, coding = features_or_none(X, y, kinds)
         n_samples = len(features)
-        labels = read_label_column(y, decision, n_samples)
+        check_pending(pending, decision=decision, matured=matured, share_labels=share_labels)
+        labels = read_label_column(y, decision, n_samples, pending=pending is not None)
+        accepted, maturity = labels.seen if labels.accepted is None else labels.accepted, None
+        if pending is not None:
+            labels, maturity = read_maturity(labels, accepted, pending, matured)
         given_makers = np.zeros(n_samples, dtype=int) if decision_maker is None else decision_maker
         ids, makers = read_decision_makers(given_makers, n_samples)
         strata_coded = read_cells(strata, "strata", n_samples)
@@ -680,12 +815,13 @@ class SelectiveLabels(FromPartitions):
             "sample_weight": sample_weight,
             "groups": groups,
             "strata": strata,
+            "matured": matured,
         }
         data = cls(
             X=X,
             features=features,
             y=labels.codes,
-            decision=labels.seen.astype(int),
+            decision=accepted.astype(int),
             decision_maker=ids,
             decision_maker_codes=makers.codes,
             classes=labels.classes,
@@ -703,6 +839,9 @@ class SelectiveLabels(FromPartitions):
             names=names_of(given),
             decision_given=decision is not None,
             decision_makers_given=decision_maker is not None,
+            pending=pending,
+            due=None if maturity is None else maturity.due,
+            early_label=None if maturity is None else maturity.early,
             vocabulary=Vocabulary.read(vocabulary).meaning(decision_means),
         )
         return with_shared_labels(data, groups_coded) if share_labels else data

@@ -37,6 +37,7 @@ class DecisionMakerDesign:
     leniency: np.ndarray
     additive: bool
     mirrored: bool
+    skill: np.ndarray
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -55,13 +56,16 @@ class DecisionMakerDesign:
         """P(Y*=k | x, u), shape (n, K)."""
         return softmax(X @ self.coefficients + hidden[:, None] * self.hidden_coefficients, axis=1)
 
-    def decision(self, first_feature: np.ndarray, hidden: np.ndarray, leniency: np.ndarray) -> np.ndarray:
+    def decision(
+        self, first_feature: np.ndarray, hidden: np.ndarray, decision_maker: np.ndarray
+    ) -> np.ndarray:
         """P(D=1 | x, u, z) for arrays that broadcast."""
         hidden = -hidden if self.mirrored else hidden
-        index = leniency + 0.8 * first_feature
+        skill = self.skill[decision_maker]
+        index = self.leniency[decision_maker] + 0.8 * first_feature
         if self.additive:
-            return 0.5 + 0.225 * np.tanh(index) + 0.25 * (2 * expit(2 * hidden) - 1)
-        return expit(index + 1.5 * hidden)
+            return 0.5 + 0.225 * np.tanh(index) + 0.25 * skill * (2 * expit(2 * hidden) - 1)
+        return expit(index + 1.5 * skill * hidden)
 
 
 class DecisionMakerOracle(Oracle):
@@ -93,7 +97,8 @@ class DecisionMakerOracle(Oracle):
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
         design = self.design
-        decision = design.decision(X[:, 0, None, None], self._nodes, design.leniency[:, None])
+        everybody = np.arange(self.n_decision_makers)[:, None]
+        decision = design.decision(X[:, 0, None, None], self._nodes, everybody)
         labeled = decision @ self._outcome_at_nodes(X)
         return np.concatenate([1.0 - labeled.sum(axis=2, keepdims=True), labeled], axis=2)
 
@@ -136,22 +141,25 @@ def make_decision_makers(
     random_state: RandomState = None,
     *,
     leniency_spread: float = 1.0,
+    skill_slope: float = 0.0,
 ) -> SelectiveSample:
     """Draw cases decided by nominal decision-makers of different leniency, with the oracle.
 
     Four standard normal features x, one standard normal hidden u, z uniform, a_z a random permutation of
     an even grid from -2 s to 2 s, s = `leniency_spread`:
 
-        P(D=1 | x, u, z) = .5 + .225 tanh(a_z + .8 x_1) + .25 (2 expit(2 u) - 1)     (additive),
-                         = expit(a_z + .8 x_1 + 1.5 u)                               (not additive),
-        P(Y*=k | x, u)   = softmax_k(x B + u c).
+        P(D=1 | x, u, z) = .5 + .225 tanh(a_z + .8 x_1) + .25 κ_z (2 expit(2 u) - 1)     (additive),
+                         = expit(a_z + .8 x_1 + 1.5 κ_z u)                               (not additive),
+        P(Y*=k | x, u)   = softmax_k(x B + u c),
+        κ_z              = 1 - (|b| - b a_z / (2 s)) / 4,   b = `skill_slope`.
 
     For three classes B = [[1, 0, -1], [0, 1, -1], [.5, -.5, 0], [0, 0, 0]] and c = (-1.2, 0, 1.2). Otherwise
     the rows of B are cos(2 pi k/K), sin(2 pi k/K), .5 cos(4 pi k/K), 0, and c is evenly spaced from -1.2 to
     1.2.
 
-    The additive decision has no unmeasured common effect modifier (NUCEM): p_kz is linear in leniency with
-    slope P(Y*=k | x), for any numbering of the decision-makers. The other decision has one.
+    If all decision-makers are equally skilled (κ_z = 1), the additive decision has no unmeasured common
+    effect modifier (NUCEM): p_kz is linear in leniency with slope P(Y*=k | x), for any numbering of the
+    decision-makers. The other decision has one.
 
     Parameters
     ----------
@@ -168,6 +176,11 @@ def make_decision_makers(
         s, non-negative: the strength of the instrument. 1 is the usual design, in which leniency has a
         standard deviation of .17 over decision-makers at x_1 = 0 (additive, eight of them). At .1 it is .03,
         a weak instrument for a few thousand rows. At 0 all decision-makers are alike: there is no instrument.
+    skill_slope : float
+        b, between -2 and 2: how skill changes with leniency. Skill κ is the weight of u in the decision. At 0
+        it is one for everybody. At 1 it rises from .5 for the strictest decision-maker to 1 for the most
+        lenient one, at -1 it falls. The log odds ratio of classes between refused and accepted cases then
+        changes with leniency by about 1.1 b (two classes), in the direction of `mirrored`.
 
     Returns
     -------
@@ -190,6 +203,8 @@ def make_decision_makers(
     check_count("n_decision_makers", n_decision_makers, 1)
     if not 0.0 <= leniency_spread < np.inf:
         raise InputError.about("leniency_spread", f"must be 0 or larger and finite, got {leniency_spread!r}.")
+    if not -2.0 <= skill_slope <= 2.0:
+        raise InputError.about("skill_slope", f"must lie between -2 and 2, got {skill_slope!r}.")
     if slack_class is not None and slack_class not in range(n_classes):
         raise InputError.about(
             "slack_class", f"must be None or a class 0..{n_classes - 1}, got {slack_class!r}."
@@ -198,8 +213,9 @@ def make_decision_makers(
     streams = spawn_streams(random_state)
     # A single decision-maker is in the middle of the grid.
     grid = np.linspace(-2.0, 2.0, n_decision_makers) if n_decision_makers > 1 else np.zeros(1)
-    leniency = leniency_spread * streams.design.permutation(grid)
-    design = DecisionMakerDesign(n_classes, leniency, additive, mirrored)
+    grid = streams.design.permutation(grid)
+    skill = 1.0 - (abs(skill_slope) - skill_slope * grid / 2.0) / 4.0
+    design = DecisionMakerDesign(n_classes, leniency_spread * grid, additive, mirrored, skill)
     oracle = DecisionMakerOracle(design, slack_class)
 
     X = streams.features.standard_normal((n_samples, N_FEATURES))
@@ -207,7 +223,7 @@ def make_decision_makers(
     if slack_class is None:
         hidden = streams.hidden.standard_normal(n_samples)
         y_true = draw_classes(design.outcome(X, hidden), streams.outcome)
-        probability = design.decision(X[:, 0], hidden, leniency[decision_maker])
+        probability = design.decision(X[:, 0], hidden, decision_maker)
     else:
         joint = oracle.joint(X)
         eta = probabilities_on_edge(joint, slack_class)

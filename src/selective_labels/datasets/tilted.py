@@ -118,7 +118,8 @@ def make_tilted(
     streams = spawn_streams(random_state)
     grid = np.linspace(-2.0, 2.0, n_decision_makers) if n_decision_makers > 1 else np.zeros(1)
     leniency = leniency_spread * streams.design.permutation(grid)
-    coefficients = DecisionMakerDesign(n_classes, leniency, additive=False, mirrored=False).coefficients
+    same = np.ones(n_decision_makers)
+    coefficients = DecisionMakerDesign(n_classes, leniency, False, False, same).coefficients
     design = TiltedDesign(coefficients, leniency, gamma)
     X = streams.features.standard_normal((n_samples, N_FEATURES))
     decision_maker = streams.assignment.integers(n_decision_makers, size=n_samples)

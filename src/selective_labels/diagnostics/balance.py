@@ -84,7 +84,7 @@ def _find_balance(context: Context) -> Finding:
     return Finding(
         status,
         f"Cases look alike across decision-makers {context.place}: they differ {ratio:.2f} times as much as "
-        "chance would have it.",
+        "chance explains.",
         ratio,
         p_value,
         detects=detects,

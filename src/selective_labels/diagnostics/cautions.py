@@ -123,7 +123,7 @@ def doubts_of_instrument(
     where a quick test says that assignment depends on features: decision-makers then show different labels
     because their cases differ.
     """
-    if data.n_decision_makers < 2 or data.decision.all() or not len(fit.held_out):
+    if data.n_decision_makers < 2 or data.labeled.all() or not len(fit.held_out):
         return []
     fitting = FittingSettings(seed=seed)
     known = cross_fit_scores(fit, data, [Instrument()]) if scores is None else scores

@@ -10,6 +10,7 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from selective_labels._errors import InputError
 from selective_labels.assumptions.instrument import Instrument, Nucem
+from selective_labels.data.pending import AT_RANDOM
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.assignment_model import AssignmentModel, assignment_model
 from selective_labels.diagnostics.hypothesis_tests import (
@@ -310,7 +311,7 @@ class Context:
 
     def need_rejected(self) -> None:
         """Raise `NotApplicableError` unless some case was refused."""
-        need(not self.data.decision.all(), "no case was decided against: every label is seen.")
+        need(not self.data.labeled.all(), "no case was decided against: every label is seen.")
 
     @cached_property
     def units(self) -> Units:
@@ -319,15 +320,24 @@ class Context:
         groups = None if self.data.groups is None else self.data.groups[rows]
         return assignment_units(self.decision_maker[rows], self.cell[rows], groups)
 
+    def need_outcomes(self) -> None:
+        """Raise `NotApplicableError` if nothing is known of some outcomes, because they are pending."""
+        need(not self.data.worst_case, "some outcomes are pending, and nothing is assumed of them.")
+
     @cached_property
     def seen_labels(self) -> np.ndarray:
-        """D Y_k of all rows, (n_samples, n_classes)."""
-        return (self.data.y[:, None] == np.arange(self.n_classes)).astype(float)
+        """D Y_k of all rows, (n_samples, n_classes), or what takes its place with pending outcomes."""
+        if self.data.pending != AT_RANDOM or not self.data.has_pending:
+            return self.data.label_indicators
+        need(len(self.model_rows) == len(self.data), "outcomes are pending, and the table is too large.")
+        weights = self.fit.label_weights
+        assert weights is not None
+        return weights
 
     @cached_property
     def adjusted_outcomes(self) -> np.ndarray:
         """D and D Y_k of the compared rows, centred within strata, plus the overall mean."""
-        columns = np.column_stack([self.data.decision, self.seen_labels])[self.compared]
+        columns = np.column_stack([self.data.decision, self.data.label_indicators])[self.compared]
         return centred(columns, self.cell[self.compared]) + columns.mean(axis=0)
 
     @cached_property

@@ -15,13 +15,14 @@ from selective_labels.data.reading import LENIENCY, read_table, with_instrument
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics import balance, exclusion, nucem, overlap, relevance
+from selective_labels.diagnostics import balance, exclusion, maturity, nucem, overlap, relevance
 from selective_labels.diagnostics.assignment_residuals import RESIDUALS_CHECK
 from selective_labels.diagnostics.balance import balance_by_decision_maker
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
 from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
+from selective_labels.diagnostics.strength import instrument_strength
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
 CHECKS = (
@@ -124,10 +125,12 @@ def diagnose(
         sharing, data = describe_panels(data), panel_cases(data, fitting.seed)
     sharing = f"{sharing} {repeated_rows_caution(data) or ''}".strip()
     context = Context(data, fitting, level=level, n_permutations=n_permutations)
-    results = tuple(with_progress(map(context.result_of, CHECKS), "checking assumptions", len(CHECKS)))
+    checks = (*CHECKS, *maturity.CHECKS) if data.has_pending else CHECKS
+    results = tuple(with_progress(map(context.result_of, checks), "checking assumptions", len(checks)))
     results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
-    return Diagnosis(results, *counts, _figures(context), sharing)
+    strength = _if_possible(lambda: instrument_strength(context))
+    return Diagnosis(results, *counts, _figures(context), sharing, strength)
 
 
 def _figures(context: Context) -> Figures:

@@ -125,6 +125,7 @@ QUICK_DECISION_MAKERS = 150
 
 
 def _find_monotonicity(context: Context, most: int = MOST_DECISION_MAKERS) -> Finding:
+    context.need_outcomes()
     need(context.n_classes > 1, "one class only was seen.")
     context.need_rejected()
     generator = context.generator(501)
@@ -207,6 +208,7 @@ SOME, MANY = 0.01, 0.05
 
 
 def _find_crossing(context: Context) -> Finding:
+    context.need_outcomes()
     share = float(context.bounds[1].mean())
     if share <= SOME:
         return Finding(OK, f"Estimated bounds cross for {share:.1%} of cases.", share)

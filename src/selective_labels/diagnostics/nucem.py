@@ -75,6 +75,7 @@ def first_stage(context: Context) -> float:
 
 
 def _find_overidentification(context: Context) -> Finding:
+    context.need_outcomes()
     need(context.n_decision_makers >= 3, "it takes three decision-makers to tell a line from a curve.")
     need(context.n_classes > 1, "one class only was seen.")
     context.need_rejected()
@@ -132,6 +133,7 @@ def shortfalls(lower: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _find_point_in_bounds(context: Context) -> Finding:
+    context.need_outcomes()
     need(context.n_classes > 1, "one class only was seen.")
     need_strength(context, "for a point estimate")
     slopes = context.scores["nucem"]
@@ -227,6 +229,7 @@ def slope_test(y: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[float,
 
 
 def _find_skill(context: Context) -> Finding:
+    context.need_outcomes()
     need(context.n_classes > 1, "one class only was seen.")
     context.need_rejected()
     indices = case_indices(context)
@@ -335,10 +338,11 @@ def added_variable_test(
 
 
 def _find_unconfounded(context: Context) -> Finding:
+    context.need_outcomes()
     need(context.n_classes > 1, "one class only was seen.")
     # If decision-makers hardly differ, the test keeps its level and the stated power is low.
     model, data = context.row_model, context.model_data
-    labeled = np.flatnonzero(data.decision)
+    labeled = np.flatnonzero(data.labeled)
     n_free = context.n_classes - 1
     decided = model.labeled[labeled].sum(axis=1)
     expected = model.labeled[labeled, :n_free] / np.maximum(decided, np.finfo(float).tiny)[:, None]

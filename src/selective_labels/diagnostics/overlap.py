@@ -136,10 +136,10 @@ MOST_ROWS, MOST_TREES = 20_000, 100
 QUICK_ROWS, QUICK_TREES = 4_000, 40
 
 
-def chance_of_acceptance(
-    context: Context, rows: np.ndarray, n_trees: int, generator: np.random.Generator
+def chance_by_trees(
+    context: Context, rows: np.ndarray, happened: np.ndarray, n_trees: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """P(D=1 | x) of rows by boosted trees that have not seen them, (n_rows,).
+    """Chance that something happened (0 or 1) given x, by boosted trees that have not seen a row, (n_rows,).
 
     Trees find kinds of cases that are never accepted (a step, a product of features); a linear model does
     not. Each half of the rows is predicted by trees of the other; a group stays in one half.
@@ -147,17 +147,17 @@ def chance_of_acceptance(
     data = context.data
     unit = rows if data.groups is None else data.groups[rows]
     half = generator.permutation(int(unit.max()) + 1)[unit] % 2
-    X, decision, weight = context.model_features[rows], data.decision[rows], data.weights[rows]
-    chance = np.full(len(rows), float(np.average(decision, weights=weight)))
+    X, weight = context.model_features[rows], data.weights[rows]
+    chance = np.full(len(rows), float(np.average(happened, weights=weight)))
     for number in range(2):
         fitted, predicted = half != number, half == number
-        if len(np.unique(decision[fitted])) < 2 or not predicted.any():
+        if len(np.unique(happened[fitted])) < 2 or not predicted.any():
             continue
         trees = HistGradientBoostingClassifier(
             **BOOSTING, max_leaf_nodes=FEW_LEAVES, max_iter=n_trees, early_stopping=False, random_state=0
         )
         model = boosting(trees, data.categorical)
-        fit_weighted(model, X[fitted], decision[fitted], weight[fitted])
+        fit_weighted(model, X[fitted], happened[fitted], weight[fitted])
         chance[predicted] = model.predict_proba(X[predicted])[:, 1]
     return chance
 
@@ -169,8 +169,8 @@ def _find_decision_overlap(
     generator, rows = context.generator(303), context.compared
     if len(rows) > most_rows:
         rows = np.sort(generator.choice(rows, most_rows, replace=False))
-    rare = chance_of_acceptance(context, rows, n_trees, generator) < RARELY
     weight, decided = context.data.weights[rows], context.data.decision[rows]
+    rare = chance_by_trees(context, rows, decided, n_trees, generator) < RARELY
     share = float(np.average(rare, weights=weight))
     # Trees that overfit call too many cases rare; these rows did not enter the trees that say so.
     accepted = float(np.average(decided[rare], weights=weight[rare])) if weight[rare].any() else 0.0

@@ -215,7 +215,7 @@ def _find_worth_of_bounds(context: Context) -> Finding:
     bounds, _ = context.bounds
     # SL401 uses the same estimate, so the figures of the two checks add up to one.
     slack = max(-float(excess(context).mean()), 0.0)
-    unseen = 1.0 - float(context.model_data.decision.mean())
+    unseen = 1.0 - float(context.model_data.labeled.mean())
     settled = float(decided_rows(bounds).mean())
     decided = context.result_of(CONDITIONAL_STRENGTH_CHECK).status
     return Finding(

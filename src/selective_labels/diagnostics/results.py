@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from selective_labels._validation import require_choice
 from selective_labels.assumptions.base import (
     ALGEBRA,
     FAMILIES,
+    MATURITY,
     NOT_APPLICABLE,
     OK,
     VIOLATED,
@@ -29,8 +30,10 @@ from selective_labels.assumptions.parse import known, named
 
 if TYPE_CHECKING:
     from selective_labels.diagnostics.context import Context
+    from selective_labels.diagnostics.strength import InstrumentStrength
 
 
+Item = TypeVar("Item")
 UNTESTED = "Not tested: "
 # SL201 to SL205 all test random assignment.
 ASSIGNMENT_LOOKS = 5
@@ -175,6 +178,11 @@ def text(diagnosis: "Diagnosis") -> str:
     ]
     verdict = [fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(diagnosis)]
     parts = [_headline(diagnosis), "", VERDICT_HEADING, *verdict, "", *table, "", *findings]
+    if diagnosis.strength is not None:
+        parts += [
+            "",
+            *(fill(line, WIDTH) if len(line) > WIDTH else line for line in diagnosis.strength.text()),
+        ]
     return "\n".join(parts)
 
 
@@ -191,6 +199,7 @@ def html(diagnosis: "Diagnosis") -> str:
     return (
         f"<p>{escape(_headline(diagnosis))}</p><p>{VERDICT_HEADING}</p><ul>{verdict}</ul>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        f"{'' if diagnosis.strength is None else diagnosis.strength.html()}"
     )
 
 
@@ -267,6 +276,7 @@ def permission(assumption: str | Assumption, given: str, results: Sequence[Check
 
 
 NORMAL = 1.96
+FIRST_STAGE = "first stage"
 # With more decision-makers, their names would overlap.
 MOST_NAMES = 30
 
@@ -274,7 +284,7 @@ MOST_NAMES = 30
 def draw(figures: "Figures", kind: str, ax: Any = None) -> Any:
     """Draw one kind of plot and return the axes."""
     kinds = {"leniency": _leniency, "labels": _labels, "strength": _strength, "balance": _balance}
-    require_choice("kind", kind, tuple(kinds))
+    require_choice("kind", kind, (*kinds, FIRST_STAGE))
     ax = new_axes() if ax is None else ax
     kinds[kind](figures, ax)
     return ax
@@ -315,6 +325,23 @@ def _strength(figures: "Figures", ax: Any) -> None:
     )
 
 
+def _first_stage(strength: "InstrumentStrength", ax: Any) -> None:
+    leniency, decision, labeled = strength.binned()
+    for values, mark, name in (
+        (decision, "o", "decided yes"),
+        (labeled, "s", f"decided yes and labeled {strength.event}"),
+    ):
+        (line,) = ax.plot(leniency, values, mark, label=name)
+        slope, level = np.polyfit(leniency, values, 1)
+        ax.plot(leniency, slope * leniency + level, color=line.get_color(), linewidth=1)
+    ax.set(
+        xlabel="leave-one-out leniency (net of controls)",
+        ylabel="share of cases",
+        title="First stage, by decision-maker or in twenty bins",
+    )
+    ax.legend(frameon=False)
+
+
 def _by_decision_maker(
     figures: "Figures", values: np.ndarray | None, errors: np.ndarray | None, ax: Any
 ) -> None:
@@ -328,7 +355,7 @@ def _by_decision_maker(
     ax.set_xlabel("decision-makers")
 
 
-def _needed(values: np.ndarray | None) -> np.ndarray:
+def _needed(values: Item | None) -> Item:
     if values is None:
         raise UndefinedError("this could not be computed from the sample; the findings say why.", "kind")
     return values
@@ -376,6 +403,8 @@ class Diagnosis(Display):
     sharing : str
         Which cases the checks compare, if labels are shared within groups or the table is partitioned; else
         empty.
+    strength : InstrumentStrength or None
+        First-stage F, leave-out leniency, UJIVE and Sargan; None where there is no first stage.
 
     Examples
     --------
@@ -393,6 +422,7 @@ class Diagnosis(Display):
     n_model_rows: int
     figures: Figures = field(repr=False)
     sharing: str = ""
+    strength: "InstrumentStrength | None" = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[CheckResult]:
         return iter(self.results)
@@ -415,7 +445,7 @@ class Diagnosis(Display):
         family : "relevance", "assignment", "overlap", "inequality", "monotonicity", "nucem", "crossing",
             "skill", "unconfounded" or "algebra"
         """
-        require_choice("family", family, (*FAMILIES, ALGEBRA))
+        require_choice("family", family, (*FAMILIES, ALGEBRA, MATURITY))
         return worst(result.status for result in self.results if result.family == family)
 
     def allows(self, assumption: str | Assumption, *, given: str = "strata") -> CheckVerdict:
@@ -447,15 +477,20 @@ class Diagnosis(Display):
         return pd.DataFrame([vars(result) for result in self.results])
 
     def plot(self, kind: str = "leniency", ax: Any = None) -> Any:
-        """Draw one of four plots and return the matplotlib axes.
+        """Draw one of five plots and return the matplotlib axes.
 
         Parameters
         ----------
-        kind : "leniency", "labels", "strength" or "balance"
+        kind : "leniency", "labels", "strength", "first stage" or "balance"
             Leniency with confidence intervals; leniency against the observed share of the last class;
-            conditional strength; balance of cases across decision-makers.
+            conditional strength; decision and label against leave-one-out leniency, by decision-maker or in
+            twenty bins; balance of cases across decision-makers.
         ax : matplotlib axes, optional
         """
+        if kind == FIRST_STAGE:
+            ax = new_axes() if ax is None else ax
+            _first_stage(_needed(self.strength), ax)
+            return ax
         return draw(self.figures, kind, ax)
 
     def text(self) -> str:

@@ -26,7 +26,9 @@ from selective_labels.data.coding import (
 )
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.pending import PENDING, refuse_pending
 from selective_labels.data.reading import Table, read_data, read_table
+from selective_labels.data.relations import RelationSource
 from selective_labels.data.roles import HOLE, ROLES, GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.bounds import Bounds
@@ -96,6 +98,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             routed = sklearn.get_config()["enable_metadata_routing"]
             advice = "" if routed else f" In a search or cross-validation, {ROUTING}."
             raise InputError(f"decision_maker is missing: {reason}.{advice}", "decision_maker")
+        refuse_pending(data, self._name, self._refused_pending)
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)
@@ -152,6 +155,16 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         """Score the predictions for these rows; see :meth:`score`."""
         return full_label_accuracy(data, predicted)
+
+    @property
+    def _name(self) -> str:
+        """Name of the classifier in messages."""
+        return type(self).__name__
+
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        """Values of `pending` with which the classifier cannot learn."""
+        return PENDING
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         """Reason why these data require decision-makers, or None."""
@@ -267,6 +280,12 @@ def takes_partitions(predict: Predict) -> Predict:
         if settings.get("strata") is not None:
             raise InputError(
                 "a table in partitions has its strata in a column; name it where the table is made.", "strata"
+            )
+        if isinstance(X.source, RelationSource):
+            raise InputError(
+                "rows of a relation have no order, so predictions cannot come back as an array; "
+                "data.write_predictions(model, table) writes them as a table of the engine.",
+                "X",
             )
         task = _Task(estimator, predict.__name__, X.roles, X.features, settings)
         strata = [] if X.roles.strata is None else [X.roles.strata]

@@ -12,11 +12,13 @@ import numpy as np
 from joblib import hash as content_hash
 from sklearn.utils.validation import check_memory
 
-from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
+from selective_labels._errors import InputError, LargeWorkWarning
+from selective_labels._validation import SKILL_RANGE
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import Instrument, NoAssumption
+from selective_labels.assumptions.refused import Informed
 from selective_labels.data.reading import read_strata
-from selective_labels.data.roles import HOLE, read_assignment
+from selective_labels.data.roles import read_assignment
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.balance import quick_balance
 from selective_labels.diagnostics.cautions import (
@@ -27,6 +29,8 @@ from selective_labels.diagnostics.cautions import (
     instrument_warning,
 )
 from selective_labels.diagnostics.diagnose import warn_if_not_allowed
+from selective_labels.estimators.direct import DirectFit, fit_direct
+from selective_labels.estimators.tilt_mode import TiltChoice, choose_tilt
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import gains, point_costs, worst_case_costs
 from selective_labels.identification.event_bounds import LaminarBounds
@@ -39,10 +43,8 @@ from selective_labels.nuisance.cross_fit import (
     CrossFit,
     FittingSettings,
     arm_chances,
-    cross_fit,
-    new_propensity,
 )
-from selective_labels.nuisance.first_stage import HeldOutRows, Tilted, first_stage, fit_tilt
+from selective_labels.nuisance.first_stage import HeldOutRows, first_stage
 from selective_labels.nuisance.slopes import (
     held_out_slopes,
     one_step,
@@ -51,75 +53,8 @@ from selective_labels.nuisance.slopes import (
     slope_moments,
     stepped,
 )
+from selective_labels.nuisance.tilts import Tilted
 
-
-@dataclass(frozen=True)
-class DirectFit:
-    """P(Y=k | x, D=1) from models of the labeled rows only, one for each fold.
-
-    Attributes
-    ----------
-    models : CrossFit
-        Models of the labels with a single decision-maker for all labeled rows, or the given probabilities.
-    fitted : bool
-        Whether models were fitted.
-    """
-
-    models: CrossFit
-    fitted: bool
-
-    def probabilities(self, X: np.ndarray, n_classes: int) -> np.ndarray:
-        """Mean over the folds' models, (n_samples, n_classes)."""
-        total = np.zeros((len(X), n_classes))
-        for number, fold in enumerate(self.models.folds):
-            for rows in self.models.chunks(np.arange(len(X)), n_classes + 1):
-                chances = new_propensity(self.models, number, X[rows])
-                total[rows] += np.einsum("nz,znk->nk", chances, fold.joint(X[rows])[:, :, 1:])
-        return total / np.maximum(total.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-
-
-def fit_direct(data: SelectiveLabels, joint: CrossFit, fitting: FittingSettings) -> DirectFit:
-    """Fit the family of the joint model to the labeled rows, without decision-makers.
-
-    The joint model also has to fit decisions, and its estimate for labeled cases, P(Y=k, D=1 | x) /
-    P(D=1 | x), performed worse than this plain fit on real loans. The folds are those of the joint model.
-
-    Parameters
-    ----------
-    data : SelectiveLabels
-    joint : CrossFit
-        Joint model of the same rows.
-    fitting : FittingSettings
-    """
-    if joint.report.chosen == "injected":
-        return DirectFit(joint.without_rows(), fitted=False)
-    labeled = np.flatnonzero(data.y != HOLE)
-    alone = replace(
-        data.bare().take(labeled),
-        decision_maker=np.zeros(len(labeled), dtype=int),
-        decision_maker_codes=np.zeros(len(labeled), dtype=int),
-        decision_makers=np.zeros(1, dtype=int),
-        strata=None,
-        assignment=None,
-        numeric=False,
-    )
-    own = joint.held_out[labeled]
-    folds = [(np.flatnonzero(own != each), np.flatnonzero(own == each)) for each in np.unique(own)]
-    named = fitting.nuisance is None or isinstance(fitting.nuisance, str)
-    models = cross_fit(
-        alone,
-        joint.report.chosen if named else fitting.nuisance,
-        cv=folds,
-        propensity=SHARES,
-        n_jobs=fitting.n_jobs,
-        random_state=fitting.seed,
-    )
-    return DirectFit(models.without_rows(), fitted=True)
-
-
-# First-stage concentration below which tilts are not estimated. Fixed before the confirmation study.
-GATE = 25.0
-GATE_CODE = "SL105"
 NO_RANGE = (0.0, 1.0)
 
 
@@ -144,10 +79,10 @@ class Identified:
     cost : (n_classes, n_classes) array or None
     slope : Slope or None
         Set in point mode.
-    tilt : Tilted or None
-        Set in tilt mode.
     direct : DirectFit or None
-        Set if the instrument is too weak for the mode. Estimates are then those of the labeled rows.
+        Set in point mode if the instrument is too weak. Estimates are then those of the labeled rows.
+    choice : TiltChoice or None
+        Tilt and auto mode: whether the tilt is used, and why.
     concentration : float
         Concentration of the first stage, if the mode has one.
     assignment : callable or None
@@ -169,8 +104,8 @@ class Identified:
     label_range: Any
     cost: np.ndarray | None
     slope: Slope | None = None
-    tilt: Tilted | None = None
     direct: DirectFit | None = None
+    choice: TiltChoice | None = None
     concentration: float = float("nan")
     assignment: Callable[[Any], np.ndarray] | None = None
     class_weight: np.ndarray | None = None
@@ -183,6 +118,11 @@ class Identified:
     def has_probabilities(self) -> bool:
         """Whether class probabilities, and not only bounds, are identified."""
         return self.slope is not None or self.tilt is not None or self.direct is not None
+
+    @property
+    def tilt(self) -> Tilted | None:
+        """The tilt, if it is used."""
+        return None if self.choice is None else self.choice.tilt
 
     def bounds(
         self, X: np.ndarray, strata: np.ndarray | None = None, confidence_level: float | None = None
@@ -333,19 +273,22 @@ def identify(
     fitting: FittingSettings,
     assignment: Callable[[Any], np.ndarray] | None = None,
     assumption: Assumption | None = None,
+    skill_range: float = SKILL_RANGE,
+    direction: Informed | None = None,
 ) -> tuple[Identified, TrainingRows]:
     """Cross-fit the nuisance model and compute the estimates of the mode.
 
     The parameters are those of :class:`selective_labels.UCLClassifier`. `assignment` computes known
-    assignment probabilities at new rows.
+    assignment probabilities at new rows. `direction` is what auto mode knows of the refused.
     """
     point = mode == "point"
     if mode == "partial" and not data.numeric and not assignment_matters(data):
         fitting = replace(fitting, propensity=SHARES)
     joint = fitting.cross_fit(data, seed=fitting.seed, in_halves=point, new_rows=assignment is None)
+    data = replace(data, label_weights=joint.label_weights)
     # With all labels seen, nothing is to be bounded, and decision-makers have nothing to add.
-    instrument_alone: Assumption = NoAssumption() if data.decision.all() else Instrument()
-    known = instrument_alone if assumption is None or data.decision.all() else assumption
+    instrument_alone: Assumption = NoAssumption() if data.labeled.all() else Instrument()
+    known = instrument_alone if assumption is None or data.labeled.all() else assumption
     rule, scores = fit_bounds(joint, data, known, label_range)
     bounds, crossed = scores.bounds()
     alone, alone_bounds, alone_scores = None, None, scores
@@ -370,10 +313,10 @@ def identify(
     identified = replace(identified, cautions=cautions)
     if point:
         identified, probabilities = _by_slope(identified, data, instrument, bounds, fitting)
-    elif mode == "auto" and doubts:
-        identified = replace(identified, direct=fit_direct(data, joint, fitting))
     elif mode in ("tilt", "auto"):
-        identified, probabilities = _by_tilt(identified, data, bounds, fitting)
+        doubtful = cautions[0] if cautions else None
+        choice, probabilities = choose_tilt(joint, data, bounds, mode, skill_range, direction, doubtful)
+        identified = replace(identified, choice=choice)
     rows = TrainingRows(bounds, crossed, probabilities, replace(scores, uncalibrated=None), alone_bounds)
     return replace(identified, joint=joint.without_rows()), rows
 
@@ -396,7 +339,7 @@ def _by_slope(
     joint, by_leniency = identified.joint, instrument == "leniency"
     codes = None if by_leniency else data.decision_makers.astype(float)
     moments, own = held_out_slopes(joint, data, codes)
-    if joint.in_halves and not data.decision.all():
+    if joint.in_halves and not data.labeled.all():
         warn_if_not_allowed(data, joint, random_state=fitting.seed, stacklevel=6)
     shrinkage, step = 0.0, None
     injected = joint.report.chosen == "injected"  # given probabilities have no estimation error
@@ -424,35 +367,6 @@ def _by_slope(
         step = one_step(estimate, own, data.sample_weight)
     estimate = project_within(stepped(estimate, step), bounds)
     return replace(identified, slope=Slope(codes, shrinkage, step)), estimate
-
-
-def _by_tilt(
-    identified: Identified, data: SelectiveLabels, bounds: Bounds, fitting: FittingSettings
-) -> tuple[Identified, np.ndarray | None]:
-    """Tilt mode: estimated tilts if the instrument is strong enough, else the direct fit."""
-    rows = HeldOutRows(identified.joint, data)
-    stage = first_stage(rows)
-    identified = replace(identified, concentration=stage.concentration)
-    if data.decision.all() or stage.concentration < GATE:
-        if not data.decision.all():
-            warn_of_closed_gate(stage.concentration)
-        return replace(identified, direct=fit_direct(data, identified.joint, fitting)), None
-    tilt = fit_tilt(rows, stage)
-    estimate = np.empty((len(data), identified.n_classes))
-    for part in rows:
-        here = Bounds(bounds.lower[part.rows], bounds.upper[part.rows])
-        estimate[part.rows] = tilt.probabilities(part.labeled, part.propensity, here)
-    return replace(identified, tilt=tilt), estimate
-
-
-def warn_of_closed_gate(concentration: float) -> None:
-    """Warn that decision-makers differ too little for a tilt, and that only labeled rows are used."""
-    text = (
-        f"(tilt, gate closed): decision-makers move decisions too little to learn how the refused differ "
-        f"(concentration {concentration:.1f}, {GATE:g} needed): the classifier is fitted to the labeled rows "
-        "alone, as if the refused were like them."
-    )
-    warnings.warn(DiagnosticWarning(GATE_CODE, text), stacklevel=5)
 
 
 Heard = tuple[tuple[Identified, TrainingRows], list[Warning]]

@@ -1,4 +1,4 @@
-"""Classifiers fitted to the labeled rows, unweighted or with inverse propensity weights."""
+"""Classifiers fitted to the labeled rows: what baselines share, and inverse propensity weights."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,13 @@ from selective_labels._validation import effective_sample_size, random_stream
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.base import SelectiveClassifier, read_features
 from selective_labels.nuisance.folds import Fold, make_folds
-from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import (
+    LearnerNumbers,
+    boosting,
+    fit_weighted,
+    one_hot_before,
+    standardised,
+)
 
 MAX_ITERATIONS = 1000
 
@@ -45,7 +51,10 @@ def classifier_of(
         classifier = boosting(HistGradientBoostingClassifier(), categorical)
     elif isinstance(choice, str) and choice == "linear":
         classifier = Pipeline(
-            [*standardised(categorical).steps, ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS))]
+            [
+                *standardised(categorical, LearnerNumbers()).steps,
+                ("classifier", LogisticRegression(max_iter=MAX_ITERATIONS)),
+            ]
         )
     elif not hasattr(choice, "fit") or not is_classifier(choice):
         raise InputError(f'{role}={choice!r}: give a scikit-learn classifier, "linear" or None.', role)
@@ -137,7 +146,7 @@ class LabeledRowsClassifier(SelectiveClassifier):
     """Prediction methods of baselines that have a `LabeledRowsModel`."""
 
     use_decision_maker: bool
-    model_: LabeledRowsModel
+    model_: Any
 
     def predict(self, X: Any) -> np.ndarray:
         """Class labels, (n_samples,)."""
@@ -190,7 +199,7 @@ def fit_labeled_rows(
     """
     if use_decision_maker:
         require_probabilities(classifier, "averaging over decision-makers")
-    labeled = data.decision == 1
+    labeled = data.labeled
     if sample_weight is None and data.sample_weight is not None:
         sample_weight = data.sample_weight[labeled]
     if sample_weight is not None and not sample_weight.any():
@@ -205,62 +214,10 @@ def _shares(data: SelectiveLabels) -> np.ndarray:
     return counts / counts.sum()
 
 
-# dataclass writes the constructor, from which scikit-learn reads the parameters; repr stays scikit-learn's.
-@dataclass(eq=False, repr=False)
-class SelectedSampleClassifier(LabeledRowsClassifier):
-    """A classifier fitted to the labeled rows only.
-
-    It minimises Σ_{i: D_i=1} s_i loss(f(x_i), y_i), with sample weights s_i, and thus estimates
-
-        argmax_k P(Y=k | x, D=1).
-
-    This is the best rule for all cases if there is no unobserved confounding (D independent of Y* given X).
-    It need not be otherwise. There are no folds and no instrument: groups, strata and assignment are not
-    used.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, "linear" or None
-        "linear": logistic regression on standardised, imputed features. None: gradient boosting
-        (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
-    use_decision_maker : bool
-        Use the decision-maker as a feature, with one indicator column each. ``predict`` does not take it. It
-        averages, Σ_z share_z P(Y=k | x, z, D=1), with the (weighted) shares of decision-makers among all
-        training rows. Requires ``predict_proba``.
-    random_state : int, RandomState or None
-        Seed for all parts of `estimator` without one.
-
-    Attributes
-    ----------
-    classes_ : (n_classes,) array
-        Sorted observed labels.
-    model_ : LabeledRowsModel
-        `model_.classifier` is the fitted classifier. `model_.shares` has the shares, ordered by sorted ids.
-    n_ignored_labels_ : int
-        Number of labels given where the decision is 0. They are not used.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
-
-    Examples
-    --------
-    >>> X, y = [[0], [1], [2], [3], [4], [5]], ["no", "no", None, None, "yes", "yes"]
-    >>> SelectedSampleClassifier("linear").fit(X, y).predict([[0.5], [4.5]])
-    array(['no', 'yes'], dtype=object)
-    """
-
-    estimator: Any = None
-    use_decision_maker: bool = False
-    random_state: int | np.random.RandomState | None = None
-
-    def _learn(self, data: SelectiveLabels) -> None:
-        random_state = random_stream(self.random_state)
-        classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
-        self.model_ = fit_labeled_rows(classifier, data, self.use_decision_maker)
-
-
 DECISION_NAMES = ("the unlabeled case", "the labeled case")
 
 
+# dataclass writes the constructor, from which scikit-learn reads the parameters; repr stays scikit-learn's.
 @dataclass(eq=False, repr=False)
 class IPWClassifier(LabeledRowsClassifier):
     """A classifier fitted to the labeled rows with inverse propensity weights.
@@ -273,10 +230,10 @@ class IPWClassifier(LabeledRowsClassifier):
 
     The weight is a function of x, so it multiplies the whole loss at x by a constant (correction E19). For a
     rich class of rules, the population minimiser is therefore unchanged: it is argmax_k P(Y=k | x, D=1), that
-    of :class:`SelectedSampleClassifier`. Weights matter only under misspecification: a rule that cannot fit
-    everywhere is fitted to the population instead of the labeled cases. They do not correct for information
-    that decision-makers used and the features lack. They increase the variance, as `effective_sample_size_`
-    shows. Strata and assignment are not used.
+    of :class:`~selective_labels.SelectedSampleClassifier`. Weights matter only under misspecification: a rule
+    that cannot fit everywhere is fitted to the population instead of the labeled cases. They do not correct
+    for information that decision-makers used and the features lack. They increase the variance, as
+    `effective_sample_size_` shows. Strata and assignment are not used.
 
     Parameters
     ----------
@@ -304,7 +261,7 @@ class IPWClassifier(LabeledRowsClassifier):
         (Σ_i w_i)² / Σ_i w_i² over the labeled rows: the number of equally weighted rows of the same
         precision.
     classes_, model_, n_ignored_labels_, n_features_in_, feature_names_in_
-        As for :class:`SelectedSampleClassifier`.
+        As for :class:`selective_labels.SelectedSampleClassifier`.
 
     Examples
     --------

@@ -24,7 +24,12 @@ from selective_labels.estimators.surrogates import (
     margin_loss,
     softmax_cost,
 )
-from selective_labels.nuisance.models.encoders import boosting, fit_weighted, one_hot_before, standardised
+from selective_labels.nuisance.models.encoders import (
+    boosting,
+    fit_weighted,
+    one_hot_before,
+    standardised_for_learner,
+)
 
 # A small ridge: without it, the softmax risk of linear scores has its minimum at infinity.
 RIDGE = 1e-4
@@ -108,7 +113,7 @@ def fit_linear(
     scale : fitted Pipeline
     coefficients : (n_features + 1, n_classes) array
     """
-    scale = standardised(problem.categorical).fit(problem.X)
+    scale = standardised_for_learner(problem.X, problem.labels, problem.categorical)
     design = _with_intercept(scale.transform(problem.X))
     weight = problem.sample_weight / problem.sample_weight.sum()
     if surrogate in MARGIN_LOSSES:

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from selective_labels._errors import InputError, needs
 from selective_labels.estimators.surrogates import MARGIN_LOSSES, CostSensitiveProblem
-from selective_labels.nuisance.models.encoders import standardised
+from selective_labels.nuisance.models.encoders import standardised_for_learner
 
 BATCH_ROWS = 1024
 # Training stops if the loss has not fallen by this fraction for this many epochs.
@@ -71,7 +71,7 @@ class NeuralScore(BaseEstimator):
         self._check()
         torch = _import_torch()
         learned = clone(self)
-        learned.scale = standardised(problem.categorical).fit(problem.X)
+        learned.scale = standardised_for_learner(problem.X, problem.labels, problem.categorical)
         features = torch.as_tensor(learned.scale.transform(problem.X), dtype=torch.float32)
         targets = torch.as_tensor(_targets(problem, surrogate), dtype=torch.float32)
         weight = torch.as_tensor(problem.sample_weight / problem.sample_weight.mean(), dtype=torch.float32)

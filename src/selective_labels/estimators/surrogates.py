@@ -21,6 +21,8 @@ class CostSensitiveProblem:
     sample_weight : (n_samples,) array
     categorical : tuple of int
         Columns of `X` that hold category codes.
+    labels : (n_samples,) int array or None
+        Codes of the observed labels, -1 where there is none: skewed columns are scaled as suits them.
     """
 
     X: np.ndarray
@@ -28,6 +30,7 @@ class CostSensitiveProblem:
     gains: np.ndarray
     sample_weight: np.ndarray
     categorical: tuple[int, ...] = ()
+    labels: np.ndarray | None = None
 
     @property
     def n_classes(self) -> int:

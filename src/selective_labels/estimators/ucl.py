@@ -1,20 +1,27 @@
 """Unified cost-sensitive learning: Algorithm 1 of Chen, Li and Mao (2025) as a scikit-learn classifier."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from selective_labels._errors import ConstantRuleWarning, InputError
-from selective_labels._validation import draw_seeds, require_choice, require_share
+from selective_labels._errors import InputError
+from selective_labels._validation import (
+    SKILL_RANGE,
+    draw_seeds,
+    require_choice,
+    require_share,
+    require_skill_range,
+)
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import Instrument
 from selective_labels.assumptions.parse import named
 from selective_labels.assumptions.refused import Informed, Prevalence
+from selective_labels.data.pending import WORST_CASE, refuse_pending
 from selective_labels.data.reading import INSTRUMENTS, NUMERIC, at_values, read_strata, with_instrument
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -33,13 +40,48 @@ from selective_labels.estimators.learners import (
     learn_scores,
     usual_surrogate,
 )
+from selective_labels.estimators.rare_classes import (
+    BALANCED,
+    NEARLY_ALL,
+    balanced_weights,
+    seen_shares,
+    warn_if_constant,
+    warn_if_given_up,
+)
+from selective_labels.estimators.selected_sample import (
+    LabeledRule,
+    SelectedSampleClassifier,
+    require_probabilities_of,
+)
 from selective_labels.estimators.surrogates import CostSensitiveProblem
+from selective_labels.estimators.tilt_mode import CONTROL, LABELED_ONLY, STATED_ODDS, TILT, TiltChoice
 from selective_labels.identification.bounds import Bounds
 from selective_labels.identification.costs import decided, possible_classes
 from selective_labels.identification.prevalence import minimax_multiplier
 from selective_labels.inference.row_intervals import contradicted
+from selective_labels.nuisance.calibrated_bounds import has_range
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.scores import cross_fit_scores
+
+# Modes that fit tilts, and results that do not use the instrument.
+TILTS = ("tilt", "auto")
+WITHOUT_INSTRUMENT = (LABELED_ONLY, STATED_ODDS)
+
+
+def read_direction(assumption: Any, data: SelectiveLabels) -> Informed | None:
+    """The class that the refused have more often, if that is stated in auto mode."""
+    found: Assumption | None = None if assumption is None else named(assumption)
+    if found is None or found == Instrument():
+        return None
+    parts = found.parts if isinstance(found, Combination) else (found,)
+    informed = [each for each in parts if isinstance(each, Informed)]
+    if len(informed) != 1 or set(parts) != {Instrument(), *informed}:
+        raise InputError(
+            "assumption= in mode='auto' is Instrument() & Informed(class that the refused have more often).",
+            "assumption",
+        )
+    informed[0].floors(data.classes)  # refuses a class that the labels do not have
+    return informed[0]
 
 
 def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combination | None:
@@ -54,7 +96,10 @@ def read_assumption(assumption: Any, mode: str, data: SelectiveLabels) -> Combin
     if found == Instrument():
         return None
     if mode != "partial":
-        raise InputError("assumption= goes with mode='partial'; mode='point' assumes NUCEM.", "assumption")
+        raise InputError(
+            f"assumption= goes with mode='partial', a direction also with 'auto'; not with mode={mode!r}.",
+            "assumption",
+        )
     if not isinstance(found, Combination) or Instrument() not in found.parts:
         raise InputError(
             f"assumption {found.name!r} does not go with mode='partial', which rests on the instrument: "
@@ -116,104 +161,53 @@ def with_share(
     return replace(identified, share=(shares[0].members, multiplier, shares[0].limit(multiplier)))
 
 
-BALANCED = "balanced"
-# A rule that predicts one class for this share of the rows is nearly constant ...
-NEARLY_ALL = 0.99
-# ... and triggers a warning if the other classes make up at least this share of the observed labels.
-WORTH_A_WORD = 0.02
-
-
-def balanced_weights(shares: np.ndarray) -> np.ndarray:
-    """Value of a correct prediction of each class if all classes count equally.
-
-    v_k = 1 / (K q_k),   q_k the share of class k among the observed labels
-
-    If q were the class shares of all cases, E[v_Y* 1{t(X) = Y*}] would be the balanced accuracy, and the rule
-    with the largest guaranteed value (maximin) predicts the class with the largest l_k(x) / q_k. Shares of
-    all cases are not identified, those of the observed labels are known. (Minimax regret with these weights
-    does not help: unobserved labels could all be of the rarest class, and the rule would always predict that
-    one.)
-
-    Examples
-    --------
-    >>> balanced_weights(np.array([0.75, 0.25]))
-    array([0.66666667, 2.        ])
-    """
-    return 1.0 / (len(shares) * shares)
-
-
-def seen_shares(data: SelectiveLabels) -> np.ndarray:
-    """Weighted class shares among the observed labels, (n_classes,)."""
-    seen = data.y != HOLE
-    counts = np.bincount(data.y[seen], data.weights[seen], len(data.classes))
-    # A class that the user names but that is never observed gets a tiny share, which keeps costs finite.
-    return np.maximum(counts / counts.sum(), 1e-6)
-
-
-def warn_if_constant(
-    data: SelectiveLabels, chosen: np.ndarray, worst_case: bool, costly: bool, stacklevel: int = 2
-) -> np.ndarray:
-    """Shares of the predicted classes. Warn if nearly all predictions are one class.
-
-    With equal costs, the worst case ignores the other classes, which is a warning. With a cost matrix, a
-    constant rule may be correct, which is a :class:`ConstantRuleWarning`.
-
-    Parameters
-    ----------
-    data : SelectiveLabels
-    chosen : (n_samples,) int array
-        Codes of the classes predicted for the same rows.
-    worst_case : bool
-        Whether the rule minimises the worst case over unobserved labels.
-    costly : bool
-        Whether a cost matrix is given.
-    stacklevel : int
-
-    Returns
-    -------
-    (n_classes,) array
-    """
-    predicted = np.bincount(chosen, data.weights, len(data.classes)) / data.weights.sum()
-    top = int(predicted.argmax())
-    if predicted[top] < NEARLY_ALL:
-        return predicted
-    label, others = data.classes.tolist()[top], 1.0 - seen_shares(data)[top]
-    open_labels = worst_case and bool((data.y == HOLE).any())
-    if costly:
-        note = _constant_by_cost(data.classes.tolist(), top, predicted[top], open_labels)
-        warnings.warn(note, ConstantRuleWarning, stacklevel=stacklevel + 1)
-    elif others >= WORTH_A_WORD and open_labels:
-        warnings.warn(
-            f"the rule predicts {label!r} for {predicted[top]:.1%} of the rows, while {others:.1%} of the "
-            "labels seen are of other classes: lower bounds of rarely seen classes are small, and the "
-            f"worst case gives them up. cost={BALANCED!r} weighs all classes alike; a cost matrix says what "
-            "mistakes cost.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
-    return predicted
-
-
-def _constant_by_cost(classes: list[Any], top: int, share: float, open_labels: bool) -> str:
-    who = "everybody" if share == 1.0 else f"{share:.1%} of the rows"
-    guard = ", guarding against the worst case of the unseen labels" if open_labels else ""
-    order = ", ".join(repr(each) for each in classes)
-    return (
-        f"the rule predicts {classes[top]!r} for {who}: with these costs no other prediction pays there"
-        f"{guard}. That can be right; look whether cost[i][j] is what predicting class j costs where class i "
-        f"is true, classes in the order {order}."
-    )
-
-
 MODES = ("partial", "point", "tilt", "auto")
-# Value of `mode_` if the instrument is too weak for the mode.
-LABELED_ONLY = "labeled-only"
+
+
+@dataclass(frozen=True)
+class InstrumentPart:
+    """What the instrument adds to the rule that is learned without it.
+
+    Attributes
+    ----------
+    changed : float
+        Share of training rows that the two rules predict differently.
+    gain : float
+        Expected gain in accuracy (or minus the cost), if the tilt of the fit is the true one.
+    control : str
+        The rule without the instrument.
+    """
+
+    changed: float
+    gain: float
+    control: str
+
+    def __float__(self) -> float:
+        return self.gain
+
+    def __str__(self) -> str:
+        if not self.changed:
+            return f"The instrument adds nothing to {self.control}."
+        return (
+            f"Against {self.control}, the instrument changes {self.changed:.1%} of the predictions, worth "
+            f"{self.gain:+.4f} if the estimated tilt is the true one."
+        )
 
 
 def _has_probabilities(classifier: "UCLClassifier") -> bool:
     if classifier.mode == "partial":
         raise AttributeError("predict_proba does not exist in mode='partial': use predict_bounds.")
     return True
+
+
+def in_a_sentence(choice: TiltChoice) -> str:
+    """Which rule was learned, and why."""
+    learned = {
+        TILT: "the tilt, which the instrument estimates",
+        LABELED_ONLY: "the labeled rows alone, as if refused cases were like accepted ones",
+        STATED_ODDS: "the labeled rows, with refused cases a little worse as stated, and no instrument",
+    }
+    return f"Learned from {learned[choice.mode]}: {choice.reason.rstrip('.')}."
 
 
 class UCLClassifier(SelectiveClassifier):
@@ -231,10 +225,12 @@ class UCLClassifier(SelectiveClassifier):
         "partial" assumes only that decision-makers are assigned as if at random given X and do not
         themselves affect the outcome. "point" additionally assumes NUCEM: unobserved reasons affect the
         decisions of all decision-makers alike. "tilt" assumes instead of NUCEM that among similar cases, the
-        odds of a class among the refused differ from those among the accepted by one factor for everybody,
-        which the instrument identifies. It requires decision-makers who differ (`concentration_` of 25 or
-        more); otherwise the classifier is fitted to the labeled rows. "auto" is "tilt", and also uses the
-        labeled rows where the instrument is refuted or doubtful (SL401, SL402, SL501).
+        odds of a class among the refused differ from those among the accepted by one factor for all cases,
+        whose log may change with leniency within `skill_range`. The instrument tells the factor. "auto" does
+        no harm by default: it is :class:`SelectedSampleClassifier` with the same estimator and costs, unless
+        the instrument is neither refuted nor doubtful, cases that repeat have strata, and the confidence set
+        of the factor excludes one; then it is "tilt". With ``assumption=Instrument() & Informed("failed")``
+        it is the tilt in this direction, as far as the instrument supports it.
     estimator : scikit-learn classifier, "linear", "plug-in", "neural", LinearScore, NeuralScore or None
         Learner of the cost-sensitive problem. None is gradient boosting. "plug-in" predicts the cheapest
         class at each point, without a learner. "linear" and "neural" are ``LinearScore()`` and
@@ -270,7 +266,11 @@ class UCLClassifier(SelectiveClassifier):
     assumption : None, "instrument", or a combination such as ``Instrument() & Informed("failed", ...)``
         Assumption of partial mode in addition to the instrument (:mod:`selective_labels.assumptions`).
         Worst cases are over the remaining identified set, with a `Prevalence` over distributions with this
-        share. The rule under the instrument alone is also learned: `predict_by_instrument`.
+        share. The rule under the instrument alone is also learned: `predict_by_instrument`. In auto mode
+        ``Instrument() & Informed("failed")`` states that the refused have this class more often.
+    skill_range : float
+        Tilt and auto: largest change of the log odds ratio between refused and accepted cases per unit of
+        leniency. 0: strict and lenient decision-makers sort cases equally well, as checked by SL801.
 
     Attributes
     ----------
@@ -296,14 +296,21 @@ class UCLClassifier(SelectiveClassifier):
     n_ignored_labels_ : int
         Number of labels given where the decision is 0. They are not used.
     mode_ : str
-        Mode used: the requested one, "tilt" in auto mode, or "labeled-only" if the instrument is too weak
-        (or, in auto mode, refuted or doubtful), so that the classifier is fitted to the labeled rows only.
+        Mode used: the requested one, or "labeled-only" if the classifier is fitted to the labeled rows only.
+        In auto mode "tilt", "labeled-only", or with a stated direction "stated-odds": labeled rows, with odds
+        of the stated class among the refused that are e^.25 times as high, and no instrument.
+    mode_reason_ : str
+        Tilt and auto: which rule was learned, and why, in one sentence.
+    instrument_part_ : InstrumentPart
+        Auto: what the instrument adds to the same learner without it (`gain`, `changed`). With a stated
+        direction, the rule without it is the one called "stated-odds".
     concentration_ : float
-        Tilt and auto: squared t-value of the effect of decision-makers on decisions. Tilts need 25.
+        Tilt and auto: squared t-value of the effect of decision-makers on decisions. Below 25 the instrument
+        says little of the tilt.
     gate_open_ : bool
-        Tilt and auto: whether tilts were estimated.
+        Tilt and auto: whether the tilt is used.
     tilt_ : TiltWeights or None
-        Tilt and auto, gate open: `mean` and `spread` of γ, (n_classes,). Among similar cases, the odds of
+        Tilt and auto, if it is used: `mean` and `spread` of γ, (n_classes,). Among similar cases, the odds of
         class k against j are e^(γ_j - γ_k) times as high among the refused. See `confidence_range()`.
     shrinkage_ : float
         Point mode: shrinkage of the slope towards the estimate for labeled cases. Infinite if the
@@ -336,6 +343,7 @@ class UCLClassifier(SelectiveClassifier):
         random_state: Any = None,
         memory: Any = None,
         assumption: Any = None,
+        skill_range: float = SKILL_RANGE,
     ):
         self.mode = mode
         self.estimator = estimator
@@ -349,12 +357,14 @@ class UCLClassifier(SelectiveClassifier):
         self.random_state = random_state
         self.memory = memory
         self.assumption = assumption
+        self.skill_range = skill_range
 
     def _learn(self, data: SelectiveLabels) -> None:
         self._check_parameters(data)
         data = with_instrument(data, self.instrument, nuisance=self.nuisance)
         seeds = draw_seeds(self.random_state, 2)
-        assumed = read_assumption(self.assumption, self.mode, data)
+        assumed = None if self.mode == "auto" else read_assumption(self.assumption, self.mode, data)
+        direction = read_direction(self.assumption, data) if self.mode == "auto" else None
         self.decision_makers_ = data.decision_makers
         balanced = isinstance(self.cost, str)  # "balanced" is the only allowed string
         self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
@@ -368,6 +378,8 @@ class UCLClassifier(SelectiveClassifier):
             fitting=FittingSettings(self.nuisance, cv=self.cv, n_jobs=self.n_jobs, seed=seeds[0]),
             assignment=None if self.mode == "partial" else data.assignment_function,
             **({} if assumed is None else {"assumption": assumed}),
+            **({"skill_range": self.skill_range} if self.mode in TILTS else {}),
+            **({} if direction is None else {"direction": direction}),
         )
         if balanced:
             weights = balanced_weights(seen_shares(data))
@@ -377,11 +389,17 @@ class UCLClassifier(SelectiveClassifier):
         self.nuisance_report_ = self._identified.joint.report
         self.cautions_ = self._identified.cautions
         self._tell_of_mode()
-        problem = self._problem(data, rows)
-        surrogate = usual_surrogate(self.surrogate, from_labels=self._identified.direct is not None)
-        self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
         weight = data.weights
-        chosen = self._training_scores(data, problem).argmax(axis=1)
+        if self.mode_ in WITHOUT_INSTRUMENT and self._identified.direct is None:
+            self._scores = self._without_instrument(data)
+            chosen = np.searchsorted(data.classes, self._scores.predict(data.features))
+        else:
+            problem = self._problem(data, rows)
+            surrogate = usual_surrogate(self.surrogate, from_labels=self._identified.direct is not None)
+            self._scores = learn_scores(self.estimator, problem, surrogate, seeds[1], self._identified)
+            chosen = self._training_scores(data, problem).argmax(axis=1)
+        if self.mode == "auto":
+            self.instrument_part_ = self._instrument_part(data, rows, chosen)
         regret = self._identified.worst_case_regret(rows.scores, chosen, data)
         self.worst_case_regret_ = max(regret.value, 0.0)
         self.worst_case_regret_upper_ = regret.upper
@@ -389,6 +407,8 @@ class UCLClassifier(SelectiveClassifier):
         worst_case = self.mode == "partial" and not balanced
         costly = self.cost_ is not None
         self.predicted_shares_ = warn_if_constant(data, chosen, worst_case, costly, stacklevel=4)
+        if worst_case and not costly and self.predicted_shares_.max() < NEARLY_ALL:
+            warn_if_given_up(data, self.predicted_shares_, rows.bounds, stacklevel=4)
         self._scores_by_instrument = None
         if assumed is not None:
             costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
@@ -401,15 +421,44 @@ class UCLClassifier(SelectiveClassifier):
     def _tell_of_mode(self) -> None:
         """Set the attributes that describe the result of the mode."""
         found = self._identified
-        usual = "tilt" if self.mode == "auto" else self.mode
-        self.mode_ = LABELED_ONLY if found.direct is not None else usual
+        self.mode_ = LABELED_ONLY if found.direct is not None else self.mode
+        if found.choice is not None:
+            self.mode_, self.mode_reason_ = found.choice.mode, in_a_sentence(found.choice)
+            self.concentration_ = found.choice.concentration
+            self.gate_open_ = found.tilt is not None
+            self.tilt_ = None if found.tilt is None else found.tilt.refused
         if found.slope is not None:
             self.shrinkage_ = found.slope.shrinkage
             self.one_step_ = found.slope.step
-        if self.mode in ("tilt", "auto"):
-            self.concentration_ = found.concentration
-            self.gate_open_ = found.tilt is not None
-            self.tilt_ = None if found.tilt is None else found.tilt.refused
+
+    def _without_instrument(self, data: SelectiveLabels) -> LabeledRule:
+        """The same learner with the same costs, without the instrument."""
+        choice = self._identified.choice
+        odds = None
+        if choice is not None and choice.event is not None and choice.mode != LABELED_ONLY:
+            odds = {tuple(data.classes[choice.event].tolist()): float(np.exp(CONTROL))}
+        return SelectedSampleClassifier(
+            self.estimator,
+            cost=self.cost,
+            refused_odds=odds,
+            nuisance=self.nuisance,
+            random_state=self.random_state,
+        ).learned(data)
+
+    def _instrument_part(
+        self, data: SelectiveLabels, rows: TrainingRows, chosen: np.ndarray
+    ) -> InstrumentPart:
+        """What the rule gains over the one without the instrument, at the estimated probabilities."""
+        choice = self._identified.choice
+        stated = choice is not None and choice.event is not None
+        control = "the labeled rows with the stated direction" if stated else "the labeled rows alone"
+        if self.mode_ != TILT or rows.probabilities is None:
+            return InstrumentPart(0.0, 0.0, control)
+        others = np.searchsorted(data.classes, self._without_instrument(data).predict(data.features))
+        costs, everybody = self._identified.costs_and_gains(rows.probabilities)[0], np.arange(len(data))
+        gain = np.average(costs[everybody, others] - costs[everybody, chosen], weights=data.weights)
+        changed = np.average(others != chosen, weights=data.weights)
+        return InstrumentPart(float(changed), float(gain), control)
 
     def _problem(self, data: SelectiveLabels, rows: TrainingRows) -> CostSensitiveProblem:
         """Training problem: all rows with their identified quantities, or labeled rows with their labels."""
@@ -418,7 +467,9 @@ class UCLClassifier(SelectiveClassifier):
             kept = data.y != HOLE
             known = np.eye(len(data.classes))[data.y[kept]]
         costs, gains = self._identified.costs_and_gains(known)
-        return CostSensitiveProblem(data.features[kept], costs, gains, data.weights[kept], data.categorical)
+        return CostSensitiveProblem(
+            data.features[kept], costs, gains, data.weights[kept], data.categorical, data.y[kept]
+        )
 
     def _training_scores(self, data: SelectiveLabels, problem: CostSensitiveProblem) -> np.ndarray:
         if not isinstance(self._scores, PlugIn):
@@ -432,6 +483,10 @@ class UCLClassifier(SelectiveClassifier):
         """Whether bounds of rows depend on their strata, so that strata are worth giving with new rows."""
         rule = getattr(getattr(self, "_identified", None), "rule", None)
         return rule is not None and rule.strata.labels is not None
+
+    @property
+    def _refused_pending(self) -> tuple[str, ...]:
+        return ()  # some modes refuse the worst case, see `_check_worst_case`
 
     def _why_decision_makers(self, data: SelectiveLabels) -> str | None:
         if (data.y == HOLE).any():
@@ -451,6 +506,8 @@ class UCLClassifier(SelectiveClassifier):
         (n_samples,) array of classes
         """
         check_is_fitted(self)
+        if isinstance(self._scores, LabeledRule):
+            return self._scores.predict(read_features(self, X))
         if isinstance(self._scores, ClassifierScore):
             return self.classes_[self._scores.best(read_features(self, X))]
         return self.classes_[self._checked_scores(X).argmax(axis=1)]
@@ -480,7 +537,11 @@ class UCLClassifier(SelectiveClassifier):
         "labeled-only", they are those of the labeled rows.
         """
         check_is_fitted(self)
-        return self._identified.probabilities(read_features(self, X), X)
+        features = read_features(self, X)
+        if isinstance(self._scores, LabeledRule):
+            require_probabilities_of(self._scores)
+            return self._scores.predict_proba(features)
+        return self._identified.probabilities(features, X)
 
     @takes_partitions
     def predict_bounds(self, X: Any, *, confidence_level: float | None = None, strata: Any = None) -> Bounds:
@@ -555,10 +616,13 @@ class UCLClassifier(SelectiveClassifier):
         """Raise :class:`InputError` for invalid or incompatible parameters."""
         require_choice("mode", self.mode, MODES)
         require_choice("instrument", self.instrument, INSTRUMENTS)
+        require_skill_range(self.skill_range)
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
             check_cost(self.cost, data.classes)
+        if data.worst_case:
+            self._check_worst_case(data)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():
             if self.mode in ("point", "tilt"):
                 raise InputError(f"decision_maker has one value only; {self.mode} mode needs two or more.")
@@ -569,6 +633,16 @@ class UCLClassifier(SelectiveClassifier):
                     stacklevel=4,
                 )
         check_surrogate(self.estimator, self.surrogate, len(data.classes))
+
+    def _check_worst_case(self, data: SelectiveLabels) -> None:
+        """Raise :class:`InputError` for what needs to know more of pending outcomes than nothing."""
+        if self.mode != "partial":
+            refuse_pending(data, f"mode={self.mode!r}", (WORST_CASE,))
+        assumed = read_assumption(self.assumption, self.mode, data)
+        if assumed is not None and not assumed.takes_worst_case:
+            refuse_pending(data, f"assumption={assumed.name!r}", (WORST_CASE,))
+        if has_range(read_label_range(assumed, self.label_range)):
+            refuse_pending(data, "a label range", (WORST_CASE,))
 
     def _checked_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -11,11 +11,11 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
-from selective_labels.data.roles import as_series
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.evaluation import display
-from selective_labels.evaluation.fitted_table import FittedRows, read_subgroups
+from selective_labels.evaluation.fitted_table import FittedRows, read_column, read_subgroups
 from selective_labels.evaluation.lottery import (
     LotteryScores,
     columns_known,
@@ -203,17 +203,13 @@ def _table(key: tuple[Any, ...], rows: Mapping[str, Mapping[str, Evaluation]]) -
     columns: dict[str, list[str]] = {where or "who decides": [text for what in rows for text in (what, "")]}
     for measure in dict.fromkeys(name for row in rows.values() for name in row):
         cells = [row.get(measure) for row in rows.values()]
-        columns[measure] = [text for each in cells for text in _cell(each)]
+        columns[measure] = [text for each in cells for text in display.cell_texts(each)]
     return pd.DataFrame(columns)
 
 
 def _reason(each: AdviceEstimate) -> str:
     who = "" if each.evaluation.subgroup is None else f" for {each.evaluation.subgroup}"
     return f"No interval{who}: {str(each.evaluation.reason).rpartition(': ')[2]}"
-
-
-def _cell(result: Evaluation | None) -> tuple[str, str]:
-    return ("", "") if result is None else (display.bounds_text(result), display.interval_text(result))
 
 
 def _verdict(each: AdviceEstimate) -> str:
@@ -296,13 +292,14 @@ def advice_request(
     require_two_classes(data.classes)
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with advice: give one row for each case.")
-    arm = _read_shown(_column(question.shown, "shown", data))
-    advice, cuts = _read_advice(_column(question.advice, "advice", data), question.high, data)
+    refuse_pending(data, "advice")
+    arm = _read_shown(read_column(question.shown, "shown", data))
+    advice, cuts = _read_advice(read_column(question.advice, "advice", data), question.high, data)
     event = class_code(request.pos_label, data.classes)
     measures = _measures(data, event, request.cost)
     masks = {None: np.ones(len(data), dtype=bool)}
     if request.by is not None:
-        masks = read_subgroups(_column(request.by, "by", data), len(data))
+        masks = read_subgroups(read_column(request.by, "by", data), len(data))
     known = columns_known(data, advice)
     _refuse_copies(known, arm)
     seeds = fitted.fitting.repeated_seeds
@@ -364,19 +361,6 @@ def _measures(data: SelectiveLabels, event: int, cost: Any) -> list[PolicyMeasur
     if cost is not None:
         return [*found, *read_policy_measures([COST], data.classes, event, cost)]
     return [*found, PolicyMeasure(LOSS, harm.accepted + errors.accepted, harm.refused + errors.refused)]
-
-
-def _column(given: Any, name: str, data: SelectiveLabels) -> pd.Series:
-    """Read one value for each case: a column of values, or the name of a feature."""
-    if isinstance(given, str):
-        names = [str(each) for each in getattr(data.X, "columns", ())]
-        if given not in names:
-            raise InputError.about(name, f"is {given!r}, no feature; give one value for each case.")
-        given = data.X[given]
-    column = as_series(given, name, len(data))
-    if column.isna().any():
-        raise InputError.about(name, f"is missing in {column.isna().sum()} rows; leave these rows out.")
-    return column
 
 
 def _read_shown(column: pd.Series) -> np.ndarray:
@@ -491,7 +475,7 @@ def _sample(
     )
     if isinstance(chosen, NoAssumption) or (chosen.needs_decision_makers and not fitted.has_instrument):
         evidence = [Evidence.from_labels(data.y, len(data.classes))]
-        if not data.decision.all():
+        if not data.labeled.all():
             evidence = [_joined(each, kinds, data.weights) for each in scores]
         name, caution = Lottery().name, repeated_rows_caution(data)
         repeats, none = [{name: each} for each in evidence], {name: 0.0}
@@ -500,7 +484,7 @@ def _sample(
         return sample.with_cautions([] if caution is None else [caution]), name
     sample = fitted.scored(request)
     sample = with_doubts(sample, fitted.doubts(data, [chosen], checked))
-    if isinstance(chosen, Instrument) and not data.decision.all():
+    if isinstance(chosen, Instrument) and not data.labeled.all():
         repeats = [
             {name: _joined(each, kinds, data.weights, found) for name, found in repeat.items()}
             for each, repeat in zip(scores, sample.repeats, strict=True)

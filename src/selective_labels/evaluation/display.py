@@ -1,6 +1,6 @@
 """Text, HTML and plots of results, and the class `Curve`; nothing is estimated here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -31,24 +31,24 @@ HEADINGS = ("metric", "assumption", "lower", "upper", "interval")
 
 def one_text(result: "Estimated") -> str:
     """Return one result as a few lines of text."""
-    return "\n".join([_headline(result), *_lines(result)])
+    return "\n".join([_headline(result), *below(result)])
 
 
 def one_html(result: "Estimated") -> str:
     """Return one result as HTML."""
-    lines = "".join(f"<div>{escape(line)}</div>" for line in _lines(result))
+    lines = "".join(f"<div>{escape(line)}</div>" for line in below(result))
     return f"<div><strong>{escape(_headline(result))}</strong>{lines}</div>"
 
 
 def many_text(results: "Evaluations") -> str:
     """Return results as a table, with assumptions and sample below it."""
-    return "\n".join([*text_table([HEADINGS, *_rows(results)]), *_footer(results)])
+    return "\n".join([*text_table([HEADINGS, *_rows(with_gaps(results))]), *below_many(results)])
 
 
 def many_html(results: "Evaluations") -> str:
     """Return results as an HTML table, with assumptions and sample below it."""
-    footer = "".join(f"<div>{escape(line)}</div>" for line in _footer(results))
-    return f"{html_table(HEADINGS, _rows(results))}{footer}"
+    footer = "".join(f"<div>{escape(line)}</div>" for line in below_many(results))
+    return f"{html_table(HEADINGS, _rows(with_gaps(results)))}{footer}"
 
 
 def plot_intervals(results: Sequence["Estimated"], ax: Any = None) -> Any:
@@ -170,7 +170,8 @@ def _headline(result: "Estimated") -> str:
     return f"{result.title}: between {_number(result.lower)} and {_number(result.upper)}"
 
 
-def _lines(result: "Estimated") -> list[str]:
+def below(result: "Estimated") -> list[str]:
+    """List what stands below the headline of a result: remarks, interval, notes, assumption, sample."""
     lines = [
         *([_interval_text(result)] if result.ci_lower == result.ci_lower else []),
         *notes_of(result),
@@ -244,15 +245,53 @@ def interval_text(result: "Estimated") -> str:
     return f"({result.ci_lower:.3f} to {result.ci_upper:.3f})"
 
 
-def _rows(results: "Evaluations") -> list[tuple[str, ...]]:
-    items = [*results, *(results.gaps or ())]
+def cell_texts(result: "Estimated | None") -> tuple[str, str]:
+    """Return bounds and interval, one below the other in a printed table; nothing for a missing result."""
+    return ("", "") if result is None else (bounds_text(result), interval_text(result))
+
+
+def with_gaps(results: "Evaluations") -> list["Evaluation"]:
+    """List evaluations, and the differences between subgroups after them."""
+    return [*results, *(results.gaps or ())]
+
+
+def _rows(results: Iterable["Estimated"]) -> list[tuple[str, ...]]:
     return [
         (item.title, item.assumption, _number(item.lower), _number(item.upper), _interval(item))
-        for item in items
+        for item in results
     ]
 
 
-def _footer(results: "Evaluations") -> list[str]:
+def short_table(results: Iterable["Estimated"]) -> pd.DataFrame:
+    """Return what is printed of results as a frame of text, for papers and pages."""
+    return pd.DataFrame(_rows(results), columns=list(HEADINGS))
+
+
+def coefficients(results: Iterable["Estimated"]) -> pd.DataFrame:
+    """Return a table of coefficients in the form that the package maketables reads.
+
+    An estimate `b` with its standard error exists only where the assumption identifies the value. The bounds
+    are "lower" and "upper", and "ci95l" and "ci95u" are the ends of the interval at its own level. Without a
+    null hypothesis there are no t and p.
+    """
+    rows = {}
+    for each in results:
+        known = each.lower == each.upper
+        rows[each.title] = {
+            "b": each.lower if known else np.nan,
+            "se": each.standard_errors[0] if known else np.nan,
+            "t": np.nan,
+            "p": np.nan,
+            "lower": each.lower,
+            "upper": each.upper,
+            "ci95l": each.ci_lower,
+            "ci95u": each.ci_upper,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("Coefficient")
+
+
+def below_many(results: "Evaluations") -> list[str]:
+    """List what stands below a table of results: interval, assumptions, samples, notes."""
     items = list(results)
     if not items:
         return []

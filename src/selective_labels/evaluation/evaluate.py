@@ -127,14 +127,34 @@ def evaluate_sample(
     for metric in metrics:
         functional, limits = metric.functional(subject), metric.range(subject.classes)
         for assumption in sample.assumptions if assumptions is None else assumptions:
-            summary = _Summary(sample, metric.name, assumption, interval, confidence_level, limits)
-            found = {label: summary.find(functional, rows) for label, rows in cells.items()}
-            items += [summary.evaluation(found[each], cells[each], subgroup=each) for each in cells]
-            for first, second in combinations(cells, 2):
-                rows = cells[first] | cells[second]
-                between = summary.between(found[first], found[second], rows)
-                gaps.append(summary.evaluation(between, rows, subgroup=first, reference=second))
+            how = metric.name, assumption, interval, confidence_level, limits
+            levels, differences = by_subgroup(sample, functional, *how, cells, [*combinations(cells, 2)])
+            items += levels
+            gaps += differences
     return Evaluations(tuple(items), Evaluations(tuple(gaps)) if gaps else None)
+
+
+def by_subgroup(
+    sample: Scored,
+    functional: Functional,
+    name: str,
+    assumption: str,
+    interval: str,
+    confidence_level: float,
+    limits: Range,
+    cells: Mapping[Any, np.ndarray],
+    pairs: Sequence[tuple[Any, Any]],
+) -> tuple[list[Evaluation], list[Evaluation]]:
+    """Evaluate one functional in each subgroup, and its gap in each pair (first minus second)."""
+    summary = _Summary(sample, name, assumption, interval, confidence_level, limits)
+    found = {label: summary.find(functional, rows) for label, rows in cells.items()}
+    items = [summary.evaluation(found[each], cells[each], subgroup=each) for each in cells]
+    gaps = []
+    for first, second in pairs:
+        rows = cells[first] | cells[second]
+        between = summary.between(found[first], found[second], rows)
+        gaps.append(summary.evaluation(between, rows, subgroup=first, reference=second))
+    return items, gaps
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from selective_labels.data.roles import GivenRoles
 from selective_labels.evaluation.advice import Advice, AdviceQuestion, advice_request
 from selective_labels.evaluation.choose import Choice, choose_request, read_candidates
 from selective_labels.evaluation.compare import compare_request
+from selective_labels.evaluation.deciders import Deciders, deciders_request
+from selective_labels.evaluation.disparity import Disparity, DisparityQuestion, disparity_request
 from selective_labels.evaluation.drift import Drift, drift_of_judged
 from selective_labels.evaluation.evaluate import evaluate_request
 from selective_labels.evaluation.fitted_table import FittedRows, FittedTable
@@ -364,6 +366,35 @@ class Evaluator:
         )
         fitted = self._fitted.rows("advice")
         return advice_request(fitted, request, question, self._interval, self._confidence_level)
+
+    def disparity(
+        self,
+        by: Any,
+        *,
+        score: Any = None,
+        threshold: float | None = None,
+        reference: Any = None,
+        assumption: str | Assumption | None = None,
+        pos_label: Any = None,
+    ) -> Disparity:
+        """Bound gaps between groups given the outcome: :func:`selective_labels.disparity`."""
+        request = self._request((), None, assumption, pos_label)
+        question = DisparityQuestion(by=by, score=score, threshold=threshold, reference=reference)
+        fitted = self._fitted.rows("disparity")
+        return disparity_request(fitted, request, question, self._interval, self._confidence_level)
+
+    def deciders(
+        self,
+        score: Any = None,
+        *,
+        anonymous: bool = False,
+        assumption: str | Assumption | None = None,
+        pos_label: Any = None,
+    ) -> Deciders:
+        """Compare decision-makers with each other and with a score: :func:`selective_labels.deciders`."""
+        request = self._request((), None, assumption, pos_label)
+        fitted = self._fitted.rows("deciders")
+        return deciders_request(fitted, request, score, anonymous, self._confidence_level)
 
     def doubts(self, classifier: Any) -> list[str]:
         """Return why results on predictions are doubtful; raise an error if they depend on who decides."""

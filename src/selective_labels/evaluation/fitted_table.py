@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
@@ -173,11 +174,14 @@ class FittedRows:
         """Whether there are two or more decision-makers."""
         return self.table.decision_makers_given and self.table.n_decision_makers > 1
 
+    def _chosen(self, assumption: Assumed) -> list[Assumption]:
+        return chosen_assumptions(assumption, self.has_instrument, worst_case=self.table.worst_case)
+
     def fit(self, assumption: Assumed) -> None:
         """Fit the models that an assumption needs; later requests reuse them."""
-        chosen = chosen_assumptions(assumption, self.has_instrument)
+        chosen = self._chosen(assumption)
         self._in_halves = any(each.needs_halves for each in chosen)
-        if not self.table.decision.all():
+        if not self.table.labeled.all():
             require_two_classes(self.table.classes)
             check_instrument(chosen, self.table)
             self.fits(self.table, self._in_halves)
@@ -194,7 +198,7 @@ class FittedRows:
     def scored(self, request: EvaluationRequest) -> ScoredSample:
         """Return scores of all rows for a request; equal assumptions return the same object."""
         data = with_classes_of(self.table, list(request.given))
-        chosen = chosen_assumptions(request.assumption, self.has_instrument)
+        chosen = self._chosen(request.assumption)
         key = (*chosen, request.cluster, *data.classes.tolist())
         for known, label_range, sample in self._scored:
             if known == key and label_range is request.label_range:
@@ -237,7 +241,7 @@ class FittedRows:
             (name, read_predictions(each, data, name, request.pos_label))
             for name, each in zip(request.names, request.given, strict=True)
         ]
-        return self.doubts(data, chosen_assumptions(request.assumption, self.has_instrument), subjects)
+        return self.doubts(data, self._chosen(request.assumption), subjects)
 
     def doubts(
         self,
@@ -247,7 +251,7 @@ class FittedRows:
     ) -> list[str]:
         """Return the doubts about predictions under assumptions that compare decision-makers."""
         compared = self.has_instrument and any(each.needs_decision_makers for each in assumptions)
-        if not compared or data.decision.all():
+        if not compared or data.labeled.all():
             return []
         if self._check is None:
             fit = self.fits(data, any(each.needs_halves for each in assumptions))[0]
@@ -273,7 +277,7 @@ class FittedRows:
         masks = None if request.by is None else read_subgroups(request.by, len(known))
         checked: list[tuple[str, Checked]] = list(zip(request.names, subjects, strict=True))
         sample = self._checked(request, checked if masks is None else [*checked, ("by", masks)])
-        return JudgedRows(sample, tuple(subjects), metrics, masks)
+        return JudgedRows(sample, tuple(each.on(sample.data) for each in subjects), metrics, masks)
 
     def cut(self, request: EvaluationRequest, thresholds: Array | None) -> tuple[Scored, Array, int, Array]:
         """Return cells between the thresholds (or rows, where cells do not do), and the thresholds."""
@@ -331,6 +335,19 @@ class FittedRows:
         if hasattr(given, "predict"):
             return type(given).__name__
         return "predictions" if np.ndim(given) else repr(given)
+
+
+def read_column(given: Any, name: str, data: SelectiveLabels) -> pd.Series:
+    """Read one value for each case: a column of values, or the name of a feature."""
+    if isinstance(given, str):
+        names = [str(each) for each in getattr(data.X, "columns", ())]
+        if given not in names:
+            raise InputError.about(name, f"is {given!r}, no feature; give one value for each case.")
+        given = data.X[given]
+    column = as_series(given, name, len(data))
+    if column.isna().any():
+        raise InputError.about(name, f"is missing in {column.isna().sum()} rows; leave these rows out.")
+    return column
 
 
 def read_subgroups(by: Any, n_samples: int) -> dict[Any, np.ndarray]:

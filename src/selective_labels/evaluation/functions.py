@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from selective_labels.assumptions.base import Assumption
 from selective_labels.evaluation.advice import Advice
+from selective_labels.evaluation.deciders import Deciders
+from selective_labels.evaluation.disparity import Disparity
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.evaluator import Evaluator, EvaluatorSettings
 from selective_labels.evaluation.ladder_results import Ladder
@@ -60,11 +62,13 @@ def evaluate(
         :class:`selective_labels.evaluation.metrics.Metric` to define one. The upper bound on "regret" needs
         a margin condition.
     assumption : "none", "instrument", "nucem", "unconfounded", "tilt", "all", or a list of these
-        "nucem" and "unconfounded" point-identify the value. "tilt" does so for accuracy, error, share and
+        "nucem" and "unconfounded" point-identify the value. "tilt" is for accuracy, error, share and
         differences of accuracies; its interval is valid under weak instruments and lies within the interval
-        under "instrument". "all" runs every assumption that the input allows, except "tilt". If "nucem" is
-        included, the models are fitted on halves of the rows, so the results under the other assumptions
-        change slightly. Objects of :mod:`selective_labels.assumptions` can replace the names.
+        under "instrument". It gives a range, because strict and lenient decision-makers may sort cases
+        differently well; ``EventTilt(skill_range=0)`` rules that out, and identifies the value. "all" runs
+        every assumption that the input allows, except "tilt". If "nucem" is included, the models are fitted
+        on halves of the rows, so the results under the other assumptions change slightly. Objects of
+        :mod:`selective_labels.assumptions` can replace the names.
     by : (n_samples,) array, optional
         Subgroups. The result has one evaluation per subgroup and sharp bounds on their gaps in ``.gaps``.
     pos_label : class label, optional
@@ -449,7 +453,8 @@ def sensitivity_curve(
     - "ratio", "share": refused cases are `pos_label` x times as often, or with probability x;
     - "kappa": from NUCEM (0) to the instrument alone (1/4), around the slope common to all decision-makers;
       "rho": the same restriction, ``Instrument() & SimilarBias(rho)``, with the sharp bounds by pairs;
-    - "prevalence": the share x of all cases is `pos_label`.
+    - "prevalence": the share x of all cases is `pos_label`;
+    - "skill_range": the event tilt, with a log odds ratio that changes with leniency by at most x per unit.
 
     Models are fitted once and score every value, with the same results as :func:`selective_labels.evaluate`
     under this assumption. Where the data contradict the assumption, there is no value. The break-even value
@@ -470,12 +475,12 @@ def sensitivity_curve(
         C[true, predicted], for "cost".
     compare_to : like `classifier`, optional
         If given, the curve bounds metric(classifier) - metric(compare_to), and the threshold defaults to 0.
-    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho" or "prevalence"
+    parameter : "gamma", "odds", "ratio", "share", "kappa", "rho", "prevalence" or "skill_range"
     assumption : callable, optional
         Maps a value to an assumption. It needs `values`, and `parameter` then names the axis.
     values : (n_points,) numbers, optional
         Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
-        (share, prevalence).
+        (share, prevalence); 0 to 3 (skill_range).
     limit : "none" or "instrument", optional
         Reference assumption of the curve, which "gamma", "kappa", "rho" and "prevalence" also maintain.
         Default: the instrument if decision-makers are given.
@@ -601,3 +606,129 @@ def advice(
     """
     evaluator = Evaluator.unfitted("advice", X, y, assumption, settings, pos_label, cost)
     return evaluator.advice(advice, shown, high=high, probability=probability, adjust=adjust, by=by)
+
+
+def disparity(
+    X: Any,
+    y: Any = None,
+    *,
+    by: Any,
+    score: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    **settings: Unpack[EvaluatorSettings],
+) -> Disparity:
+    """Bound differences between groups in the rate of a yes, given the outcome.
+
+    In group g, with a_g = P(yes, Y = event | g) and b_g = P(yes, Y ≠ event | g) observed,
+
+        P(yes | Y = event, g) = a_g / p_g,   P(yes | Y ≠ event, g) = b_g / (1 - p_g),   p_g = P(Y = event | g)
+
+    and only p_g is bounded. Groups are different cases, so gaps take their ends at opposite ends of the
+    bounds: they are sharp, under every assumption that holds within groups. The gap weighted by outcome is
+    that of Arnold, Dobbie and Hull (2022), Σ_y P(Y = y) (P(yes | y, g) - P(yes | y, reference)). True and
+    false positive rates of decisions are one minus, or equal to, these rates.
+
+    Beside them stand the gap in the rate itself, the gap at like risk, and the outcome test with its robust
+    form (Gaebler and Goel 2025), each with what it assumes. The text says disparity and not discrimination.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing where not observed
+    by : (n_samples,) array, or the name of a feature
+        The groups. If the staff differs between groups, give them as a feature or as strata too.
+    score : classifier or (n_samples,) array, optional
+        A score of the event; a low score means yes. Adds "score" (the score alone) and "both" (a yes only if
+        the score agrees), and is the risk of the gap at like risk.
+    threshold : float, optional
+        Scores below it mean yes. Default: the share of yes's is that of the decisions. The threshold is taken
+        as given, also where it follows from the data.
+    reference : label, optional
+        The group that the others are compared with. Default: the largest.
+    assumption : name or Assumption
+        As in `evaluate`; one assumption.
+    pos_label : label, optional
+        The event. Default: the last class.
+    **settings
+        Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
+
+    Returns
+    -------
+    Disparity
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> town = np.where(sample.X[:, 1] > 0, "a", "b")
+    >>> found = sl.disparity(data, by=town, score=sample.X[:, 0], nuisance="logistic", random_state=0)
+    >>> rate = found.get("human", "rate", "b", reference="a")
+    >>> bool(rate.lower == rate.upper), sorted({each.who for each in found.estimates})
+    (True, ['both', 'human', 'score'])
+    """
+    evaluator = Evaluator.unfitted("disparity", X, y, assumption, settings, pos_label)
+    return evaluator.disparity(by, score=score, threshold=threshold, reference=reference)
+
+
+def deciders(
+    X: Any,
+    y: Any = None,
+    *,
+    score: Any = None,
+    anonymous: bool = False,
+    assumption: str | Assumption = "instrument",
+    pos_label: Any = None,
+    **settings: Unpack[EvaluatorSettings],
+) -> Deciders:
+    """Compare decision-makers with what their cases lead one to expect, and with a score at the same rate.
+
+    For decision-maker z, with m the cross-fitted means of like cases over decision-makers,
+
+        leniency r_z = mean_z (D - m_D(x)),   f_z = mean_z (D 1{Y = event} - m_F(x)),
+        excess s_z = f_z - β r_z
+
+    β is the slope of f on r across decision-makers, net of sampling error: more yes's bring more failures,
+    and the excess is what leniency does not explain. All are shrunk towards the average (empirical Bayes);
+    intervals cover the stated share of decision-makers whatever the distribution of their effects
+    (Armstrong, Kolesár and Plagborg-Møller 2022), and ranks come with their sets and probabilities.
+
+    With a score: failures per case if the score decided at the rate of z, minus those of z, both on the
+    average case. The first has sharp bounds under the assumption.
+
+    Parameters
+    ----------
+    X : SelectiveLabels, or (n_samples, n_features) array or frame
+        A SelectiveLabels carries labels and roles; give no other role with it.
+    y : (n_samples,) labels, missing where not observed
+    score : classifier or (n_samples,) array, optional
+        A score of the event; a low score means yes.
+    anonymous : bool
+        Number decision-makers in random order instead of naming them.
+    assumption : name or Assumption
+        As in `evaluate`; one assumption.
+    pos_label : label, optional
+        The event. Default: the last class.
+    **settings
+        Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
+
+    Returns
+    -------
+    Deciders
+
+    Examples
+    --------
+    >>> import selective_labels as sl
+    >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
+    >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
+    >>> found = sl.deciders(data, anonymous=True, nuisance="logistic", random_state=0)
+    >>> sorted(found.names.tolist()) == list(range(1, 9)), found.against_score is None
+    (True, True)
+    """
+    evaluator = Evaluator.unfitted("deciders", X, y, assumption, settings, pos_label)
+    return evaluator.deciders(score, anonymous=anonymous)

@@ -130,6 +130,14 @@ class Ladder(Display):
         ]
         return [*lines, f"Sample: {sample_text(first.sample)}"]
 
+    def pasted(self) -> list[pd.DataFrame]:
+        """Return the frame without the sentences, which stand in the note."""
+        return [self.to_frame().drop(columns="sentence")]
+
+    def notes(self) -> list[str]:
+        """Return the sentences below the printed table."""
+        return [each.strip() for each in self.sentences()]
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the intervals, with the weakest assumption on top.
 

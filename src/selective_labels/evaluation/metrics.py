@@ -28,6 +28,7 @@ from selective_labels.inference.bound_estimators import (
     Regret,
     SeenSeparation,
     Separation,
+    ratio_difference,
 )
 
 Range = tuple[float, float]
@@ -109,8 +110,9 @@ class Metric(AnyMetric):
     def difference(self, first: Predictions, second: Predictions) -> Functional | None:
         """Return a sharp form if the two denominators are equal or known."""
         one, other = self.functional(first), self.functional(second)
-        if np.array_equal(one.denominator, other.denominator):
-            return Ratio(one.numerator - other.numerator, one.denominator, signed=True)
+        same = ratio_difference(one, other)
+        if same is not None:
+            return same
         if one.known_denominator and other.known_denominator:
             return KnownRatioDifference(one, other)
         return None
@@ -195,8 +197,7 @@ class BalancedAccuracy(AnyMetric):
     def functional(self, subject: Predictions) -> Separation | SeenSeparation:
         """Return the separation by the probability of predicting the last class."""
         if isinstance(subject, HumanPredictions):
-            accepted, label = subject.seen
-            return SeenSeparation(accepted, label == subject.event, subject.event, len(subject.classes))
+            return SeenSeparation(*subject.seen, subject.event, len(subject.classes))
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 

@@ -312,7 +312,7 @@ def policy_curve_request(
 
 def _refuse_shares(assumption: str | Assumption) -> None:
     parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
-    if any(part in (EventTilt(), EventTilt().name) or isinstance(part, Prevalence) for part in parts):
+    if any(part == EventTilt().name or isinstance(part, EventTilt | Prevalence) for part in parts):
         name = assumption if isinstance(assumption, str) else assumption.name
         raise InputError(
             f"policy_curve does not know the assumption {name!r}: rates among the accepted are not worked "

@@ -1,7 +1,7 @@
 """Sharp bounds on the value of a policy or the difference of two, and the choice of a threshold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
+from selective_labels.evaluation.predictions import any_pending, seen_worth
 from selective_labels.identification.bounds import Array, Bounds, allocate_slack
 from selective_labels.identification.event_bounds import LaminarBounds
 from selective_labels.identification.rates import NEGLIGIBLE
@@ -28,6 +29,7 @@ from selective_labels.inference.evidence import (
     ratio_estimate,
 )
 from selective_labels.inference.simultaneous import critical_value
+from selective_labels.nuisance.score_formulas import seen_labels
 
 Term = tuple[float, PolicyActions]
 
@@ -53,21 +55,24 @@ class PolicyValue:
     decision : (n_samples,) array
     worth_seen : (n_samples,) array
         D v_Y: contribution of a case that the human accepted, zero if refused.
+    label : (n_samples, n_classes) array or None
+        With the worst case of pending outcomes: 1{Y=k} where the label is seen. The ends are then those of
+        :class:`selective_labels.inference.bound_estimators.PendingRatio`.
     """
 
     terms: tuple[Term, ...]
     policy_measure: PolicyMeasure
     decision: Array
     worth_seen: Array
+    label: Array | None = None
 
     @classmethod
     def of(cls, policy_measure: PolicyMeasure, data: Cases, *terms: Term) -> "PolicyValue":
         """Return the value of signed policies on the rows of data, or on cells of rows."""
         decision = data.row_decision.astype(float)  # each row's own, even if labels are shared
-        seen = data.row_decision == 1
-        worth = np.zeros(len(data))
-        worth[seen] = (policy_measure.accepted - policy_measure.refused)[data.y[seen]]
-        return cls(terms, policy_measure, decision, worth)
+        worth = seen_worth(data, policy_measure.accepted - policy_measure.refused)
+        label = seen_labels(data.y, len(data.classes)) if any_pending(data) else None
+        return cls(terms, policy_measure, decision, worth, label)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -83,7 +88,8 @@ class PolicyValue:
         """Return the lower and the upper bound."""
         mass = np.ones(len(self.decision)) if weights is None else weights
         laid = [_Laid.out(actions, sign, self, mass) for sign, actions in self.terms]
-        return self._end(evidence, mass, laid, -1.0), self._end(evidence, mass, laid, 1.0)
+        find = self._end if self.label is None else self._end_with_pending
+        return find(evidence, mass, laid, -1.0), find(evidence, mass, laid, 1.0)
 
     def reach(self, weights: Array) -> float:
         """Return the largest error of the value if scores are binned: the order within a bin is unknown.
@@ -141,6 +147,38 @@ class PolicyValue:
             unit = evidence.unit if gain.any() else evidence.even
             counts = count_scores(raw, below, weights, signed=len(laid) > 1, unit=unit)
         return Estimate(value, influence, counts, support)
+
+    def _end_with_pending(
+        self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float
+    ) -> Estimate:
+        """Return the tightest of three bounds; see :class:`PendingRatio`."""
+        assert self.label is not None
+        if not any(each.human.any() for each in laid):
+            return self._end(evidence, weights, laid, side)
+        human = sum((each.scale * each.human for each in laid), np.zeros(len(self.decision)))
+        if evidence.shares:
+            raise UndefinedError(
+                "policies have no interval under a known share and the worst case of pending outcomes.",
+                "metric",
+            )
+        worth = self.policy_measure.accepted - self.policy_measure.refused
+        unknown = 1.0 - self.label.sum(axis=1)
+        # The worst label of a row has the largest contribution to the end.
+        worst = worth[(side * human[:, None] * worth).argmax(axis=1)] * unknown
+        best = worth[(-side * human[:, None] * worth).argmax(axis=1)] * unknown
+        whole = [replace(each, accept=each.accept + each.human) for each in laid]
+        given = [replace(each, accept=each.accept + each.human * self.decision) for each in laid]
+        alone = Evidence(self.label, unknown, self.label)
+        found = [
+            replace(self, label=None, worth_seen=self.worth_seen + self.decision * worst)._end(
+                evidence, weights, laid, side
+            ),
+            replace(self, label=None, worth_seen=(self.decision - 1.0) * best)._end(
+                evidence, weights, whole, side
+            ),
+            replace(self, label=None, worth_seen=np.zeros_like(worst))._end(alone, weights, given, side),
+        ]
+        return min(found, key=lambda end: side * end.value)
 
     def _end_with_shares(
         self, evidence: Evidence, weights: Array, laid: "list[_Laid]", side: float

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -10,13 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from selective_labels._errors import InputError
+from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
+from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.bound_estimators import Ratio, SeenRatio
+from selective_labels.inference.bound_estimators import PendingRatio, Ratio, SeenRatio
+from selective_labels.nuisance.maturity import outcomes_of
+from selective_labels.nuisance.score_formulas import seen_labels
 
 SUM_TOLERANCE = 1e-6
 UNNAMED = "the classifier"
@@ -49,6 +52,10 @@ class Predictions(ABC):
     def ratio(self, above: Array, below: Array) -> Ratio:
         """Return E[above[Y*, t]] / E[below[Y*, t]] for tables over true and predicted classes."""
         return Ratio(self.chosen @ above.T, self.chosen @ below.T)
+
+    def on(self, data: SelectiveLabels) -> "Predictions":
+        """Return the predictions with what models say of the labels of these rows."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +179,26 @@ class Decisions(Protocol):
     def y(self) -> np.ndarray:
         """Codes of labels, -1 where not observed, (n_samples,)."""
 
+    @property
+    def label_weights(self) -> np.ndarray | None:
+        """Weights of the labels of accepted cases with outcomes pending at random, (n_samples, n_classes)."""
+
+
+def seen_worth(cases: Decisions, worth: Array) -> Array:
+    """D v_Y: what an accepted case contributes by its label, (n_samples,); zero for a pending outcome.
+
+    With outcomes pending at random, D v_Y is replaced by Σ_k W_k v_k.
+    """
+    if cases.label_weights is not None:
+        return np.asarray(cases.label_weights @ worth)
+    labeled = (cases.row_decision == 1) & (cases.y != HOLE)
+    return np.where(labeled, worth[np.where(labeled, cases.y, 0)], 0.0)
+
+
+def any_pending(cases: Decisions) -> bool:
+    """Whether nothing is known of the label of some accepted case."""
+    return cases.label_weights is None and bool(((cases.row_decision == 1) & (cases.y == HOLE)).any())
+
 
 @dataclass(frozen=True, eq=False)
 class HumanPredictions(Predictions):
@@ -193,6 +220,10 @@ class HumanPredictions(Predictions):
     cases: Decisions
     classes: np.ndarray
     event: int
+
+    def on(self, data: SelectiveLabels) -> "HumanPredictions":
+        """Return the decisions with what models say of the labels of these rows."""
+        return replace(self, cases=data)
 
     @cached_property
     def chosen(self) -> Array:
@@ -219,19 +250,29 @@ class HumanPredictions(Predictions):
         """Raise an error: there is none."""
         raise InputError(f"{NO_SCORES}.", "classifier")
 
-    @cached_property
-    def seen(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether a case was accepted, and the code of its label (0 if it was not)."""
-        accepted = self.cases.row_decision == 1
-        return accepted, np.where(accepted, self.cases.y, 0)
+    @property
+    def seen(self) -> tuple[Array, Array]:
+        """Whether a case was accepted and is the event, and whether it was accepted and is not."""
+        if any_pending(self.cases):
+            raise UndefinedError(
+                "the balanced accuracy of people has no formula for the worst case of pending outcomes; ask "
+                "for 'tpr'.",
+                "metric",
+            )
+        missed = seen_worth(self.cases, np.eye(len(self.classes))[self.event])
+        return missed, (self.cases.row_decision == 1) - missed
 
-    def ratio(self, above: Array, below: Array) -> SeenRatio:
+    def ratio(self, above: Array, below: Array) -> Ratio:
         """Return the metric with its observed part."""
-        parts = [self._parts(table) for table in (above, below)]
-        return SeenRatio.of(*parts[0], *parts[1])
+        (gain, added), (base, more) = self._parts(above), self._parts(below)
+        seen = [seen_worth(self.cases, each) for each in (added, more)]
+        if not any_pending(self.cases):
+            return SeenRatio.of(gain, seen[0], base, seen[1])
+        accepted, label = self.cases.row_decision == 1, seen_labels(self.cases.y, len(self.classes))
+        return PendingRatio(gain, base, worth=np.stack([added, more]), accepted=accepted, label=label)
 
     def _parts(self, table: Array) -> tuple[Array, Array]:
-        """Return the contribution of each class if all cases are refused, and what accepting adds."""
+        """Return what each class contributes if all cases are refused, and what accepting adds."""
         yes, no = codes_of_decisions(self.event, len(self.classes))
         others = np.delete(table, self.event, axis=1)
         if (others != others[:, :1]).any():
@@ -241,9 +282,8 @@ class HumanPredictions(Predictions):
                 "'tpr'.",
                 "metric",
             )
-        accepted, label = self.seen
-        added = np.where(accepted, (table[:, yes] - table[:, no])[label], 0.0)
-        return np.broadcast_to(table[:, no], (len(added), len(table))), added
+        n_cases = len(self.cases.y)
+        return np.broadcast_to(table[:, no], (n_cases, len(table))), table[:, yes] - table[:, no]
 
 
 NO_SCORES = "the human gives decisions, not scores: ask for a metric of predicted classes, such as 'accuracy'"
@@ -391,7 +431,7 @@ class ObservedOutcomes:
     masks : dict of (n,) bool arrays
         Cases of each subgroup.
     outcome : (n,) int array
-        0 if refused, k + 1 if accepted with label k.
+        0 if refused, k + 1 if accepted with label k, and one more if the outcome is pending.
     rows, weights : (n,) arrays
         Number of cases, and their total weight.
     units : callable of a mask
@@ -409,7 +449,7 @@ class ObservedOutcomes:
         cls, data: SelectiveLabels, masks: Mapping[Any, np.ndarray], clusters: np.ndarray | None
     ) -> "ObservedOutcomes":
         """Count rows in memory; without clusters, every row is a unit."""
-        outcome, weights = np.where(data.decision == 1, data.y + 1, 0), data.weights
+        outcome, weights = outcomes_of(data), data.weights
 
         def units(rows: np.ndarray) -> float:
             return effective_sample_size(weights[rows], None if clusters is None else clusters[rows])

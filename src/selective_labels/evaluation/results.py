@@ -15,7 +15,7 @@ from selective_labels.assumptions.instrument import NoAssumption
 from selective_labels.evaluation import display
 from selective_labels.evaluation.scored_rows import Scored
 from selective_labels.identification.bounds import Array
-from selective_labels.inference.bound_estimators import Functional, Ratio
+from selective_labels.inference.bound_estimators import Functional, PendingRatio, Ratio
 from selective_labels.inference.confidence_intervals import NAN, NOTHING, Basis, Reported, check_interval
 from selective_labels.inference.evidence import Evidence, by_row, of_rows
 from selective_labels.inference.known_prevalence import ContradictedError
@@ -52,9 +52,9 @@ class Design:
 
 def coefficients_of(functional: Functional | None) -> Array | None:
     """Return the coefficients of a functional that is a population mean; None for any other functional."""
-    if isinstance(functional, Ratio) and (functional.denominator == 1.0).all():
-        return functional.numerator
-    return None
+    if not isinstance(functional, Ratio) or isinstance(functional, PendingRatio):
+        return None
+    return functional.numerator if (functional.denominator == 1.0).all() else None
 
 
 def design_of(sample: Scored, assumption: str, coefficients: Array, seen: Array | float = 0.0) -> Design:
@@ -245,6 +245,29 @@ class Estimated(Display):
     def plot(self, ax: Any = None) -> Any:
         """Draw the interval; return the matplotlib axes."""
         return display.plot_intervals([self], ax)
+
+    def pasted(self) -> list[pd.DataFrame]:
+        """Return the bounds and the interval as a table with one row."""
+        return [display.short_table([self])]
+
+    def notes(self) -> list[str]:
+        """Return what the interval covers, cautions, the assumption and the sample."""
+        return display.below(self)
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return display.coefficients([self])
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.assumption
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return ["N"]
+
+    def __maketables_stat__(self, key: str) -> int | None:
+        return self.n if key == "N" else None
 
     def text(self) -> str:
         """Return the result as a few lines of text."""
@@ -452,6 +475,14 @@ class Evaluations(Display):
     def plot(self, ax: Any = None) -> Any:
         """Draw all intervals in one figure; return the matplotlib axes."""
         return display.plot_intervals(self.items, ax)
+
+    def pasted(self) -> list[pd.DataFrame]:
+        """Return the printed table."""
+        return [display.short_table(display.with_gaps(self))]
+
+    def notes(self) -> list[str]:
+        """Return the lines that stand below the printed table."""
+        return display.below_many(self)
 
     def text(self) -> str:
         """Return a table with the assumptions below it."""

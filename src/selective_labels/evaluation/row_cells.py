@@ -68,7 +68,7 @@ def cells_between(sample: ScoredSample, scores: Array, thresholds: Array) -> Row
     unique, code = distinct(key)
     row = np.empty(len(unique), dtype=int)
     row[code] = np.arange(len(code))
-    labeled, weights = sample.data.decision.astype(float), sample.weights
+    labeled, weights = sample.data.labeled.astype(float), sample.weights
     unused = np.zeros((len(code), 3))  # what results say of the sample is known from the rows
     units = cluster_codes(sample.cluster, sample.data)
     repeats, clusters = [], []

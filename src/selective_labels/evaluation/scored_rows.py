@@ -14,6 +14,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
+from selective_labels.data.pending import WORST_CASE, refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
@@ -216,7 +217,7 @@ class ScoredSample:
     def observed(self, assumption: str) -> Observed:
         """Return the outcomes and evidence that `plan` needs."""
         data = self.data
-        outcome = np.where(data.decision == 1, data.y + 1, 0)
+        outcome = data.y + 1
         moments, number = leniency_moments(data), data.n_decision_makers
         return Observed(outcome, self.repeats[0][assumption], self.weights, moments, number)
 
@@ -277,7 +278,9 @@ class ScoredSample:
         ends = [functional.ends(each.instrument, weights) for each in self.tilted]
         bounds = Basis(self.spread(ends, rows, assumption), limits)
         clusters = cluster_codes(self.cluster, self.data)
-        return tilt_basis(self.tilted, functional, weights, clusters, bounds)
+        tilt = self.assumed(assumption)
+        assert isinstance(tilt, EventTilt)
+        return tilt_basis(self.tilted, functional, weights, clusters, bounds, tilt.skill_range)
 
     def spread(self, ends: list[Ends], rows: np.ndarray, assumption: str) -> BoundStandardErrors:
         """Add standard errors to the bounds of all repetitions, and return the median over repetitions."""
@@ -294,7 +297,7 @@ class ScoredSample:
 
     def n_labeled(self, rows: np.ndarray) -> int:
         """Return the number of labeled rows in a mask."""
-        return int(self.data.decision[rows].sum())
+        return int(self.data.labeled[rows].sum())
 
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample, which does not depend on the rows of a result."""
@@ -350,7 +353,10 @@ def score_sample(
         See :func:`selective_labels.identification.bounds.as_label_range`.
     """
     known = read_label_range(label_range, data)
-    chosen = chosen_assumptions(assumption, data.decision_makers_given and data.n_decision_makers > 1)
+    has_instrument = data.decision_makers_given and data.n_decision_makers > 1
+    chosen = chosen_assumptions(assumption, has_instrument, worst_case=data.worst_case)
+    if data.worst_case:
+        check_worst_case(chosen, known, data)
     ranges = _label_ranges(chosen, label_range, known, data)
     names = [each.name for each in chosen]
     objects = {each.name: each for each in chosen}
@@ -358,7 +364,7 @@ def score_sample(
     cautions: dict[str, tuple[str, ...]] = dict.fromkeys(names, () if repeated is None else (repeated,))
     cluster = choose_clusters(cluster, data)
     require_two_classes(data.classes)
-    if data.decision.all():
+    if data.labeled.all():
         evidence = Evidence.from_labels(data.y, len(data.classes))
         none = dict.fromkeys(names, 0.0)
         return ScoredSample(
@@ -375,8 +381,9 @@ def score_sample(
     check_instrument(chosen, data)
     repeats: list[dict[str, Evidence]] = []
     tilted: list[TiltRows] = []
-    plain = [each for each in chosen if each != EventTilt()]
+    plain = [each for each in chosen if not isinstance(each, EventTilt)]
     clipped, bounded, lost, refused, assignment = [], [], [], {}, ""
+    label_weights: list[Array] = []
     made = fits(data, any(each.needs_halves for each in chosen))
     for seed, fit in zip(seeds, made, strict=True):
         if Nucem() in chosen and fit.in_halves and not repeats:  # check once, not in every repetition
@@ -400,16 +407,21 @@ def score_sample(
                 for name, sentences in cautions_of(data, fit, some, at_hand, seed=seed).items():
                     cautions[name] = (*cautions.get(name, ()), *sentences)
         repeats.append({each.name: _evidence(each, scores[each.name], data, cluster) for each in plain})
-        if EventTilt() in chosen:
-            bounds = Evidence.from_scores(scores[EventTilt().name], point=False)
+        if len(plain) < len(chosen):  # all tilts have the bounds of the instrument
+            tilt = next(each for each in chosen if isinstance(each, EventTilt))
+            bounds = Evidence.from_scores(scores[tilt.name], point=False)
             tilted.append(TiltRows.read(fit, data, bounds))
         weights = data.weights
         clipped.append([np.average(scores[name].clipped, weights=weights) for name in names])
         bounded.append([np.average(scores[name].by_bounds, weights=weights) for name in names])
         lost.append([np.average(scores[name].sharpness_lost, weights=weights) for name in names])
+        if fit.label_weights is not None:
+            label_weights.append(fit.label_weights)
     means = [
         dict(zip(names, np.mean(each, axis=0).tolist(), strict=True)) for each in (clipped, bounded, lost)
     ]
+    if label_weights:
+        data = replace(data, label_weights=np.mean(label_weights, axis=0))
     return ScoredSample(
         data,
         repeats,
@@ -511,13 +523,34 @@ def with_classes_of(data: SelectiveLabels, classifiers: list[Any]) -> SelectiveL
     return data.with_classes(classes)
 
 
-def chosen_assumptions(assumption: Assumed, has_instrument: bool) -> list[Assumption]:
-    """List the requested assumptions; "all" means every assumption that the input allows."""
+def chosen_assumptions(
+    assumption: Assumed, has_instrument: bool, *, worst_case: bool = False
+) -> list[Assumption]:
+    """List the requested assumptions; "all" means every assumption that the input allows.
+
+    `worst_case` says that nothing is assumed of outcomes that are pending.
+    """
     if isinstance(assumption, str) and assumption == ALL:
-        return [each for each in known() if has_instrument or not each.needs_decision_makers]
+        return [
+            each
+            for each in known()
+            if (has_instrument or not each.needs_decision_makers)
+            and (each.takes_worst_case or not worst_case)
+        ]
     wanted: list[object] = [assumption] if isinstance(assumption, str | Assumption) else [*assumption]
     # Pass an empty list on as a whole, so that the error message shows it.
     return [named(each, besides=(ALL,)) for each in wanted or [wanted]]
+
+
+def check_worst_case(
+    chosen: Sequence[Assumption], known_range: LabelRange | None, data: SelectiveLabels
+) -> None:
+    """Raise an error for what needs the label of every accepted case, if nothing is known of pending ones."""
+    for each in chosen:
+        if not each.takes_worst_case:
+            refuse_pending(data, f"assumption {each.name!r}", (WORST_CASE,))
+    if known_range is not None:
+        refuse_pending(data, "a label range", (WORST_CASE,))
 
 
 def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
@@ -533,7 +566,7 @@ def check_instrument(chosen: list[Assumption], data: SelectiveLabels) -> None:
             "decision_maker",
         )
     if data.n_decision_makers == 1:
-        points = [each.name for each in needing if each.identifies_value]
+        points = [each.name for each in needing if each.identifies_value or isinstance(each, EventTilt)]
         if points:
             raise InputError.about(
                 "decision_maker", f"has one value only; assumption {points[0]!r} needs two or more."

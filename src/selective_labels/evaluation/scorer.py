@@ -69,7 +69,7 @@ class LowerBoundScorer:
         return result.lower if _greater_is_better(self.settings | settings, data) else -result.upper
 
     def _require_decision_makers(self, data: SelectiveLabels) -> None:
-        if data.decision_makers_given or data.decision.all():
+        if data.decision_makers_given or data.labeled.all():
             return
         assumed = self.settings.get("assumption", DEFAULT_ASSUMPTION)
         if not isinstance(assumed, list | tuple) and not named(assumed).needs_decision_makers:

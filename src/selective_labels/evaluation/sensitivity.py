@@ -136,13 +136,14 @@ class SensitivityCurve(Curve):
         """Describe the odds ratios that the instrument supports."""
         if not self.supported:
             return (
-                "The instrument rejects every odds ratio that is the same for all cases and decision-makers."
+                "The instrument rejects every odds ratio that is the same for all cases, even if it changes "
+                "with leniency within the usual skill range."
             )
         pieces = " or ".join(f"{low:.3g} to {high:.3g}" for low, high in self.supported)
         return (
-            "If the odds ratio is the same for all cases and decision-makers, the instrument supports "
-            f"{pieces} ({self.confidence_level:.0%} confidence set). No test is known to notice if it "
-            "is not the same."
+            "If the odds ratio is the same for all cases, and changes with leniency within the usual skill "
+            f"range only, the instrument supports {pieces} ({self.confidence_level:.0%} confidence set). No "
+            "test is known to notice if it is not the same."
         )
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
@@ -188,6 +189,7 @@ LARGEST_GAMMA = 1e9
 N_POINTS = 25
 # Values beyond the plotted range in which the break-even value is searched.
 FAR_RHO = (0.025, 0.05, 0.1, 0.15, 0.2, LARGEST)
+FAR_SKILL = (4.0, 6.0)
 FAR_GAMMA = (15.0, 25.0, 50.0, 100.0, 1e3, 1e4, 1e6, LARGEST_GAMMA)
 INSTRUMENT = "; cases are assigned to decision-makers as if at random given the features"
 RHO = (
@@ -318,6 +320,17 @@ def _rho(base: Assumption, _: Any, __: np.ndarray) -> Family:
     return Family("rho", make, words, _even(0.0, LARGEST), None, (0.0, np.inf), FAR_RHO)
 
 
+def _skill_range(base: Assumption, _: Any, __: np.ndarray) -> Family:
+    _require_instrument(base, "skill_range")
+    words = (
+        "within a predicted class the refused have one multiple of the odds that like accepted cases have, "
+        "whose log changes by at most skill_range per unit of leniency; at 0 strict and lenient "
+        "decision-makers sort cases equally well" + INSTRUMENT
+    )
+    values = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
+    return Family("skill_range", EventTilt, words, values, None, (0.0, np.inf), FAR_SKILL)
+
+
 def _prevalence(base: Assumption, event: Any, _: np.ndarray) -> Family:
     words = f"of all cases, the share that are {event} is the value"
     words += INSTRUMENT if base == Instrument() else ""
@@ -358,6 +371,7 @@ PARAMETERS: dict[str, Callable[[Assumption, Any, np.ndarray], Family]] = {
     "share": _refused("share"),
     "rho": _rho,
     "prevalence": _prevalence,
+    "skill_range": _skill_range,
 }
 
 
@@ -616,11 +630,12 @@ class _Machine:
 
     def limit(self, name: str, event: np.ndarray | None) -> tuple[Point, list[tuple[float, float]] | None]:
         """Return the estimates under the limit alone, and the odds ratios that the instrument supports."""
-        if event is None or self.data.decision.all():
+        if event is None or self.data.labeled.all():
             return self._point(self._score([named(name)]), name), None
         sample = self._score([named(name), EventTilt()])
         clusters = cluster_codes(sample.cluster, sample.data)
-        supported = supported_odds(sample.tilted[0], event, sample.weights, clusters, self.confidence_level)
+        how = sample.weights, clusters, self.confidence_level, EventTilt().skill_range
+        supported = supported_odds(sample.tilted[0], event, *how)
         return self._point(sample, name), supported
 
     def _score(self, assumptions: list[Assumption]) -> ScoredSample:
@@ -644,7 +659,7 @@ class _Machine:
         else:
             functional, limits = self.metric.functional(subject), self.metric.range(subject.classes)
             found = judged(sample, functional, self.metric.name, name, limits, level)
-        empty = sample.repeats[0][name].empty
+        empty = sample.repeats[0][name].empty if sample.has_scores(name) else np.zeros(len(sample.data))
         return Point(
             found.lower,
             found.upper,

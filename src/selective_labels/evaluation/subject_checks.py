@@ -59,7 +59,7 @@ def training_rows_caution(sample: ScoredSample, subject: Predictions, event: int
     because they may use more than the features of this table.
     """
     data = sample.data
-    labeled = np.flatnonzero((data.decision == 1) & (data.weights > 0.0))
+    labeled = np.flatnonzero(data.labeled & (data.weights > 0.0))
     if len(labeled) < FEWEST_ROWS:
         return None
     rows = labeled[np.linspace(0, len(labeled) - 1, min(len(labeled), MOST_ROWS)).astype(int)]
@@ -72,11 +72,11 @@ def training_rows_caution(sample: ScoredSample, subject: Predictions, event: int
     gain, error = among.mean(right - known)
     if isinstance(subject, ClassifierPredictions):
         suspicious = gain > max(SUSPICIOUS_ERRORS * error, SUSPICIOUS_GAIN)
-        if data.decision.all():
+        if data.labeled.all():
             suspicious = accuracy > 1.0 - SUSPICIOUS_ERROR_RATE
         return _refit_caution(subject, among, right) if suspicious else None
     nearly_perfect = 1.0 - accuracy < PERFECT_SHARE * (1.0 - reference)
-    if data.decision.all() or not nearly_perfect or gain <= PERFECT_ERRORS * error:
+    if data.labeled.all() or not nearly_perfect or gain <= PERFECT_ERRORS * error:
         return None
     return (
         f"The predictions are right in {accuracy:.1%} of the labeled rows, and models that have not seen the "

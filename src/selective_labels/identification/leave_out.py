@@ -18,8 +18,6 @@ from selective_labels.identification.bounds import Array
 COLLINEAR = 1e-10
 # A row (or cluster) with this little leverage left is fitted by its own indicator and has no leave-out value.
 NO_LEVERAGE = 1e-9
-# Rows whose adjusted indicators are held at a time.
-CHUNK_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,18 +182,25 @@ class FirstStage:
     def leave_cluster_out(self, values: Array, cluster: np.ndarray) -> Array:
         """Leniency without the decisions of the row's cluster (Frandsen, Lefgren and Leslie 2023), (n,).
 
-        Z~_c (G - Z~_c'Z~_c)^+ (Z~'x~ - Z~_c'x~_c) for the rows of each cluster c
+        Z~_c (G - Z~_c'Z~_c)^+ (Z~'x~ - Z~_c'x~_c) = x~_c - (I - H_c)^-1 (x~_c - H_Z~ x~)_c
+
+        for the rows of each cluster c, with H_c = Z~_c G^+ Z~_c'. The second form serves clusters that are
+        smaller than the number of decision-makers, unless they fit themselves (a leverage of one).
         """
         inside, found = self.residual(values), np.zeros(len(values))
-        total = self._sums(inside)
+        left = inside - self.explained(values)
+        directions, size = self._spectrum
+        total = directions.T @ self._sums(inside)
         order = np.argsort(cluster, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1):
-            here = self._rows(rows)
-            axes, size = self._spectrum
-            here = here @ axes  # coordinates in which G is diagonal
-            own = here.T @ inside[rows]
+            here = self._rows(rows) @ directions  # coordinates in which G is diagonal
+            if len(rows) < len(size):
+                free, axes = np.linalg.eigh(np.eye(len(rows)) - (here / size) @ here.T)
+                if free[0] > NO_LEVERAGE:
+                    found[rows] = inside[rows] - axes @ ((axes.T @ left[rows]) / free)
+                    continue
             rest = np.diag(size) - here.T @ here
-            slopes = np.linalg.lstsq(rest, axes.T @ total - own, rcond=COLLINEAR)[0]
+            slopes = np.linalg.lstsq(rest, total - here.T @ inside[rows], rcond=COLLINEAR)[0]
             found[rows] = here @ slopes
         return found
 

@@ -9,6 +9,10 @@ with the same features and decision-maker have the same class probabilities. Giv
 η_k(x) = p_kz + (1 - λ_z) q_kz for every z. Because η does not depend on z, an instrument that shifts leniency
 identifies γ.
 
+Allowance for skill: decision-makers of different leniency may sort cases differently well,
+γ_k(x, z) = γ_k + δ_k (λ_z - λ̄), λ̄ the mean over decision-makers. In the formulas, p_kz e^{-δ_k (λ_z - λ̄)}
+(:func:`with_skill`) then takes the place of p_kz wherever it is tilted, and γ stays one vector.
+
 Model N (a tilt of the labeled cases' probabilities, under NUCEM): η = softmax(log η0 - γ), η0 = p̄ / λ̄.
 
 Functions take the tilt as `odds` w_k = e^{-γ_k}, scaled to a maximum of one (:func:`relative_odds`). An
@@ -16,7 +20,7 @@ infinite tilt is then a zero, and no formula needs a special case. The file hold
 both models, and the weights and confidence sets of tilts on a grid.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +101,7 @@ def odds_scores(labeled: Array, y: Array, odds: Array) -> Array:
         p_kz of the row's own decision-maker, from a model that was not fitted on the row.
     y : (n_samples,) int array
         Label codes, -1 for unlabeled rows.
-    odds : (n_classes,) array
+    odds : (n_classes,) or (n_samples, n_classes) array
         w_k.
 
     Returns
@@ -115,6 +119,29 @@ def odds_scores(labeled: Array, y: Array, odds: Array) -> Array:
     return among_refused + _step(labeled, y, odds)[:, None] * (_one_hot(y, labeled) - among_refused)
 
 
+def with_skill(labeled: Array, propensity: Array, slope: Array) -> Array:
+    """Labeled probabilities times the skill part of the odds: p_kz e^{-δ_k (λ_z - λ̄)}.
+
+    Parameters
+    ----------
+    labeled : (n_arms, n_samples, n_classes) array
+    propensity : (n_samples, n_arms) array
+    slope : (n_classes,) array
+        δ: the change of the tilt per unit of leniency.
+
+    Examples
+    --------
+    >>> labeled = np.array([[[0.1, 0.1]], [[0.3, 0.3]]])
+    >>> with_skill(labeled, np.array([[0.5, 0.5]]), np.array([0.0, 1.0])).round(3)
+    array([[[0.1  , 0.122]],
+    <BLANKLINE>
+           [[0.3  , 0.246]]])
+    """
+    leniency = labeled.sum(axis=2)
+    away = leniency - np.einsum("nz,zn->n", propensity, leniency)
+    return labeled * np.exp(-away[:, :, None] * slope)
+
+
 class Mixture:
     """Class probabilities of all cases under model O, averaged over decision-makers.
 
@@ -124,10 +151,13 @@ class Mixture:
     ----------
     labeled : (n_arms, n_samples, n_classes) array
     propensity : (n_samples, n_arms) array
+    base : (n_arms, n_samples, n_classes) array, optional
+        What is tilted: the output of :func:`with_skill`. Default: `labeled`.
     """
 
-    def __init__(self, labeled: Array, propensity: Array):
-        self._labeled = np.ascontiguousarray(np.maximum(labeled, SMALLEST).transpose(2, 0, 1))
+    def __init__(self, labeled: Array, propensity: Array, base: Array | None = None):
+        tilted = labeled if base is None else base
+        self._labeled = np.ascontiguousarray(np.maximum(tilted, SMALLEST).transpose(2, 0, 1))
         self._unseen = propensity.T * (1.0 - labeled.sum(axis=2))
         self._mean = np.einsum("nz,znk->kn", propensity, labeled)
 
@@ -138,21 +168,24 @@ class Mixture:
 
 
 class OddsRows:
-    """Residuals of model O for many tilts, classes first; parameters as in :func:`odds_residuals`."""
+    """Residuals of model O for many tilts, classes first; parameters as in :class:`Mixture`."""
 
-    def __init__(self, labeled: Array, propensity: Array, arm: Array, y: Array):
-        own = labeled[arm, np.arange(len(arm))]
-        self._everybody = Mixture(labeled, propensity)
-        self._own = np.ascontiguousarray(np.maximum(own, SMALLEST).T)
+    def __init__(self, labeled: Array, propensity: Array, arm: Array, y: Array, base: Array | None = None):
+        rows = np.arange(len(arm))
+        own = labeled[arm, rows]
+        self._everybody = Mixture(labeled, propensity, base)
+        self._own = np.ascontiguousarray(np.maximum(own if base is None else base[arm, rows], SMALLEST).T)
         self._unseen = 1.0 - own.sum(axis=1)
         self._y, self._seen = y, _one_hot(y, own).T
+        code = np.maximum(y, 0)
+        self._skill = 1.0 if base is None else self._own[code, rows] / np.maximum(own[rows, code], SMALLEST)
 
     def residuals(self, odds: Array) -> Array:
         """ψ_k - Σ_z e_z [p_kz + (1 - λ_z) q_kz], (n_classes, n_samples)."""
         total = np.maximum(odds @ self._own, SMALLEST**2)
         among_refused = odds[:, None] * self._own / total
-        weight = np.minimum(self._unseen * _own_odds(self._y, odds) / total, LARGEST_WEIGHT)
-        step = np.where(self._y >= 0, 1.0 + weight, 0.0)
+        weight = self._unseen * _own_odds(self._y, odds) * self._skill / total
+        step = np.where(self._y >= 0, 1.0 + np.minimum(weight, LARGEST_WEIGHT), 0.0)
         return among_refused + step * (self._seen - among_refused) - self._everybody.at(odds)
 
 
@@ -187,7 +220,9 @@ class AnswerRows:
         return self._instrument * residual - self._strength * weight * (self._seen - answer)
 
 
-def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, odds_ratio: float) -> Array:
+def event_scores(
+    chance: Array, leniency: Array, event: Array, decided: Array, odds_ratio: float | Array
+) -> Array:
     """Orthogonal score of the share of an event, when the odds of the event are tilted.
 
     S = p1 r + (λ - p1),   q = p1 r / S,   ψ = q + D (1 + (1 - λ) r^C / S) (C - q),   r = e^{-γ}
@@ -203,7 +238,7 @@ def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, o
         C; ignored for unlabeled rows.
     decided : (n_samples,) bool array
         D.
-    odds_ratio : float
+    odds_ratio : float or (n_samples,) array
         r: odds of the event among unlabeled cases over the odds among comparable labeled cases.
 
     Examples
@@ -219,26 +254,30 @@ def event_scores(chance: Array, leniency: Array, event: Array, decided: Array, o
     return odds_scores(labeled, y, event_odds(odds_ratio))[:, 1]
 
 
-def event_odds(odds_ratio: float) -> Array:
-    """Relative odds of the complement of an event and of the event; the larger one is scaled to one.
+def event_odds(odds_ratio: float | Array) -> Array:
+    """Relative odds of the complement of an event and of the event, (..., 2); the larger one is one.
 
     Examples
     --------
     >>> event_odds(2.0), event_odds(np.inf)
     (array([0.5, 1. ]), array([0., 1.]))
     """
-    return np.array([1.0, odds_ratio]) if odds_ratio <= 1.0 else np.array([1.0 / odds_ratio, 1.0])
+    ratio = np.asarray(odds_ratio, dtype=float)
+    with np.errstate(divide="ignore"):
+        return np.stack([np.minimum(1.0 / ratio, 1.0), np.minimum(ratio, 1.0)], axis=-1)
 
 
 def _step(labeled: Array, y: Array, odds: Array, largest: float = LARGEST_WEIGHT) -> Array:
     """D (1 + c w_Y), (n_samples,)."""
-    total = np.maximum(np.maximum(labeled, SMALLEST) @ odds, SMALLEST**2)
+    floored = np.maximum(labeled, SMALLEST)
+    sums = floored @ odds if odds.ndim == 1 else np.einsum("nk,nk->n", floored, odds)
+    total = np.maximum(sums, SMALLEST**2)
     weight = (1.0 - labeled.sum(axis=1)) * _own_odds(y, odds) / total
     return np.where(y >= 0, 1.0 + np.minimum(weight, largest), 0.0)
 
 
 def _own_odds(y: Array, odds: Array) -> Array:
-    return np.where(y >= 0, odds[y], 0.0)
+    return np.where(y >= 0, odds[y] if odds.ndim == 1 else odds[np.arange(len(y)), y], 0.0)
 
 
 def _one_hot(y: Array, labeled: Array) -> Array:
@@ -306,19 +345,25 @@ class TiltWeights:
         Q(γ).
     weights : (n_tilts,) array
         Quasi-posterior weights; sum to one.
+    slopes : (n_tilts, n_classes) array or None
+        With an allowance for skill: mean slope δ at each tilt. The statistic is then the smallest over
+        slopes, and the weights are sums over slopes.
     """
 
     tilts: Array
     statistic: Array
     weights: Array
+    slopes: Array | None = None
 
     @classmethod
-    def from_grid(cls, tilts: Array, statistic: Array, log_volume: Array | float = 0.0) -> "TiltWeights":
+    def from_grid(
+        cls, tilts: Array, statistic: Array, log_volume: Array | float = 0.0, slopes: Array | None = None
+    ) -> "TiltWeights":
         """Weigh the points of a grid; `log_volume` is the log volume of the cell around each point."""
         finite: np.ndarray = np.asarray(np.isfinite(tilts).all(axis=1))
         squares = 2.0 * np.sum(np.where(finite[:, None], tilts, 0.0) ** 2, axis=1)  # |c|² for γ = c C
         logs = np.where(finite, -(statistic + squares) / 2.0 + log_volume, -np.inf)
-        return cls(tilts, statistic, softmax(logs))
+        return cls(tilts, statistic, softmax(logs), slopes)
 
     @property
     def mean(self) -> Array:
@@ -330,6 +375,33 @@ class TiltWeights:
         """Weighted standard deviation of each γ_k, (n_classes,)."""
         tilts, weights = self._finite
         return np.sqrt(weights @ (tilts - self.mean) ** 2)
+
+    @property
+    def mean_slope(self) -> Array:
+        """Weighted mean of δ, (n_classes,); zero without an allowance for skill."""
+        return np.zeros(self.tilts.shape[1]) if self.slopes is None else self.weights @ self.slopes
+
+    def supports(self, event: ArrayLike, level: float = 0.95) -> bool:
+        """Whether the confidence set has a tilt under which the refused have the event at least as often.
+
+        Parameters
+        ----------
+        event : (n_classes,) bool array
+        """
+        kept = self.statistic <= chi2.ppf(level, self.tilts.shape[1] - 1)
+        return bool((kept & (self._raised(event) >= 0.0)).any())
+
+    def towards(self, event: ArrayLike) -> "TiltWeights":
+        """The same tilts, with weight only where the refused have the event at least as often."""
+        inside = np.where(self._raised(event) >= 0.0, self.weights, 0.0)
+        return replace(self, weights=inside / inside.sum())
+
+    def _raised(self, event: ArrayLike) -> Array:
+        """Log odds of the classes of an event against the others, refused against accepted, (n_tilts,)."""
+        inside = np.asarray(event, dtype=float)
+        direction = inside / inside.sum() - (1.0 - inside) / (1.0 - inside).sum()
+        raised = np.log(np.maximum(relative_odds(self.tilts), SMALLEST)) @ direction
+        return np.where(np.abs(raised) < 1e-9, 0.0, raised)
 
     def confidence_range(self, level: float = 0.95) -> tuple[Array, Array]:
         """Smallest and largest γ_k among tilts with Q(γ) <= χ²_{K-1}(level); infinite where unbounded.

@@ -183,6 +183,101 @@ class SeenRatio(Ratio):
 
 
 @dataclass(frozen=True, eq=False)
+class PendingRatio(Ratio):
+    """E[Σ_k c_k η_k + D v_Y] / E[Σ_k g_k η_k + D w_Y], where the label of some accepted cases is not known.
+
+    Each end is the tightest of three bounds: (1) the instrument's bounds with c and g, and the worst label of
+    each pending case; (2) the instrument's bounds with c + v and g + w, less the worst label of each declined
+    case; (3) without the instrument, the worst label of each case whose label is not known, by its decision.
+
+    Attributes
+    ----------
+    numerator, denominator : (n_samples, n_classes) arrays
+        c and g.
+    worth : (2, n_classes) array
+        v and w.
+    accepted : (n_samples,) bool array
+        D.
+    label : (n_samples, n_classes) array
+        1{Y=k} where the label is seen; otherwise zero.
+    """
+
+    worth: Array = field(kw_only=True)
+    accepted: np.ndarray = field(kw_only=True)
+    label: Array = field(kw_only=True)
+
+    @cached_property
+    def known_denominator(self) -> bool:
+        """Whether the denominator does not depend on labels."""
+        return not self.worth[1].any() and bool((self.denominator == self.denominator[:, :1]).all())
+
+    def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
+        """Lower and upper bound."""
+        if evidence.shares:
+            raise UndefinedError(
+                "figures of people have no interval under a known share and pending='worst-case'.",
+                "metric",
+            )
+        low, high = self._end(evidence, weights, -1.0), self._end(evidence, weights, 1.0)
+        if low.compared is None or high.compared is None:  # two of the three bounds, of which one counts rows
+            low, high = replace(low, compared=None), replace(high, compared=None)
+        return low, high
+
+    def _end(self, evidence: Evidence, weights: Array | None, sign: float) -> Estimate:
+        unknown = self.label.sum(axis=1) == 0.0
+        with_pending = self._with_worst(evidence, weights, sign, self.worth, self.accepted, unknown)
+        above, below = self._if_accepted(np.ones((len(self.accepted), 1)))
+        declined = replace(self, numerator=above, denominator=below)
+        less_declined = declined._with_worst(evidence, weights, sign, -self.worth, ~self.accepted, unknown)
+        alone = Evidence(self.label, unknown.astype(float), self.label)
+        by_decision = Ratio(*self._if_accepted(self.accepted[:, None]))._end(alone, weights, sign)
+        return min(with_pending, less_declined, by_decision, key=lambda end: sign * end.value)
+
+    def _if_accepted(self, accepted: np.ndarray) -> tuple[Array, Array]:
+        """C + D v and g + D w."""
+        return self.numerator + accepted * self.worth[0], self.denominator + accepted * self.worth[1]
+
+    def _with_worst(
+        self,
+        evidence: Evidence,
+        weights: Array | None,
+        sign: float,
+        worth: Array,
+        rows: np.ndarray,
+        unknown: np.ndarray,
+    ) -> Estimate:
+        """Bound in which the given rows, where their label is unknown, have the worst v - θ w."""
+        seen = rows[:, None] * (self.label @ worth.T)
+        open_rows = rows & unknown
+        value, code = 0.0, -1
+        for _ in range(MAX_STEPS):
+            worst = int((sign * (worth[0] - value * worth[1])).argmax())
+            if worst == code:
+                break
+            code = worst
+            above, below = (seen + open_rows[:, None] * worth[:, code]).T
+            found = SeenRatio.of(self.numerator, above, self.denominator, below)._end(evidence, weights, sign)
+            value = found.value
+        return found
+
+
+def ratio_difference(first: Ratio, second: Ratio) -> Ratio | None:
+    """Difference of two ratios with one denominator; None if the denominators differ."""
+    if not np.array_equal(first.denominator, second.denominator):
+        return None
+    above = first.numerator - second.numerator
+    pending = [
+        (sign, each) for sign, each in ((1.0, first), (-1.0, second)) if isinstance(each, PendingRatio)
+    ]
+    if not pending:
+        return Ratio(above, first.denominator, signed=True)
+    if any(each.worth[1].any() for _, each in pending):
+        return None
+    worth = np.sum([sign * each.worth for sign, each in pending], axis=0)
+    return replace(pending[0][1], numerator=above, signed=True, worth=worth)
+
+
+@dataclass(frozen=True, eq=False)
 class SeenSeparation:
     """½ (1 - a / p + b / (1 - p)): balanced accuracy of decisions, with p = P(event) alone unknown.
 
@@ -191,23 +286,21 @@ class SeenSeparation:
 
     Attributes
     ----------
-    accepted : (n_samples,) bool array
-        Whether the event is predicted not to happen.
-    happened : (n_samples,) bool array
-        Whether the event is seen, among the accepted.
+    missed, passed : (n_samples,) arrays
+        Whether an accepted case is the event, and whether it is not; their means are a and b.
     """
 
-    accepted: np.ndarray
-    happened: np.ndarray
+    missed: Array
+    passed: Array
     event: int
     n_classes: int
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
-        which = np.broadcast_to(np.eye(self.n_classes)[self.event], (len(self.accepted), self.n_classes))
+        which = np.broadcast_to(np.eye(self.n_classes)[self.event], (len(self.missed), self.n_classes))
         low, high = Ratio(which, np.ones_like(which)).ends(evidence, weights)
         like = evidence.slack if weights is None else weights
-        seen = self.accepted & self.happened, self.accepted & ~self.happened
+        seen = self.missed, self.passed
         missed, passed = (mean_estimate(of_rows(each, like), weights) for each in seen)
         return self._end(low, missed, passed), self._end(high, missed, passed)
 

@@ -27,6 +27,7 @@ from selective_labels.data.features import (
     without_zone,
 )
 from selective_labels.data.panels import sharing_suggested
+from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.io.table_roles import (
     Roles,
@@ -203,7 +204,7 @@ def refuse_leaks(
     """
     allowed = set(allowed)
     suspects = features[[column for column in features.columns if column not in allowed]]
-    seen = decision == 1
+    seen = (decision == 1) & (label != HOLE)
     everywhere = np.ones_like(seen)
     for target, where, what in ((label, seen, names[0]), (decision, everywhere, names[1])):
         leaks = leaking_columns(suspects[where], target[where])
@@ -570,11 +571,13 @@ def prepare_table(
     rules: FeatureRules = ALL_FEATURES,
     *,
     share_labels: bool = False,
+    pending: str | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> PreparedTable:
     """Choose and convert features, check the roles, and raise :class:`TableError` for leaks.
 
-    `share_labels` and `vocabulary` are those of :meth:`selective_labels.SelectiveLabels.from_arrays`.
+    `share_labels`, `pending` and `vocabulary` are those of
+    :meth:`selective_labels.SelectiveLabels.from_arrays`.
 
     Examples
     --------
@@ -585,7 +588,7 @@ def prepare_table(
     """
     for column in rules.allow_leak:
         require_column(frame, column, "--allow-leak")
-    columns, said = _role_columns(frame, roles, rules)
+    columns, said = _role_columns(frame, roles, rules, pending)
     names, named = _feature_names(frame, roles, rules)
     kinds = feature_kinds(frame, names, rules, roles.strata)
     request = {*named, *rules.also}
@@ -598,6 +601,7 @@ def prepare_table(
     if share_labels and roles.groups is None:
         raise TableError("--share-labels needs --groups: which rows are one case.", "groups")
     given = columns | {"kinds": [kinds[name] for name in kept], "share_labels": share_labels}
+    given["pending"] = pending
     given["vocabulary"] = vocabulary
     data = _checked(X, given, roles)
     seen = (
@@ -657,7 +661,9 @@ def _without(names: list[str], left_out: Sequence[LeftOut]) -> list[str]:
     return kept
 
 
-def _role_columns(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tuple[dict[str, pd.Series], str]:
+def _role_columns(
+    frame: pd.DataFrame, roles: Roles, rules: FeatureRules, pending: str | None
+) -> tuple[dict[str, pd.Series], str]:
     """Role columns by the library's keyword, and a sentence on how the decision was interpreted."""
     columns = {KEYWORDS.get(role, role): frame[column] for column, role in roles.columns.items()}
     said = ""
@@ -667,10 +673,18 @@ def _role_columns(frame: pd.DataFrame, roles: Roles, rules: FeatureRules) -> tup
         raise TableError("--accepted needs --decision: the column whose values it speaks of.")
     decision = columns.get("decision")
     refuse_hole_words(columns["y"], hole_words(columns["y"], decision, rules.classes))
-    if decision is not None:
+    if decision is not None and pending is None:
         _refuse_accepted_holes(columns["y"], decision)
     columns["y"] = label_values(columns["y"], decision)
+    if roles.matured is not None:
+        columns["matured"] = _due_dates(columns["matured"])
     return columns, said
+
+
+def _due_dates(column: pd.Series) -> pd.Series:
+    """Dates, or 0 and 1, of a column that says when outcomes mature."""
+    numbers = read_numbers(column.astype(object).dropna()).numbers.reindex(column.index)
+    return numbers if numbers.notna().sum() == column.notna().sum() else _as_date_column(column)
 
 
 def _refuse_accepted_holes(label: pd.Series, decision: pd.Series) -> None:
@@ -678,8 +692,8 @@ def _refuse_accepted_holes(label: pd.Series, decision: pd.Series) -> None:
     if wrong.any():
         raise TableError(
             f"The label {shown(label.name)} has holes where decision is 1 in {wrong.sum():,} rows (the first "
-            f"is row {wrong.argmax() + 1:,}): give the label, drop these rows, or leave --decision out; then "
-            "a case counts as accepted if its label is seen."
+            f"is row {wrong.argmax() + 1:,}): if these outcomes are not known yet, give --pending at-random "
+            "or --pending worst-case (pending= in Python); if the labels were lost, drop the rows."
         )
 
 

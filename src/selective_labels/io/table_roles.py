@@ -127,6 +127,7 @@ OPTIONS = {
     "strata": "--strata",
     "groups": "--groups",
     "weight": "--weight",
+    "matured": "--matured",
 }
 # Common column names, the most specific patterns first.
 LABEL_NAMES = (r"y|label|outcome|target", r"fail(ed|ure)?|default(ed)?|result|response", r".*(label|outcome)")
@@ -162,10 +163,14 @@ class Roles:
     strata: str | None = None
     groups: str | None = None
     weight: str | None = None
+    matured: str | None = None
 
     def to_dict(self) -> dict[str, str | None]:
-        """Columns by role."""
-        return asdict(self)
+        """Columns by role; `matured` only where it is given."""
+        roles = asdict(self)
+        if self.matured is None:
+            del roles["matured"]
+        return roles
 
     @property
     def columns(self) -> dict[str, str]:

@@ -498,7 +498,7 @@ def fit_bounds(
     values, models = form.of_values(found), form.of_models(found)
     lines: tuple[Calibration, ...] = (NONE,) * form.n_numbers
     # Known probabilities need no correction. With all labels seen, they sum to one as they are.
-    if not given and not data.decision.all():
+    if not given and not data.labeled.all():
         lines = _lines(data, values, models, open_numbers(form, models, known))
     rule = replace(rule, form=form, calibration=lines)
     models = rule.calibrated(models, known)

@@ -6,8 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from selective_labels._errors import InputError
 from selective_labels._parallel import Workers
 from selective_labels._validation import as_seed, require_choice, require_count
+from selective_labels.data.pending import AT_RANDOM
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.assignment import (
     AUTO,
@@ -23,6 +25,7 @@ from selective_labels.nuisance.assignment import (
 )
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS, Arms, leniency_bands, panel_bands
 from selective_labels.nuisance.folds import Fold, make_folds, outcome_codes
+from selective_labels.nuisance.maturity import MaturingJoint, label_weights, n_outcomes, outcomes_of
 from selective_labels.nuisance.model_selection import (
     MOST_ROWS,
     Candidate,
@@ -67,6 +70,8 @@ class CrossFit:
         Weighted share of rows of each arm, or the mean of the assignment probabilities if these are given.
     assignment : Assignment
         Models of the arm; without models, shares are used.
+    label_weights : (n_samples, n_classes) array or None
+        With outcomes pending at random: the weights of the labels of each row, by the models without it.
     """
 
     folds: tuple[FoldModel, ...]
@@ -74,6 +79,7 @@ class CrossFit:
     shares: np.ndarray
     report: NuisanceReport
     assignment: Assignment = BY_LOT
+    label_weights: np.ndarray | None = None
 
     @property
     def n_arms(self) -> int:
@@ -88,7 +94,8 @@ class CrossFit:
     def without_rows(self) -> "CrossFit":
         """Drop what is needed for the training rows only."""
         nothing = np.empty(0, dtype=int)
-        return replace(self, held_out=nothing, assignment=self.assignment.without_rows())
+        kept = self.assignment.without_rows()
+        return replace(self, held_out=nothing, assignment=kept, label_weights=None)
 
     def chunks(self, rows: np.ndarray, n_outcomes: int) -> list[np.ndarray]:
         """Split row numbers into chunks small enough to hold the predictions of all folds and arms."""
@@ -157,7 +164,7 @@ def cross_fit(
         warn_of_runtime(data, options, n_columns, cv, n_bands=n_bands, times=times)
     if options[0].family == "injected":
         return _injected(data, options[0], cv, propensity, n_jobs, seeds)
-    outcome = outcome_codes(data.y)
+    outcome = outcomes_of(data)
     folds = _folds(data, cv, int(seeds[1]))
     known = _arms(data, folds, n_bands, int(seeds[2])) if arms is None else arms
     fitter = Fitter(data, outcome, folds, known)
@@ -191,7 +198,48 @@ def cross_fit(
     for number, (_, test) in enumerate(folds):
         held_out[test] = number
     fold_models = tuple(FoldModel(pair, each.lookup) for pair, each in zip(models, arms, strict=True))
-    return CrossFit(fold_models, held_out, _shares(data, arms), report, assignment)
+    return _matured(CrossFit(fold_models, held_out, _shares(data, arms), report, assignment), data)
+
+
+def _matured(fit: CrossFit, data: SelectiveLabels) -> CrossFit:
+    """Models of decision and label from those that also have pending outcomes, and weights of the labels."""
+    if data.pending is None or not data.has_pending:
+        return fit
+    folds = tuple(
+        replace(fold, models=tuple(MaturingJoint(model, data.pending) for model in fold.models))
+        for fold in fit.folds
+    )
+    made = replace(fit, folds=folds)
+    return (
+        made
+        if data.pending != AT_RANDOM
+        else replace(made, label_weights=weights_of_labels(made, data, held_out=True))
+    )
+
+
+def _maturing(model: JointModel) -> MaturingJoint:
+    if not isinstance(model, MaturingJoint):
+        raise InputError.about(
+            "pending", "outcomes are in these rows alone: there were none where the models were fitted."
+        )
+    return model
+
+
+def weights_of_labels(fit: CrossFit, data: SelectiveLabels, *, held_out: bool) -> np.ndarray | None:
+    """Weights of the labels of rows; None unless outcomes are pending at random.
+
+    Rows that `fit` was not fitted to (not `held_out`) get the mean over its folds.
+    """
+    if data.pending != AT_RANDOM or not data.has_pending:
+        return None
+    outcome = outcomes_of(data)
+    total = np.zeros((len(data), len(data.classes)))
+    for number, fold in enumerate(fit.folds):
+        rows = np.flatnonzero(fit.held_out == number) if held_out else np.arange(len(data))
+        X, arm = data.features[rows], fold.lookup[data.decision_maker_codes[rows]]
+        chances = np.mean([_maturing(model).with_pending(X, arm) for model in fold.models], axis=0)
+        total[rows] += label_weights(chances, outcome[rows])
+    return total if held_out else total / len(fit.folds)
 
 
 def held_out_losses(
@@ -220,8 +268,12 @@ def _sizes(data: SelectiveLabels, seed: int) -> tuple[int, int, tuple[int, ...],
 
 
 def _folds(data: SelectiveLabels, cv: Any, seed: int) -> list[Fold]:
-    names = ["the unlabeled case", *(f"class {label!r}" for label in data.classes.tolist())]
-    outcome = outcome_codes(data.y)
+    names = [
+        "the unlabeled case",
+        *(f"class {label!r}" for label in data.classes.tolist()),
+        "the pending case",
+    ]
+    outcome = outcomes_of(data)
     return make_folds(outcome, cv, groups=data.groups, outcome_names=names, random_state=seed)
 
 
@@ -275,7 +327,7 @@ def _injected(
     seeds: np.ndarray,
 ) -> CrossFit:
     """Use given probabilities of decision and label; only the assignment is modelled."""
-    model: InjectedJoint = option.factory(data.n_decision_makers, len(data.classes) + 1)
+    model: InjectedJoint = option.factory(data.n_decision_makers, n_outcomes(data))
     arms = one_arm_each(data.decision_maker_codes, data.n_decision_makers)
     assignment = BY_LOT
     if propensity != SHARES and len(data) >= FEWEST_ROWS:
@@ -295,7 +347,8 @@ def _injected(
         assignment=_assignment_report(data, assignment),
     )
     held_out = np.zeros(len(data.y), dtype=int)
-    return CrossFit((FoldModel((model,), arms.lookup),), held_out, _shares(data, [arms]), report, assignment)
+    fold = FoldModel((model,), arms.lookup)
+    return _matured(CrossFit((fold,), held_out, _shares(data, [arms]), report, assignment), data)
 
 
 # Maps row numbers to (len(rows), n_arms) probabilities, so that no (n_samples, n_arms) array is stored.

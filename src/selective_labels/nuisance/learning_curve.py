@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from selective_labels.data.partition_sources import hash_folds
 from selective_labels.data.partitioned import Draw, PartitionedLabels, balancing_weights, reweighted
+from selective_labels.data.row_hash import hash_folds
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.cross_fit import FittingSettings, held_out_losses
 from selective_labels.nuisance.scores import selector_bands
@@ -46,7 +46,7 @@ class Drawn:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The rows in the order of the table."""
-        return self.ranked.sort_index()
+        return self.lazy.roles.in_order(self.ranked)
 
     @cached_property
     def factors(self) -> np.ndarray | None:

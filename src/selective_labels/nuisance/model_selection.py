@@ -21,6 +21,7 @@ from selective_labels._validation import require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import Arms
 from selective_labels.nuisance.folds import Fold, halves
+from selective_labels.nuisance.maturity import n_outcomes
 from selective_labels.nuisance.models.boosting import FEW_LEAVES, BoostedJoint, ClassifierJoint, SmoothJoint
 from selective_labels.nuisance.models.logistic import (
     ROUGH,
@@ -308,8 +309,7 @@ class Fitter:
     def problem(self, fold: int, within: np.ndarray | slice) -> Problem:
         """Return arm and outcome of the training rows, or of the subset `within` of them."""
         rows, arms = self.folds[fold][0][within], self.arms[fold]
-        n_outcomes = len(self.data.classes) + 1
-        return Problem(rows, arms.rows[within], self.outcome[rows], arms.n_arms, n_outcomes)
+        return Problem(rows, arms.rows[within], self.outcome[rows], arms.n_arms, n_outcomes(self.data))
 
     def halves(self, fold: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Split the training rows of a fold into two disjoint halves."""

@@ -231,6 +231,8 @@ class Rows:
         Returns a sample of rows to compare arms on; None to use these rows.
     classes : array or None
         Labels of the classes; None if the codes are the labels.
+    accepted : (n_samples,) bool array or None
+        D, where the label of an accepted case may be unobserved; None if D = 1 wherever a label is observed.
     """
 
     first: np.ndarray
@@ -245,6 +247,12 @@ class Rows:
     pools: Pools | None = None
     probe: Callable[[], HeldOutPredictions] | None = None
     classes: np.ndarray | None = None
+    accepted: np.ndarray | None = None
+
+    @property
+    def decided(self) -> np.ndarray:
+        """D, (n_samples,) bool."""
+        return self.y >= 0 if self.accepted is None else self.accepted
 
     @cached_property
     def joint(self) -> np.ndarray:

@@ -14,7 +14,14 @@ from selective_labels._validation import effective_sample_size
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.identification.event_bounds import LaminarScores
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, arms_off_fold, by_case
-from selective_labels.nuisance.cross_fit import CrossFit, FoldModel, Propensity, arm_propensity
+from selective_labels.nuisance.cross_fit import (
+    CrossFit,
+    FoldModel,
+    Propensity,
+    arm_propensity,
+    weights_of_labels,
+)
+from selective_labels.nuisance.maturity import label_terms
 from selective_labels.nuisance.models.encoders import standardised
 from selective_labels.nuisance.score_formulas import (
     OVERLAP,
@@ -84,19 +91,19 @@ def class_pools(surplus: np.ndarray, decision_maker: np.ndarray, lookup: np.ndar
 
 
 def class_surplus(
-    X: np.ndarray, y: np.ndarray, n_classes: int, strata: np.ndarray | None, categorical: tuple[int, ...]
+    X: np.ndarray, seen: np.ndarray, strata: np.ndarray | None, categorical: tuple[int, ...]
 ) -> np.ndarray:
     """Observed labels minus their expectation given the case, (n_samples, n_classes).
 
     The expectation is the mean of the stratum, or, without strata, a linear prediction from the features.
+    `seen` are the indicators of the observed labels.
 
     Examples
     --------
-    >>> class_surplus(np.zeros((2, 1)), np.array([1, -1]), 2, np.array([0, 0]), ())
+    >>> class_surplus(np.zeros((2, 1)), np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0, 0]), ())
     array([[ 0. ,  0.5],
            [ 0. , -0.5]])
     """
-    seen = (y[:, None] == np.arange(n_classes)).astype(float)
     if strata is not None:
         rows = np.maximum(np.bincount(strata), 1)
         return seen - np.stack([np.bincount(strata, column) / rows for column in seen.T], axis=1)[strata]
@@ -209,6 +216,8 @@ def cross_fit_scores(
         n_fitted = n_independent(data, n_fitted)
     pooled = held_out and not given and label_range is None
     totals = {name: _empty_scores(len(data), n_classes) for name in chosen}
+    weights = fit.label_weights if held_out else weights_of_labels(fit, data, held_out=False)
+    accepted = data.decision == 1 if data.has_pending and weights is None else None
     laminar_scores: dict[str, LaminarScores] = {}
     n_folds = 1 if held_out else len(fit.folds)
     for number, fold in enumerate(fit.folds):
@@ -228,9 +237,14 @@ def cross_fit_scores(
             lead = 0.0 if leniency is None else required_lead(shares, leniency, n_fitted, overlap)
             known = None if label_range is None else label_range.take(here)
             chunk = Rows(pair[0], pair[-1], arm, data.y[here], shares, lead, known, n_units, n_fitted, formed)
-            chunk = replace(chunk, classes=data.classes, probe=probe)
+            chunk = replace(
+                chunk,
+                classes=data.classes,
+                probe=probe,
+                accepted=None if accepted is None else accepted[here],
+            )
             for name, assumption in chosen.items():
-                part = assumption.score(chunk, overlap)
+                part = expected_scores(assumption, chunk, overlap, None if weights is None else weights[here])
                 _add(totals[name], here, part)
                 if part.laminar_scores is not None:
                     kept = laminar_scores.setdefault(name, part.laminar_scores.empty(len(data)))
@@ -277,6 +291,23 @@ def selector_bands(data: SelectiveLabels) -> int | None:
     n_units = len(data) if data.panels is None else n_independent(data, len(data))
     n_bands = min(round(2.0 * np.sqrt(available)), MOST_BANDS, n_units // ROWS_PER_BAND)
     return max(n_bands, 2)
+
+
+def expected_scores(assumption: Scorable, rows: Rows, overlap: float, weights: np.ndarray | None) -> Scores:
+    """Scores of rows; with weights of the labels, their expectation (:func:`label_terms`)."""
+    if weights is None:
+        return assumption.score(rows, overlap)
+    parts = [(assumption.score(replace(rows, y=y), overlap), weight) for y, weight in label_terms(weights)]
+
+    def expected(find: Callable[[Scores], np.ndarray]) -> np.ndarray:
+        return np.sum([weight[:, None] * find(part) for part, weight in parts], axis=0)
+
+    first, more = parts[0][0], parts[0][0].laminar_scores
+    if more is not None:
+        more = replace(more, values=expected(lambda part: part.laminar_scores.values))  # type: ignore[union-attr]
+        if more.ceiling is not None:
+            more = replace(more, ceiling=expected(lambda part: part.laminar_scores.ceiling))  # type: ignore
+    return replace(first, values=expected(lambda part: part.values), laminar_scores=more)
 
 
 def _check(
@@ -341,8 +372,8 @@ def fold_pools(fit: CrossFit, fold: FoldModel, data: SelectiveLabels, others: np
     """
     others = others & (data.weights > 0.0)
     strata = None if data.strata is None else data.strata[others]
-    n_classes = len(data.classes)
-    surplus = class_surplus(data.features[others], data.y[others], n_classes, strata, data.categorical)
+    seen = data.label_indicators if fit.label_weights is None else fit.label_weights
+    surplus = class_surplus(data.features[others], seen[others], strata, data.categorical)
     if data.panels is not None:
         first, surplus = by_case(data.groups, others, surplus)
         arm = arms_off_fold(data, np.flatnonzero(others), fit.n_arms if fit.report.banded else None)

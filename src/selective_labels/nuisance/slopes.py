@@ -253,7 +253,7 @@ def _own(
     own = lookup[data.decision_maker_codes[rows]]
     centred = values - np.sum(chances.T * values, axis=0)
     strength = np.sum(chances.T * centred * leniency, axis=0)
-    seen = data.y[rows, None] == np.arange(len(data.classes))
+    seen = data.label_indicators[rows]
     deviation = centred[own, np.arange(len(rows))]
     return OwnInstrument(
         deviation, seen - average_over_arms(joint, chances), np.where(strength < 0, -1.0, 1.0)

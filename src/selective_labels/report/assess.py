@@ -160,7 +160,7 @@ class Workbench:
     @cached_property
     def basis(self) -> Basis:
         """The weakest assumption that the checks allow; none is needed if every label is observed."""
-        if self.everybody.data.decision.all():
+        if self.everybody.data.labeled.all():
             return Basis("none", "all seen", "Every outcome was seen.")
         return basis_of(self.diagnosis.content)
 

@@ -247,7 +247,7 @@ def table_section(
 ) -> dict[str, Any]:
     """The section "data": counts, roles, vocabulary, features and notes."""
     data = cases.data
-    labels = data.y[data.decision == 1]
+    labels = data.y[data.labeled]
     roles = {role: _role(role, data, description) for role in ROLES}
     shares = np.bincount(labels, minlength=len(data.classes)) / max(len(labels), 1)
     return {

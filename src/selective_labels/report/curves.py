@@ -17,12 +17,12 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.estimators.heckman import BivariateProbitClassifier, HeckmanClassifier
-from selective_labels.estimators.ipw import SelectedSampleClassifier
 from selective_labels.estimators.reject_inference import (
     FuzzyAugmentationClassifier,
     ParcellingClassifier,
     ReweightingClassifier,
 )
+from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference, policy_difference
 from selective_labels.evaluation.display import ENDS
 from selective_labels.evaluation.drift import drift_of_judged
@@ -202,7 +202,7 @@ def team_part(
     data = sample.data
     if rule.scores is None:
         raise InputError("Only predicted classes are known; a team needs a score.", "predictions")
-    if data.decision.all():
+    if data.labeled.all():
         raise InputError("Every case was accepted: there is nothing that a score could change.", "decision")
     money = None if len(data.classes) != 2 else cost
     policy_measures = {each.name: each for each in read_policy_measures(None, data.classes, event, money)}
@@ -446,9 +446,9 @@ def sensitivity_part(
     shows its accuracy. If costs are given, cost replaces accuracy.
     """
     data = cases.data
-    if data.decision.all():
+    if data.labeled.all():
         raise InputError("Every label is seen, so there is nothing to be sensitive to.", "y")
-    commonest = int(np.bincount(data.y[data.decision == 1], minlength=len(data.classes)).argmax())
+    commonest = int(np.bincount(data.y[data.labeled], minlength=len(data.classes)).argmax())
     constant = bool((rule.codes == commonest).all())
     label = data.classes.tolist()[commonest]
     curve = evaluator.sensitivity_curve(
@@ -503,7 +503,7 @@ def outlook_part(
 ) -> Part:
     """Predict the interval width of the difference with more cases, other decision-makers, or a lottery."""
     classes = sample.data.classes
-    if sample.data.decision.all():
+    if sample.data.labeled.all():
         raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
     contest = paired_difference(first.subject(classes), second.subject(classes), metric)
     result = compare_sample(sample, contest, assumption, names=(first.name, second.name))
@@ -608,7 +608,7 @@ def _usable(gaps: Sequence[Evaluation], assumption: str) -> list[int]:
 
 def _seen(sample: ScoredSample, event: int, cells: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     """Share of the event among the accepted cases of every subgroup."""
-    classes, seen = sample.data.classes, sample.data.decision == 1
+    classes, seen = sample.data.classes, sample.data.labeled
     share = named_metrics("share", classes, classes[event])
     anybody = ArrayPredictions(np.full(len(sample.data), classes[event]), classes, "everybody")
     rows = []

@@ -51,6 +51,7 @@ def diagnosis_content(diagnosis: Diagnosis) -> dict[str, Any]:
         "families": {family: diagnosis.status(family) for family in FAMILIES},
         "verdict": verdict,
         "n_model_rows": diagnosis.n_model_rows,
+        "strength": None if diagnosis.strength is None else diagnosis.strength.content(),
     }
 
 
@@ -109,7 +110,7 @@ def leniency_part(data: SelectiveLabels, event: int) -> Part:
     except NotApplicableError as reason:
         raise UndefinedError(f"Leniency cannot be compared: {reason}", "decision_maker") from None
     codes, n_makers = data.decision_maker_codes, data.n_decision_makers
-    labeled = np.bincount(codes, data.decision, n_makers)
+    labeled = np.bincount(codes, data.labeled, n_makers)
     events = np.bincount(codes, data.y == event, n_makers)
     rate = events / np.maximum(labeled, 1.0)
     rate_error = np.sqrt(rate * (1.0 - rate) / np.maximum(labeled, 1.0))

@@ -92,7 +92,7 @@ def _promises(model: Any) -> list[str]:
 
 
 def _learned_from(data: Any) -> list[str]:
-    n_labeled = int((data.decision == 1).sum())
+    n_labeled = int(data.labeled.sum())
     return [
         f"{len(data):,} cases, {n_labeled:,} of them with a label ({n_labeled / len(data):.0%}), "
         f"{data.n_decision_makers:,} decision-makers.",

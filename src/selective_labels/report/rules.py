@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
-from selective_labels.estimators.ipw import SelectedSampleClassifier
+from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference
 from selective_labels.evaluation.evaluate import evaluate_sample
@@ -310,7 +310,7 @@ def answers_part(
 
 def labeled_value(sample: ScoredSample, subject: ArrayPredictions, metric: AnyMetric) -> float | None:
     """The metric among labeled cases, where no label is missing and no assumption is needed."""
-    seen = sample.data.decision == 1
+    seen = sample.data.labeled
     try:
         found = evaluate_sample(sample, subject, [metric], {"labeled": seen}, assumptions=["none"])[0]
     except InputError:

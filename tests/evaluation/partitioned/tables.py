@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels import SelectiveLabels
-from selective_labels.data.partition_sources import hash_folds, row_keys
+from selective_labels.data.row_hash import hash_folds, row_keys
 from selective_labels.datasets import make_decision_makers
 from selective_labels.nuisance.cross_fit import FittingSettings
 

@@ -1,6 +1,7 @@
 """The pass is a plain function of a frame: other engines map it, as docs/large.md shows."""
 
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,8 @@ def test_duckdb(folder):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning:pyspark")  # of versions of pandas, not ours
-def test_spark(folder):
+def test_spark(folder, monkeypatch):
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # of the workers
     sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
     data = from_folder(folder, case_id="case")
     question = partition_pass("guess", data, **HOW)

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import evaluate
-from selective_labels.data.partition_sources import hash_folds, row_keys
+from selective_labels.data.row_hash import hash_folds, row_keys
 from selective_labels.evaluation.partitioned.scored_partitions import inner_folds_of, table_arms
 from selective_labels.nuisance.bands import INNER_FOLDS, cut_evenly, shrink
 from selective_labels.nuisance.learning_curve import draw_rows

@@ -21,9 +21,9 @@ from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
-from selective_labels.data.partition_sources import hash_folds
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
 from selective_labels.data.roles import HOLE
+from selective_labels.data.row_hash import hash_folds
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.partitioned.cells import CellMoments, ClusterSums, RowMean, as_share
 from selective_labels.evaluation.scored_rows import NO_RANGE, read_label_range
@@ -487,7 +487,7 @@ class PartitionPass:
     def _units(self, data: SelectiveLabels, hashes: np.ndarray) -> np.ndarray | None:
         if self.cluster is None:
             return None
-        return data.decision_maker_codes if self.cluster == DECISION_MAKER else hashes.view(np.int64)
+        return data.decision_maker_codes if self.cluster == DECISION_MAKER else hashes
 
 
 def summary_of(scores: Scores) -> np.ndarray:
@@ -503,7 +503,7 @@ def require_summable(assumptions: Sequence[Assumption], classes: np.ndarray) -> 
     for each in assumptions:
         if isinstance(each, Combination):
             each.check(classes)
-        if each == EventTilt() or (isinstance(each, Combination) and each.has_ceilings(classes)):
+        if isinstance(each, EventTilt) or (isinstance(each, Combination) and each.has_ceilings(classes)):
             raise InputError(
                 f"assumption {each.name!r} is not available on data in partitions; take rows into memory "
                 "with data.sample(n).",

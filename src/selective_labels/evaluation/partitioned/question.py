@@ -383,6 +383,7 @@ class CellCases:
     classes: np.ndarray
     row_decision: np.ndarray
     y: np.ndarray
+    label_weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, classes: np.ndarray, outcome: np.ndarray) -> "CellCases":

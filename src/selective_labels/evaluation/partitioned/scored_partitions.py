@@ -10,8 +10,8 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels.assumptions.instrument import Nucem
-from selective_labels.data.partition_sources import INNER, hash_folds, uniform
 from selective_labels.data.partitioned import PartitionedLabels, PartitionReader
+from selective_labels.data.row_hash import INNER, hash_folds
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.cautions import cautions_of
 from selective_labels.diagnostics.diagnose import nucem_warning
@@ -86,7 +86,7 @@ class LeniencyTask:
 
 def inner_folds_of(keys: np.ndarray, seed: int) -> np.ndarray:
     """Return the inner fold of each row, (n_samples,) int array."""
-    return (uniform(keys, INNER, seed) * INNER_FOLDS).astype(int)
+    return hash_folds(keys, INNER_FOLDS, seed, INNER)
 
 
 def table_arms(

@@ -1,0 +1,188 @@
+"""Empirical Bayes for many noisy estimates: shrinkage, intervals without a prior, ranks, lists of names."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.stats import norm
+
+from selective_labels._errors import UndefinedError
+from selective_labels.identification.bounds import Array
+
+N_DRAWS = 2000
+# Values of the squared bias at which critical values are computed; between them they are interpolated.
+GRID = np.linspace(0.0, 10.0, 201)
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunken:
+    """Estimates θ̂_j ~ N(θ_j, σ_j²) shrunk towards a centre μ.
+
+    w_j = A / (A + σ_j²),   θ*_j = μ + w_j (θ̂_j - μ),   A = max(mean_j (θ̂_j - μ)² - σ_j², floor)
+
+    The floor is the estimate of Armstrong, Kolesár and Plagborg-Møller (2022): with few estimates A is hardly
+    known, and zero would claim that all θ_j are alike.
+
+    Attributes
+    ----------
+    value : (n,) array
+        θ*.
+    error : (n,) array
+        √(w_j) σ_j, the standard deviation of θ_j given θ̂_j if the θ_j are normal.
+    lower, upper : (n,) arrays
+        θ*_j ± c(m_j) w_j σ_j with m_j = (1 / w_j - 1)² A / σ_j², the mean squared bias of θ*_j in its
+        standard errors. These cover the stated share of the θ_j whatever their distribution (Armstrong,
+        Kolesár and Plagborg-Møller 2022).
+    spread : float
+        √A, the standard deviation of the θ_j.
+    """
+
+    value: Array
+    error: Array
+    lower: Array
+    upper: Array
+    spread: float
+
+    @classmethod
+    def of(cls, estimates: Array, errors: Array, level: float = 0.95, centre: float = 0.0) -> "Shrunken":
+        """Shrink estimates with these standard errors.
+
+        Examples
+        --------
+        >>> found = Shrunken.of(np.array([-2.0, -1.0, 1.0, 2.0]), np.ones(4))
+        >>> found.value.round(2), round(found.spread, 2)
+        (array([-1.2, -0.6,  0.6,  1.2]), 1.22)
+        """
+        away, noise = estimates - centre, errors**2
+        floor = 2.0 * float(np.mean(noise**2)) / (len(noise) * float(np.mean(noise)))
+        variance = max(float(np.mean(away**2 - noise)), floor)
+        weight = variance / (variance + noise)
+        value = centre + weight * away
+        bias = noise / variance  # (1 / w - 1)² A / σ², with 1 / w - 1 = σ² / A
+        reach = critical_values(bias, level) * weight * errors
+        return cls(value, np.sqrt(weight) * errors, value - reach, value + reach, float(np.sqrt(variance)))
+
+    def below(self, limit: float = 0.0) -> Array:
+        """P(θ_j < limit | θ̂_j) if the θ_j are normal, (n,)."""
+        return np.asarray(norm.cdf((limit - self.value) / np.maximum(self.error, np.finfo(float).tiny)))
+
+
+def critical_values(bias: Array, level: float = 0.95) -> Array:
+    """Smallest c such that P(|N(b, 1)| > c) ≤ 1 - level for every distribution of b with E[b²] = bias.
+
+    The largest non-coverage is the concave majorant of r(t) = P(|N(√t, 1)| > c) at t = bias: a chord from
+    zero up to the point where it touches, and r beyond it.
+
+    Parameters
+    ----------
+    bias : (n,) array
+        E[b²].
+
+    Examples
+    --------
+    >>> critical_values(np.array([0.0, 0.5, 2.0])).round(2)
+    array([1.96, 2.53, 4.83])
+    """
+    found = _on_grid(level)
+    # Beyond the grid Chebyshev's inequality, P(|b| > c) ≤ E[b²] / c², which has room for the noise.
+    beyond = np.sqrt(np.maximum(bias, 0.0) / (1.0 - level))
+    return np.where(bias > GRID[-1], beyond, np.interp(bias, GRID, found))
+
+
+@cache
+def _on_grid(level: float) -> Array:
+    """Critical values at the squared biases of the grid."""
+    # r for each candidate c, from which c is interpolated.
+    limit = np.sqrt(GRID[-1] / (1.0 - level))
+    candidates = np.linspace(norm.ppf(0.5 + level / 2.0), limit, 400)[:, None]
+    squares = np.linspace(0.0, (limit + 4.0) ** 2, 1500)
+
+    def missed(squared: Array) -> Array:
+        return np.asarray(norm.cdf(np.sqrt(squared) - candidates) + norm.cdf(-np.sqrt(squared) - candidates))
+
+    alone = missed(squares[:1])
+    slopes = (missed(squares[1:]) - alone) / squares[1:]
+    touch = slopes.argmax(axis=1)
+    chord = alone + slopes[np.arange(len(touch)), touch][:, None] * GRID
+    worst = np.where(squares[1:][touch][:, None] >= GRID, chord, missed(GRID))
+    return np.asarray(candidates[(worst <= 1.0 - level + 1e-12).argmax(axis=0), 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Ranks of θ_j given all estimates, 1 for the smallest.
+
+    Attributes
+    ----------
+    best_tenth : (n,) array
+        Probability to be among the smallest tenth.
+    lower, upper : (n,) int arrays
+        Sets of ranks that hold the rank with the stated probability.
+    """
+
+    best_tenth: Array
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @classmethod
+    def of(cls, shrunken: Shrunken, seed: int, level: float = 0.95) -> "Ranks":
+        """Draw from N(θ*_j, w_j σ_j²), and rank each draw.
+
+        Examples
+        --------
+        >>> found = Ranks.of(Shrunken.of(np.arange(20.0), np.full(20, 0.01)), seed=0)
+        >>> found.best_tenth[:3].tolist(), int(found.lower[4]), int(found.upper[4])
+        ([1.0, 1.0, 0.0], 5, 5)
+        """
+        number = len(shrunken.value)
+        draws = np.random.default_rng(seed).normal(shrunken.value, shrunken.error, (N_DRAWS, number))
+        rank = draws.argsort(axis=1).argsort(axis=1) + 1
+        tail = (1.0 - level) / 2.0
+        low, high = np.quantile(rank, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
+        top = max(1, round(number / 10))
+        return cls(np.mean(rank <= top, axis=0), low.astype(int), high.astype(int))
+
+
+def false_discoveries(p_values: Array, rate: float = 0.05) -> np.ndarray:
+    """Names that the procedure of Benjamini and Hochberg (1995) lists, (n,) bool.
+
+    With p-values in order, all up to the last with p_(i) ≤ rate · i / n. Of a list made this way, at most
+    this share is wrong on average.
+
+    Examples
+    --------
+    >>> false_discoveries(np.array([0.001, 0.2, 0.03, 0.9]))
+    array([ True, False, False, False])
+    """
+    order, number = np.argsort(p_values), len(p_values)
+    passed = p_values[order] <= rate * np.arange(1, number + 1) / number
+    listed = np.zeros(number, dtype=bool)
+    if passed.any():
+        listed[order[: int(np.flatnonzero(passed)[-1]) + 1]] = True
+    return listed
+
+
+def common_slope(first: Array, second: Array, covariance: Array) -> float | None:
+    """Slope of the true second effects on the true first ones, net of sampling error.
+
+    β = Σ_j (a_j b_j - v_ab,j) / Σ_j (a_j² - v_aa,j);   None where the denominator is not clearly positive
+
+    Parameters
+    ----------
+    first, second : (n,) arrays
+        Estimates a and b.
+    covariance : (n, 2, 2) array
+        Their sampling covariances v.
+
+    Examples
+    --------
+    >>> noise = np.zeros((3, 2, 2))
+    >>> common_slope(np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5]), noise)
+    0.5
+    """
+    if len(first) < 2:
+        raise UndefinedError("a slope needs two decision-makers or more.", "decision_maker")
+    seen, noise = float(np.sum(first**2)), float(np.sum(covariance[:, 0, 0]))
+    if not seen > 2.0 * noise:
+        return None
+    return float(np.sum(first * second - covariance[:, 0, 1]) / (seen - noise))

@@ -1,0 +1,173 @@
+"""Pending outcomes: one joint model of decision, maturity and label, and the weights of a row's labels.
+
+With R = 1 where the outcome has matured (seen only where D = 1)::
+
+    ρ(x, z) = P(R=1 | D=1, x, z),   μ_k(x, z) = P(Y=k | D=1, R=1, x, z),   λ_z(x) = P(D=1 | x, z)
+
+At random: R is independent of Y given D = 1, x and z, so that P(D=1, Y=k | x, z) = λ_z(x) μ_k(x, z). The
+indicator 1{D=1, Y=k} of a row is replaced by the weight
+
+    W_k = D [R / ρ (1{Y=k} - μ_k) + μ_k],   Σ_k W_k = D,
+
+    E[W_k | x, z] = P(D=1, Y=k | x, z) if ρ or μ is right.
+
+Any score f(D, Y) is a sum over what may have happened, so that its expectation given W is
+
+    (1 - D) f(0, -) + Σ_k W_k f(1, k).
+
+Worst case: nothing is known of the label of a pending case, so that only P(Y=k, D=1, R=1 | x, z) bounds a
+class from below. The decision is known.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from selective_labels.data.pending import AT_RANDOM
+from selective_labels.data.roles import HOLE
+from selective_labels.data.selective_labels import SelectiveLabels
+from selective_labels.nuisance.folds import outcome_codes
+
+if TYPE_CHECKING:
+    from selective_labels.nuisance.model_selection import JointModel
+
+# No outcome counts for more than 1 / LEAST_MATURED pending ones like it.
+LEAST_MATURED = 0.02
+
+
+def outcomes_of(data: SelectiveLabels) -> np.ndarray:
+    """Outcome of each row: :func:`outcome_codes`, and K + 1 where it is pending.
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays(
+    ...     None, [0, 1, None, None], decision=[1, 1, 1, 0], pending="worst-case")
+    >>> outcomes_of(data)
+    array([1, 2, 3, 0])
+    """
+    codes = outcome_codes(data.y)
+    return np.where(data.is_pending, len(data.classes) + 1, codes) if data.has_pending else codes
+
+
+def n_outcomes(data: SelectiveLabels) -> int:
+    """Number of outcomes that a joint model of these rows has."""
+    return len(data.classes) + 1 + data.has_pending
+
+
+@dataclass(frozen=True)
+class MaturingJoint:
+    """Joint model of decision and label, from one that also has an outcome for pending cases, the last.
+
+    At random, probabilities of the labels include those of pending cases. In the worst case they are those of
+    labels that are seen; with the probability of a no they sum to less than one.
+    """
+
+    model: "JointModel"
+    pending: str
+
+    def joint(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of every row under every arm, (n_arms, n, n_classes + 1)."""
+        return without_pending(self.model.joint(X), self.pending)
+
+    def own(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Probabilities of every row under its own arm, (n, n_classes + 1)."""
+        return without_pending(self.with_pending(X, arm), self.pending)
+
+    def with_pending(self, X: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """Probabilities under the row's own arm, that of a pending outcome last, (n, n_classes + 2)."""
+        return self.model.own(X, arm)
+
+
+def without_pending(chances: np.ndarray, pending: str) -> np.ndarray:
+    """Probabilities of no and of each label, from those of no, each label and a pending outcome (last axis).
+
+    Examples
+    --------
+    >>> chances = np.array([[0.2, 0.3, 0.1, 0.4]])
+    >>> without_pending(chances, "at-random"), without_pending(chances, "worst-case")
+    (array([[0.2, 0.6, 0.2]]), array([[0.2, 0.3, 0.1]]))
+    """
+    declined, labeled = chances[..., :1], chances[..., 1:-1]
+    if pending == AT_RANDOM:
+        labeled = (1.0 - declined) * _among_matured(labeled)
+    return np.concatenate([declined, labeled], axis=-1)
+
+
+def label_weights(chances: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+    """W_k of every row, (n_samples, n_classes); see the module.
+
+    Parameters
+    ----------
+    chances : (n_samples, n_classes + 2) array
+        Probabilities of no, each label and a pending outcome under the row's own arm, by models without it.
+    outcome : (n_samples,) int array
+        See :func:`outcomes_of`.
+
+    Examples
+    --------
+    Half of the accepted cases have matured, half of these with either label:
+
+    >>> label_weights(np.array([[0.2, 0.2, 0.2, 0.4]] * 3), np.array([0, 2, 3]))
+    array([[ 0. ,  0. ],
+           [-0.5,  1.5],
+           [ 0.5,  0.5]])
+    """
+    labeled = chances[:, 1:-1]
+    n_classes = labeled.shape[1]
+    among = _among_matured(labeled)
+    accepted = 1.0 - chances[:, :1]
+    matured = np.clip(
+        labeled.sum(axis=1, keepdims=True) / np.maximum(accepted, LEAST_MATURED), LEAST_MATURED, 1.0
+    )
+    seen = (outcome[:, None] - 1) == np.arange(n_classes)
+    known = ((outcome > 0) & (outcome <= n_classes))[:, None]
+    return np.where(outcome[:, None] > 0, among + known / matured * (seen - among), 0.0)
+
+
+def label_terms(weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What may have happened to each row, as label codes (-1 if declined), and its weight.
+
+    The terms are: all are declined, with weight 1 - D; then, for each class k, the accepted rows have its
+    label, with weight W_k.
+
+    Examples
+    --------
+    >>> [(y.tolist(), weight.tolist()) for y, weight in label_terms(np.array([[0.0, 0.0], [0.25, 0.75]]))]
+    [([-1, -1], [1.0, 0.0]), ([-1, 0], [0.0, 0.25]), ([-1, 1], [0.0, 0.75])]
+    """
+    accepted = weights.sum(axis=1) > 0.5
+    yield np.full(len(weights), HOLE), 1.0 - accepted
+    for code, weight in enumerate(weights.T):
+        yield np.where(accepted, code, HOLE), weight
+
+
+def over_labels(
+    score: Callable[[np.ndarray], np.ndarray], y: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
+    """Expectation of a score over what the label of each row may be: (1 - D) f(-1) + Σ_k W_k f(k).
+
+    Parameters
+    ----------
+    score : callable
+        Maps label codes of the rows, -1 if declined, to an array whose last axis has the rows.
+    y : (n_samples,) int array
+    weights : (n_samples, n_classes) array or None
+        W; without weights, `y` holds all that is known, and its score is returned.
+
+    Examples
+    --------
+    >>> over_labels(lambda y: 10.0 * y, np.array([-1, -1]), np.array([[0.0, 0.0], [0.25, 0.75]]))
+    array([-10. ,   7.5])
+    """
+    if weights is None:
+        return score(y)
+    return np.sum([weight * score(codes) for codes, weight in label_terms(weights)], axis=0)
+
+
+def _among_matured(labeled: np.ndarray) -> np.ndarray:
+    """μ_k, even where no outcome matures."""
+    total = labeled.sum(axis=-1, keepdims=True)
+    even = np.full_like(labeled, 1.0 / labeled.shape[-1])
+    return np.divide(labeled, total, out=even, where=total > 0.0)

@@ -1,0 +1,315 @@
+"""Tables of engines say what the same table in Parquet says, in whatever order their rows come."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import selective_labels as sl
+from selective_labels import InputError, SelectiveLabels
+from selective_labels._errors import WorkerError
+from selective_labels.data import relations
+from selective_labels.data.row_hash import SAMPLE, SPLIT, HashRange, hash_folds, row_hash, row_keys
+from selective_labels.nuisance.learning_curve import draw_rows
+from tests.evaluation.partitioned.tables import (
+    FEATURES,
+    NAMED,
+    ROLES,
+    from_folder,
+    make_table,
+    numbers,
+    write,
+)
+
+duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
+nw = pytest.importorskip("narwhals")
+
+N_ROWS = 1500
+QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}
+# Ids at both ends of what a column holds; words of one, two, three and four bytes a letter.
+IDS = [0, 1, -1, 7, 10**15, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
+WORDS = ["", "a", "A", "loan 7", "ä", "Ωmega", "日本", "🙂", "it's", 'a "b"']
+
+
+def cases():
+    frame = make_table(N_ROWS)
+    frame["case"] = np.arange(N_ROWS) * 3 - 100
+    frame["name"] = [f"Fall {number:04}" for number in range(N_ROWS)]
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(N_ROWS) % 400, unit="D")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(cases(), tmp_path_factory.mktemp("cases"))
+
+
+@pytest.fixture
+def connection():
+    with duckdb.connect() as found:
+        frame = cases().sample(frac=1.0, random_state=1)
+        found.register("shown", frame)
+        found.execute("CREATE TABLE cases AS SELECT * FROM shown")
+        yield found
+
+
+def of_duckdb(connection):
+    return connection.table("cases")
+
+
+def of_ibis(connection):
+    ibis = pytest.importorskip("ibis", reason="optional: ibis")
+    return ibis.duckdb.from_connection(connection).table("cases")
+
+
+def of_polars(connection):
+    polars = pytest.importorskip("polars", reason="optional: polars")
+    return polars.LazyFrame(connection.table("cases").to_arrow_table())
+
+
+def of_narwhals(connection):
+    return nw.from_native(connection.table("cases"))
+
+
+ENGINES = {"duckdb": of_duckdb, "ibis": of_ibis, "polars": of_polars, "narwhals": of_narwhals}
+
+
+@pytest.fixture(params=ENGINES)
+def relation(request, connection):
+    # Ibis asks pandas and DuckDB in ways that newer versions of them deprecate.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="ibis")
+        yield ENGINES[request.param](connection)
+
+
+def lazy(relation, *roles, **others):
+    given = {role: ROLES[role] for role in roles}
+    named = NAMED | {"features": FEATURES, "case_id": "case", "fit_rows": 700} | given | others
+    return SelectiveLabels.from_relation(relation, **named)
+
+
+def agree(found, wanted):
+    found, wanted = (
+        [each] if isinstance(each, sl.Evaluation | sl.Comparison) else each for each in (found, wanted)
+    )
+    for one, other in zip(found, wanted, strict=True):
+        assert_allclose(numbers(one), numbers(other), rtol=1e-8, atol=1e-8)
+
+
+def same_table(found, wanted):
+    pd.testing.assert_frame_equal(found.to_frame(), wanted.to_frame(), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("key", ["case", "name"])
+def test_the_hash_of_an_engine_is_that_of_numpy(relation, key):
+    source = relations.RelationSource.of(relation, None, key)
+    found = source._key()
+    if found is None:  # Polars has no MD5: rows are filtered here
+        assert (source.engine, key) == ("polars", "name")
+        return
+    rows, expression = found
+    asked = rows.select(
+        nw.col(key), hash=row_hash(expression, SAMPLE, 7), fold=hash_folds(expression, 5, 3)
+    ).collect("pyarrow")
+    there = asked.to_native().to_pandas()
+    keys = row_keys(there[key])
+    assert len(there) == N_ROWS
+    assert_array_equal(there["hash"], row_hash(keys, SAMPLE, 7))
+    assert_array_equal(there["fold"], hash_folds(keys, 5, 3))
+    part = HashRange(SPLIT, 1, 0.2, 0.7)
+    kept = source._subset(found, [part]).select(key).collect("pyarrow").to_native().to_pandas()[key]
+    assert set(kept) == set(there[key][part.holds(keys)])
+
+
+@pytest.mark.parametrize("make", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize("values", [IDS, WORDS], ids=["numbers", "texts"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ibis", "ignore::Warning:ibis")
+def test_every_id_has_the_same_hash(make, values):
+    with duckdb.connect() as connection:
+        frame = pd.DataFrame({"case": values})
+        connection.register("shown", frame)
+        connection.execute("CREATE TABLE cases AS SELECT * FROM shown")
+        source = relations.RelationSource.of(make(connection), None, "case")
+        if (key := source._key()) is None:
+            assert source.engine == "polars"
+            return
+        there = key[0].select(nw.col("case"), hash=row_hash(key[1], SAMPLE, 2**32 - 1)).collect("pyarrow")
+        found = dict(there.to_native().to_pandas().itertuples(index=False))
+    assert found == dict(zip(values, row_hash(row_keys(values), SAMPLE, 2**32 - 1).tolist(), strict=True))
+
+
+def test_evaluate_says_what_parquet_says(relation, folder):
+    how = {"metric": ["accuracy", "tpr", "auc", "ppv"], "by": "region", "assumption": ["instrument", "none"]}
+    wanted = sl.evaluate("guess", from_folder(folder, case_id="case", fit_rows=700), **how, **QUICK)
+    agree(sl.evaluate("guess", lazy(relation), **how, **QUICK), wanted)
+
+
+def test_ids_that_are_texts(relation, folder):
+    wanted = sl.evaluate("guess", from_folder(folder, case_id="name", fit_rows=700).split(0.4)[0], **QUICK)
+    found = sl.evaluate("guess", lazy(relation, case_id="name").split(0.4)[0], **QUICK)
+    agree(found, wanted)
+
+
+@pytest.mark.parametrize("roles", [("sample_weight", "strata"), ("groups",), ("groups", "sample_weight")])
+def test_every_role(connection, folder, roles):
+    how = {"metric": ["accuracy", "tpr"], "cluster": "groups" if "groups" in roles else None}
+    wanted = sl.evaluate("guess", from_folder(folder, *roles, fit_rows=700, case_id="case"), **how, **QUICK)
+    agree(sl.evaluate("guess", lazy(connection.table("cases"), *roles), **how, **QUICK), wanted)
+
+
+def test_every_question(connection, folder):
+    """Halves, comparison, curves, ladder, drift, checks and learning, on rows in another order."""
+    found, wanted = lazy(connection.table("cases")), from_folder(folder, case_id="case", fit_rows=700)
+    assert len(found) == len(wanted) == N_ROWS
+    assert len(found.split(0.3, random_state=2)[1]) == len(wanted.split(0.3, random_state=2)[1])
+    agree(sl.compare("guess", "other", found, **QUICK), sl.compare("guess", "other", wanted, **QUICK))
+    agree(sl.compare("guess", "human", found, **QUICK), sl.compare("guess", "human", wanted, **QUICK))
+    for ask in (
+        lambda data: sl.threshold_curve("score", data, thresholds=[-1.0, 0.0, 1.0], **QUICK),
+        lambda data: sl.policy_curve("score", data, rates=[0.3, 0.6], cost=[[0, 1], [5, 0]], **QUICK),
+        lambda data: sl.ladder("guess", data, **QUICK),
+        lambda data: sl.drift("guess", data, period="day", every="quarter", **QUICK),
+    ):
+        same_table(ask(found), ask(wanted))
+    checks = [sl.diagnose(each, n_permutations=19, random_state=0) for each in (found, wanted)]
+    assert [each.status for each in checks[0]] == [each.status for each in checks[1]]
+    assert_allclose(*([c.p_value or 0.0 for c in each] for each in checks), rtol=1e-8)
+    X = make_table(50, random_state=5)[FEATURES]
+    models = [
+        sl.UCLClassifier(estimator="linear", nuisance="logistic", random_state=0).fit(each)
+        for each in (found, wanted)
+    ]
+    assert_allclose(models[0].decision_function(X), models[1].decision_function(X), rtol=1e-8, atol=1e-8)
+    agree(sl.evaluate(models[0], found, **QUICK), sl.evaluate(models[0], wanted, **QUICK))
+
+
+@pytest.mark.parametrize("n_rows", [100, 333])
+def test_chunks_of_any_length_in_any_number_of_processes(connection, monkeypatch, n_rows):
+    whole = sl.evaluate("guess", lazy(connection.table("cases")), **QUICK)
+    monkeypatch.setattr(relations, "ROWS_AT_ONCE", n_rows)
+    monkeypatch.setattr(relations, "FEW_ROWS", 0)
+    agree(sl.evaluate("guess", lazy(connection.table("cases"), n_jobs=2), **QUICK), whole)
+
+
+def test_a_rare_class_is_drawn_more_often_by_the_engine(connection, tmp_path):
+    frame = cases()
+    frame.loc[np.flatnonzero(frame["released"])[:40], "failed"] = 2.0
+    connection.register("rare", frame)
+    tables = (
+        lazy(connection.table("rare"), fit_rows=300),
+        from_folder(write(frame, tmp_path), case_id="case", fit_rows=300),
+    )
+    found, wanted = (draw_rows(each, 0).frame for each in tables)
+    assert (found["failed"] == 2.0).sum() > 12  # chance alone would give 8
+    assert found["case"].tolist() == wanted["case"].tolist()
+
+
+def test_only_the_drawn_rows_leave_the_engine(connection, monkeypatch):
+    seen = []
+    frames = relations.frames_of
+    monkeypatch.setattr(
+        relations, "frames_of", lambda *given: (seen.append(len(each)) or each for each in frames(*given))
+    )
+    data = lazy(connection.table("cases"))
+    assert len(data.survey().decision_makers) == 6
+    assert seen == []
+    assert len(data.sample_frame(50)) == 50
+    assert sum(seen) < 100
+
+
+def test_a_query_or_the_name_of_a_table(connection):
+    for sql in ("cases", "SELECT * FROM cases WHERE court = 'north'"):
+        named = NAMED | {"features": FEATURES, "case_id": "case"}
+        data = SelectiveLabels.from_relation(connection, sql=sql, **named)
+        assert len(data) == connection.sql(f"SELECT 1 FROM ({'FROM ' * (sql == 'cases')}{sql})").shape[0]
+        assert "a relation of duckdb" in repr(data)
+    with pytest.raises(InputError, match=r"sql: the engine refuses 'SELECT 1 FROM nothing': .*nothing"):
+        SelectiveLabels.from_relation(connection, sql="SELECT 1 FROM nothing", **named)
+    with pytest.raises(InputError, match="sql: list is no connection"):
+        SelectiveLabels.from_relation([], sql="cases", **named)
+
+
+def test_decimals_are_numbers(connection, folder):
+    asked = 'SELECT * REPLACE (x_1::DECIMAL(18, 9) AS x_1, "case"::DECIMAL(18, 0) AS "case") FROM cases'
+    drawn = lazy(connection.sql(asked)).sample_frame(200)
+    assert drawn["x_1"].dtype == float
+    assert drawn["case"].tolist() == lazy(connection.table("cases")).sample_frame(200)["case"].tolist()
+
+
+def test_what_cannot_be_streamed_is_refused_in_a_sentence(connection):
+    frame = cases()
+    with pytest.raises(InputError, match=r"a DataFrame is in memory; SelectiveLabels\.from_frame takes it"):
+        lazy(frame)
+    with pytest.raises(InputError, match="relation: dict is no lazy table; give a DuckDB relation"):
+        lazy({})
+    with pytest.raises(InputError, match="case_id is missing: rows of a relation have no numbers"):
+        lazy(connection.table("cases"), case_id=None)
+    with pytest.raises(InputError, match="keep_scores: scores of a relation cannot be found again"):
+        sl.evaluate("guess", lazy(connection.table("cases"), keep_scores="scores"), **QUICK)
+    with pytest.raises(InputError, match="case_id='cas' is not a column of the table; there are"):
+        lazy(connection.table("cases"), case_id="cas")
+    model = sl.UCLClassifier(estimator="plug-in", **QUICK_MODEL).fit(lazy(connection.table("cases")))
+    with pytest.raises(InputError, match="rows of a relation have no order"):
+        model.predict(lazy(connection.table("cases")))
+
+
+QUICK_MODEL = {"nuisance": "logistic", "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "roles", "message"),
+    [
+        ("case", None, (), "case_id is missing in 1 rows: give every case an id"),
+        ("person", None, ("groups",), "groups is missing in 1 rows: give every case an id"),
+        ("weight", -1.0, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
+        ("weight", None, ("sample_weight",), "sample_weight is negative or not a number in 1 rows; mend it"),
+        ("judge", None, (), "decision_maker is missing"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_counted_by_the_engine(connection, column, value, roles, message):
+    frame = cases().astype({column: object})
+    frame.loc[17, column] = value
+    connection.register("broken", frame)
+    with pytest.raises(InputError, match=message):
+        len(lazy(connection.table("broken"), *roles).classes)
+
+
+def test_a_query_that_changes_between_passes_is_told(connection):
+    data = lazy(connection.sql("SELECT * FROM cases USING SAMPLE 50 PERCENT (bernoulli)"))
+    with pytest.raises(InputError, match="relation: its rows have changed since the first look at it"):
+        sl.evaluate("guess", data, **QUICK)
+    data = lazy(connection.table("cases"))
+    assert len(data.classes) == 2
+    connection.execute('UPDATE cases SET "case" = -7 WHERE "case" = 200')  # as many rows, another case
+    with pytest.raises(InputError, match="1,500 rows then, 1,500 now, or other cases"):
+        sl.evaluate("guess", data, **QUICK)
+
+
+class Leaver:
+    """Ends the connection instead of predicting."""
+
+    classes_ = np.array([0.0, 1.0])
+
+    def __init__(self, connection, rows):
+        self.connection, self.rows = connection, rows
+
+    def predict(self, X):
+        self.rows -= len(X)
+        if self.rows < 0:
+            self.connection.close()
+        return np.where(X["x_1"] > 0, 0.0, 1.0)
+
+
+def test_a_connection_that_is_lost_is_told_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(relations, "ROWS_AT_ONCE", 2048)
+    connection = duckdb.connect()
+    frame = pd.concat([cases()] * 20, ignore_index=True).assign(case=np.arange(20 * N_ROWS))
+    connection.register("shown", frame)
+    connection.execute("CREATE TABLE cases AS SELECT * FROM shown")
+    data = lazy(connection.table("cases"))
+    with pytest.raises(
+        WorkerError, match=r"The engine \(duckdb\) failed .* Connect again, and repeat the call\.$"
+    ):
+        sl.evaluate(Leaver(connection, 5000), data, **QUICK)
