@@ -37,7 +37,7 @@ from selective_labels.nuisance.model_selection import (
 )
 from selective_labels.nuisance.models.encoders import n_factors, n_standardised
 from selective_labels.nuisance.models.logistic import InjectedJoint
-from selective_labels.nuisance.runtime_warning import SAID_FROM_SECONDS, warn_of_runtime
+from selective_labels.nuisance.runtime_warning import warn_of_runtime
 
 # Rows are predicted in chunks, so that the (folds, arms, rows, outcomes) array has at most this many entries.
 CHUNK_NUMBERS = 8_000_000
@@ -523,9 +523,7 @@ class FittingSettings:
             times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
         )
 
-    def warn_of_runtime(
-        self, data: SelectiveLabels, times: int = 1, said_from: float = SAID_FROM_SECONDS
-    ) -> None:
+    def warn_of_runtime(self, data: SelectiveLabels, times: int = 1, said_from: float | None = None) -> None:
         """Say how long the models will take, from some seconds on; for callers that suppress warnings."""
         n_columns = n_standardised(data.features, data.categorical)
         options, _ = candidates(self.nuisance, *_sizes(data, 0))
