@@ -76,6 +76,9 @@ BAD = {
     "width": ["-1", "some", "0", "nan"],
     "power": ["2", "some", "0", "1", "nan"],
     "data": ["nowhere.csv", "empty.csv", ".", ""],
+    "files": ["nowhere.csv", "empty.csv", ".", ""],
+    "fail_on": ["maybe"],
+    "missing_score": ["some", "nan", ""],
     "accepted": ["nobody"],
     "separator": [";;", ""],
     "encoding": ["klingon", ""],
@@ -113,6 +116,7 @@ FREE = {
     "title",
     "yes",
     "share_labels",
+    "verbose",
     "simultaneous",
     "missing",
     "classes",
@@ -122,6 +126,7 @@ FREE = {
 }
 # Where a base must differ, because two options do not go together.
 INSTEAD = {
+    ("predict", "model"): ("predict", "cases.csv", "--out", "p.csv"),
     ("evaluate", "model"): ("evaluate", "cases.csv", *ROLES),
     ("ladder", "model"): ("ladder", "cases.csv", *ROLES),
     ("compare", "with_human"): ("compare", "cases.csv", *ROLES, "--a", "guess", "--b", "human"),
@@ -150,8 +155,7 @@ def command_line(name, parameter, value, model):
     base = list(INSTEAD.get((name, parameter.name), BASES[name]))
     base = [str(model) if each == "{model}" else each for each in base]
     if parameter.param_type_name == "argument":
-        place = 1 if name == "predict" and parameter.name == "model" else base.index("cases.csv")
-        base[place] = value
+        base[base.index("cases.csv")] = value
         return base
     spelled = parameter.opts[0]
     if spelled in base:
