@@ -11,6 +11,7 @@ from scipy.special import ndtr
 from scipy.stats import t as student
 
 from selective_labels._errors import UndefinedError
+from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
 from selective_labels.evaluation.predictions import any_pending, seen_worth
 from selective_labels.identification.bounds import Array, Bounds, allocate_slack
@@ -283,7 +284,8 @@ class CutOffs:
     Attributes
     ----------
     thresholds : (n_cut_offs,) array
-        Ascending; cases with a score below the threshold are accepted.
+        Ascending, and cases with a score below the threshold are accepted; where a yes inspects descending,
+        and cases with a score above the threshold are inspected.
     acceptance : (n_cut_offs,) array
         Acceptance rate at each threshold.
     worst_cost : (n_cut_offs,) array
@@ -309,6 +311,7 @@ class CutOffs:
     possible: np.ndarray
     could_be_best: np.ndarray
     confidence_level: float
+    decision_means: str = ACCEPT
 
     @property
     def minimax_cost(self) -> int:
@@ -339,10 +342,11 @@ class CutOffs:
         """Describe the recommended thresholds and their uncertainty."""
         cost, regret = self.minimax_cost, self.minimax_regret
         inside = self.acceptance[self.could_be_best]
+        side = "above" if self.decision_means == INSPECT else "below"
         return [
-            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score below "
+            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score {side} "
             f"{self.thresholds[cost]:.4g}); it costs {self.worst_cost_upper[cost]:.4g} a case at most.",
-            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score below "
+            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score {side} "
             f"{self.thresholds[regret]:.4g}); the best cut-off saves {self.worst_regret_upper[regret]:.4g} a "
             "case at most.",
             f"Both limits are {self.confidence_level:.0%} limits for all {len(self.thresholds)} cut-offs at "
