@@ -1,7 +1,7 @@
 """Predictions of all rows of a relation, written as a table of its engine: whole, or not at all."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ def write_table(
     columns: Sequence[str],
     roles: RoleColumns,
     n_jobs: int | None = None,
+    seen: Callable[[pd.DataFrame], None] = lambda rows: None,
 ) -> int:
     """Write a new table with the rows that a task makes; return their number.
 
@@ -71,6 +72,8 @@ def write_table(
         Columns that the task reads.
     roles : RoleColumns
         Says which rows the subset holds.
+    seen : callable, optional
+        Is shown all rows that are written (but not those of Spark, which stay there).
     """
     native = source.relation.select(*columns).to_native()
     if source.engine == "pyspark":
@@ -79,7 +82,7 @@ def write_table(
         raise InputError(f"table: {source.engine} has no tables; write predictions with DuckDB.", "table")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "predictions.parquet")
-        n_rows = _to_parquet(source, native, path, CountedTask(task, pd.concat, roles), columns, n_jobs)
+        n_rows = _to_parquet(source, native, path, CountedTask(task, pd.concat, roles), columns, n_jobs, seen)
         try:
             _from_parquet(source, table, path)
         except Exception as error:  # each engine has its own
@@ -94,6 +97,7 @@ def _to_parquet(
     task: CountedTask,
     columns: Sequence[str],
     n_jobs: int | None,
+    seen: Callable[[pd.DataFrame], None],
 ) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -107,6 +111,7 @@ def _to_parquet(
         writer = writer or pq.ParquetWriter(path, rows.schema)
         writer.write_table(rows.cast(writer.schema))
         n_rows += len(frame)
+        seen(frame)
     if writer is None:
         raise InputError("relation: no row is there to predict.", "relation")
     writer.close()
@@ -141,7 +146,7 @@ def _written_by_spark(
     except ImportError:
         raise InputError(f"writing a table of Spark {needs('pyspark')}.", "table") from None
     columns = list(columns)
-    schema = pa.Schema.from_pandas(task(source.first_rows(100)[columns]), preserve_index=False)
+    schema = pa.Schema.from_pandas(task(source.some_rows(100)[columns]), preserve_index=False)
 
     def step(batches: Iterator[Any]) -> Iterator[Any]:
         for frame in frames_of(batches, columns):

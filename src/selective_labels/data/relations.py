@@ -19,7 +19,7 @@ from selective_labels._errors import InputError, WorkerError, needs, shown
 from selective_labels._parallel import in_processes, one_thread, with_progress
 from selective_labels.data.partition_sources import FEW_ROWS, ROWS_AT_ONCE, Combine, RowsTask, combined
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask
-from selective_labels.data.row_hash import DIGITS, PRIMES, HashRange
+from selective_labels.data.row_hash import DIGITS, PRIMES, SAMPLE, HashRange
 
 # Column of the keys of cases whose ids are texts, which the engine computes.
 KEY = "__case_key"
@@ -110,9 +110,13 @@ class RelationSource:
         """Describe the source in a few words."""
         return f"a relation of {self.engine}"
 
-    def first_rows(self, n_rows: int) -> pd.DataFrame:
-        """Some rows of all columns, whichever the engine returns first."""
-        return self._collected(self.relation.head(n_rows))
+    def some_rows(self, n_rows: int) -> pd.DataFrame:
+        """About so many rows of all columns, by hash if the engine computes it, else the first ones."""
+        found, share = self._key(), n_rows / max(self.n_rows, 1)
+        if found is None or share >= 1.0:
+            return self._collected(self.relation.head(n_rows))
+        rows = found[0].filter(HashRange(SAMPLE, 0, 0.0, share).holds(found[1]))
+        return self._collected(rows.select(*self.columns))
 
     def survey(self, roles: RoleColumns, others: Sequence[str] = ()) -> Survey | None:
         """Counts of the roles by one group-by in the engine, and values of other columns.
