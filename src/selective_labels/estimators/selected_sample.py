@@ -377,7 +377,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
-            check_cost(self.cost, data.classes)
+            check_cost(self.cost, data)
         odds = None if self.refused_odds is None else RefusedOdds.read(self.refused_odds, data.classes)
         random_state = random_stream(self.random_state)
         cost = None if self.cost is None else self._matrix(data)
@@ -413,7 +413,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
 
     def _matrix(self, data: SelectiveLabels) -> np.ndarray:
         if not isinstance(self.cost, str):
-            return np.asarray(self.cost, dtype=float)
+            return np.asarray(check_cost(self.cost, data), dtype=float)
         worth = balanced_weights(seen_shares(data))
         return worth[:, None] * (1.0 - np.eye(len(worth)))
 
