@@ -145,6 +145,8 @@ class Vocabulary:
         for each in given:
             name, equals, word = each.partition("=")
             name = name.strip().replace("-", "_")
+            if equals and not word.strip():
+                raise InputError(f"vocabulary: no word is given for {name!r}.", "vocabulary")
             words |= {name: word.strip()} if equals else {"preset": name}
         return cls.read(words)
 

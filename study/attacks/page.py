@@ -1,39 +1,42 @@
-"""The page of the attacks: shares of the four outcomes before and after, from the counts of each run."""
+"""The page of the attacks: shares of the four outcomes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+from scipy.stats import binom
 
 from selective_labels.io.files import whole_file
 from study.attacks.answers import CAUTIONED, MISSED, REFUSED
 from study.attacks.cells import CELLS, INSIDE, LEAST_SHARES, RIGHT, Cell
 
-COUNTS = "attacks.csv"
-KEYS = ["run", "nuisance", "cell", "question"]
+KEYS = ["nuisance", "cell", "question"]
 COVERS, SHARE = "covers", "sum of shares"
 # Nominal coverage is .95; a row holds if it covers as often as this, or misses in silence at most so often.
 LEAST, MOST_MISSED, MOST_CAUTIONED = 0.93, 0.05, 0.05
-COLUMNS = ("draws", "covers", "refused", "cautioned", "missed", "holds")
-NOTHING = " | ".join("" for _ in COLUMNS)
-HEAD = """# Attacks
+# Failures that as few draws as these have at least so often, if the promise is kept, prove nothing.
+CHANCE = 0.05
+COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "missed", "holds")
+HEAD = """# Coverage under misuse
 
-`python -m study attacks` does on purpose what users do by mistake, on tables whose truth is known, and
-counts what became of the 95 % interval, the verdict or the promise. *Covers*: the share of the numbers
-given whose truth lies in the interval, whatever is said beside it. *Refused*: the share of draws with a
-sentence in place of a number. *Cautioned*: with a number that is called doubtful. *Missed*: the truth is
-outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most {missed}.
-Under "controls" nothing is wrong: a caution or a refusal there is a false alarm, and a row holds if it
-covers and at most {cautioned:.0%} of the draws have one. The standard error of .95 is .015 with 200
-draws, .03 with 50. Rows are numbered as in the table of issue 29, 15 is new. For "{inside}" (bounds at level
-.9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and {right_least}.
+`python -m study attacks --seed {seed}` does on purpose what users do by mistake, on tables whose truth
+is known, and counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the
+share of the numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the
+share of draws with a sentence in place of a number. *Cautioned*: with a number that is called doubtful.
+*Missed*: the truth is outside, and nothing says so. A row holds if *covers* is at least {least} or
+*missed* at most {missed}; it is unclear if it does not, and as many failures among so few draws are no
+surprise where it holds (probability {chance} or more). In a control nothing is wrong: a caution or a
+refusal there is a false alarm, and the row holds if it covers and at most {cautioned:.0%} of the draws
+have one. The standard error of a share of .95 is .01 with 400 draws and .05 with 20. For "{inside}"
+(bounds at level .9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and
+{right_least}.
 
 """
 
 
-def counted(results: pd.DataFrame, run: str) -> pd.DataFrame:
+def counted(results: pd.DataFrame) -> pd.DataFrame:
     """One row for each nuisance, cell and question: draws, and how many had each outcome."""
-    frame = results.assign(run=run, nuisance=results["part"])
+    frame = results.assign(nuisance=results["part"])
     given = frame["outcome"] != REFUSED
     return (
         pd.DataFrame(
@@ -62,55 +65,53 @@ def holds(row: pd.Series, cell: Cell) -> bool:
     return bool(covers or row[MISSED] <= MOST_MISSED * row["draws"])
 
 
-def write_page(results: pd.DataFrame, run: str, folder: Path) -> list[Path]:
-    """Write the counts, this run's in place of earlier ones of the same name, and the page of all runs."""
+def may_hold(row: pd.Series, cell: Cell) -> bool:
+    """Whether so few draws may have as many failures by chance, in a cell that does what must hold of it."""
+    if row["question"] in LEAST_SHARES:
+        return holds(row, cell)
+    failures = [(row[MISSED], row["draws"], MOST_MISSED)]
+    if cell.control:
+        uncovered = row["given"] - row[COVERS]
+        alarms = row[REFUSED] + row[CAUTIONED]
+        failures = [(uncovered, row["given"], 1.0 - LEAST), (alarms, row["draws"], MOST_CAUTIONED)]
+    return all(binom.sf(count - 1, draws, most) >= CHANCE for count, draws, most in failures)
+
+
+def write_page(results: pd.DataFrame, folder: Path, seed: int) -> Path:
+    """Write the page of all draws; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / COUNTS
-    table = counted(results, run)
-    if path.exists():
-        kept = pd.read_csv(path)
-        ours = set(zip(table["run"], table["nuisance"], table["cell"], strict=True))
-        same = [each in ours for each in zip(kept["run"], kept["nuisance"], kept["cell"], strict=True)]
-        table = pd.concat([kept[~pd.Series(same, index=kept.index, dtype=bool)], table], ignore_index=True)
+    path = folder / "coverage-attacks.md"
     with whole_file(path) as draft:
-        table.to_csv(draft, index=False)
-    page = folder / "attacks.md"
-    with whole_file(page) as draft:
-        draft.write_text("\n".join(_lines(table)) + "\n")
-    return [path, page]
+        draft.write_text("\n".join(_lines(counted(results), seed)))
+    return path
 
 
-def _lines(table: pd.DataFrame) -> Iterator[str]:
+def _lines(table: pd.DataFrame, seed: int) -> Iterator[str]:
     yield HEAD.format(
+        seed=seed,
         least=LEAST,
         missed=MOST_MISSED,
         cautioned=MOST_CAUTIONED,
+        chance=CHANCE,
         inside=INSIDE,
         right=RIGHT,
         inside_least=LEAST_SHARES[INSIDE],
         right_least=LEAST_SHARES[RIGHT],
     )
-    for title, control in (("What breaks", False), ("Controls", True)):
+    for title, control in (("Misuse and hard designs", False), ("Controls", True)):
         for nuisance in table["nuisance"].unique():
             part = table[table["nuisance"] == nuisance]
             yield from _section(f"{title}, {nuisance} models", part, control)
 
 
 def _section(title: str, table: pd.DataFrame, control: bool) -> Iterator[str]:
-    runs = [run for run in ("before", *table["run"].unique()) if (table["run"] == run).any()]
-    runs = list(dict.fromkeys(runs))
     yield from (f"## {title}", "")
-    names = [f"{run}: {name}" if name == COLUMNS[0] else name for run in runs for name in COLUMNS]
-    yield f"| row | what is done | question | {' | '.join(names)} |"
-    yield "| --- | --- | --- |" + " --- |" * len(names)
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"| {' | '.join('---' for _ in COLUMNS)} |"
     for name, cell in CELLS.items():
-        if cell.control != control:
-            continue
-        mine = table[table["cell"] == name]
-        for question in mine["question"].unique():
-            rows = mine[mine["question"] == question].set_index("run", drop=False)
-            counts = [_counts(rows.loc[run], cell) if run in rows.index else NOTHING for run in runs]
-            yield f"| {cell.row} | {cell.words} | {question} | {' | '.join(counts)} |"
+        if cell.control == control:
+            for _, row in table[table["cell"] == name].iterrows():
+                yield f"| {cell.words} | {row['question']} | {_counts(row, cell)} |"
     yield ""
 
 
@@ -118,4 +119,5 @@ def _counts(row: pd.Series, cell: Cell) -> str:
     found = row[SHARE] if row["question"] in LEAST_SHARES else row[COVERS]
     covers = f"{found / row['given']:.2f}" if row["given"] else "–"
     shares = " | ".join(f"{row[each] / row['draws']:.2f}" for each in (REFUSED, CAUTIONED, MISSED))
-    return f"{row['draws']} | {covers} | {shares} | {'yes' if holds(row, cell) else '**no**'}"
+    verdict = "yes" if holds(row, cell) else "unclear" if may_hold(row, cell) else "**no**"
+    return f"{row['draws']} | {covers} | {shares} | {verdict}"

@@ -58,6 +58,7 @@ BAD = {
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
     "keep_scores": ["scores"],  # of a table that is read whole
+    "case_id": ["score"],  # likewise
     "card": ["no/folder.md", "."],
     "over": ["faith"],
     "values": ["some", "nan", "-1"],
@@ -67,6 +68,10 @@ BAD = {
     "rule": ["neither"],
     "cases": ["-1", "some", "nan"],
     "decision_makers": ["-1", "some", "inf"],
+    "decision_means": ["maybe", ""],
+    "cases_per_year": ["-5", "some", "nan"],
+    **{f"cost_{name}": ["five", "nan"] for name in ("inspect", "missed", "default", "declined_good")},
+    "words": ["retail", "case=", "colour=red"],
     "leniency": ["2", "some", "nan"],
     "lottery": ["-1", "some", "999999"],
     "width": ["-1", "some", "0", "nan"],
