@@ -116,7 +116,7 @@ def table(
     limit : int
         Maximum length of a cell.
     """
-    made = Table(title=title or None, title_justify="left")
+    made = Table(title=spoken(title) or None, title_justify="left")
     for heading in headings:
         made.add_column(heading, justify="right" if heading in right.split() else "left", overflow="fold")
     for row in rows:
