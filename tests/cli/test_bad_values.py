@@ -69,6 +69,8 @@ BAD = {
     "cases": ["-1", "some", "nan"],
     "decision_makers": ["-1", "some", "inf"],
     "decision_means": ["maybe", ""],
+    "pending": ["later", ""],
+    "matured": ["nowhere", ""],
     "cases_per_year": ["-5", "some", "nan"],
     **{f"cost_{name}": ["five", "nan"] for name in ("inspect", "missed", "default", "declined_good")},
     "words": ["retail", "case=", "colour=red"],

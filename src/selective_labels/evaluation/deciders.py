@@ -196,8 +196,8 @@ class Deciders(Described):
         return [
             f"Leniency: share {words.yes_past}, minus what comparable {words.cases} lead one to expect. "
             f"Excess: share of all {words.cases} that were {words.yes_past} and are {self.pos_label}, minus "
-            f"the same, and minus what leniency explains. {slope}; it is a straight line, so at extreme rates "
-            f"curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
+            f"the same, and minus what leniency explains. {slope}; it is a straight line, so at extreme "
+            f"rates curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
             f"{self.confidence_level:.2g} if effects are normal.",
             "A row compares decision-makers on comparable cases; it does not say why they differ, and "
             "differences in cases that features do not show count as theirs.",
