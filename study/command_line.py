@@ -215,7 +215,7 @@ def partitions(
     typer.echo(table(out).round(4).to_string(index=False))
 
 
-@app.command(epilog="Example: python -m study attacks --out runs/attacks --reps 200 --jobs 2 --page DIR")
+@app.command(epilog="Example: python -m study attacks --out runs/attacks --reps 200 --jobs 2 --docs docs")
 @guarded
 def attacks(
     context: typer.Context,
@@ -229,9 +229,8 @@ def attacks(
     samples: Annotated[int | None, typer.Option(help="Cases of each draw, in all cells.", min=50)] = None,
     seed: Annotated[int | None, typer.Option(help="Where the random numbers begin.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    name: Annotated[str, typer.Option(help="What the page calls this run: before, after.")] = "after",
-    page: Annotated[
-        Path | None, typer.Option(help="Folder to write attacks.md and the counts to.", metavar="DIR")
+    docs: Annotated[
+        Path | None, typer.Option(help="Folder to write coverage-attacks.md to.", metavar="DIR")
     ] = None,
 ) -> None:
     """Count how often natural misuse ends in a number that is wrong without a word."""
@@ -248,9 +247,8 @@ def attacks(
     with _told():
         table = run(EXPERIMENT, tasks, setup, out, resume=resume, workers=Workers(jobs))
     typer.echo(f"{len(tasks)} draws are in {table.path}.")
-    if page is not None:
-        for path in write_page(table.read(), name, page):
-            typer.echo(f"Wrote {path}.")
+    if docs is not None:
+        typer.echo(f"Wrote {write_page(table.read(), docs)}.")
 
 
 @app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")

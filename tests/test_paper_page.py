@@ -62,3 +62,12 @@ def test_every_numbered_item_of_the_paper_is_there():
     numbered += ["Assumptions D.2 and D.3", "Proposition D.4", "Lemmas D.5 and D.6", "Table 1"]
     items = " ".join(line.split("|")[1] for line in PAGE.splitlines() if line.startswith("|"))
     assert [item for item in numbered if item not in items] == []
+
+
+def test_the_status_of_every_figure_is_the_verdict_of_the_study():
+    study = (ROOT / "study" / "results" / "study.md").read_text()
+    verdicts = dict(re.findall(r"^\| ([^|:]+): [^|]+ \| \*\*([^|*]+)\*\* \|", study, flags=re.MULTILINE))
+    assert set(verdicts) == {"Figures 2 and 6", "Figures 3 and 7", "Figure 4", "Figure 5", "Table 1"}
+    for figure, verdict in verdicts.items():
+        line = next(line for line in PAGE.splitlines() if line.startswith(f"| {figure} |"))
+        assert line.split(" | ")[3].startswith(verdict), figure

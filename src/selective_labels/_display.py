@@ -3,11 +3,14 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from copy import copy
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+
+from selective_labels._vocabulary import Vocabulary
 
 
 def digits(value: float, significant: int = 4) -> str:
@@ -23,7 +26,18 @@ def digits(value: float, significant: int = 4) -> str:
 
 
 class Display(ABC):
-    """A result that shows itself in a terminal (`text`) and in a notebook (`html`)."""
+    """A result that shows itself in a terminal (`text`) and in a notebook (`html`).
+
+    Both are written in neutral words, and shown in those of the table's domain.
+    """
+
+    _vocabulary: ClassVar[Vocabulary] = Vocabulary()
+
+    def in_words(self, vocabulary: Vocabulary) -> Self:
+        """The same result, shown in the words of a domain."""
+        spoken = copy(self)
+        object.__setattr__(spoken, "_vocabulary", vocabulary)  # results are frozen
+        return spoken
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -60,13 +74,13 @@ class Display(ABC):
         return "\n\n".join([*tables, *([f"*Note.* {' '.join(self.notes())}"] if self.notes() else [])])
 
     def __str__(self) -> str:
-        return self.text()
+        return self._vocabulary.say(self.text())
 
     def __repr__(self) -> str:
-        return self.text()
+        return str(self)
 
     def _repr_html_(self) -> str:
-        return self.html()
+        return self._vocabulary.say(self.html())
 
 
 def text_table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -145,6 +145,8 @@ class Vocabulary:
         for each in given:
             name, equals, word = each.partition("=")
             name = name.strip().replace("-", "_")
+            if equals and not word.strip():
+                raise InputError(f"vocabulary: no word is given for {name!r}.", "vocabulary")
             words |= {name: word.strip()} if equals else {"preset": name}
         return cls.read(words)
 
@@ -182,6 +184,7 @@ class Vocabulary:
         """
         if not self._spoken:
             return text
+        text = _CUT.sub("…", text)
         return "".join(
             part if quoted else self._pattern.sub(self._turned, part) for quoted, part in _by_quotation(text)
         )
@@ -193,6 +196,7 @@ class Vocabulary:
             return self.meaning()._spoken
         yes, yes_past, noun = self.yes, self.yes_past, self.yes_noun
         many, one = self.cases, self.case
+        one_event = f"{article(self.event)} {self.event}"
         if self.no:
             no = _forms("refuse", self.no, self.no_past, self.no_noun)
             no |= {"refused ones": f"{self.no_past} ones", "refusals": plural(self.no_noun)}
@@ -206,6 +210,7 @@ class Vocabulary:
                 "refuses": f"does not {yes}",
                 "refused": declined,
                 "refusing": f"not {_gerund(yes, yes_past)}",
+                "refusing everybody": f"{_gerund(yes, yes_past)} nobody",
                 "refusal": f"no {noun}",
                 "a refusal": f"no {noun}",
                 "refusals": f"{many} {declined}",
@@ -217,10 +222,8 @@ class Vocabulary:
             **_forms("accept", yes, yes_past, noun),
             "acceptance": noun,
             "accepted ones": f"those {yes_past}",
-            "among the accepted": f"among those {yes_past}",
-            "of the accepted": f"of those {yes_past}",
-            "among the refused": f"among those {declined}",
-            "of the refused": f"of those {declined}",
+            "the accepted": f"those {yes_past}",
+            "the refused": f"those {declined}",
             **no,
             "case": one,
             "cases": many,
@@ -228,7 +231,9 @@ class Vocabulary:
             "decision-makers": self.decision_makers,
             "event": self.event,
             "events": self.events,
-            "the event": self.event if self.event == "event" else f"{article(self.event)} {self.event}",
+            "the event": self.event if self.event == "event" else one_event,
+            "the event happens": "the event happens" if self.event == "event" else f"there is {one_event}",
+            "the event happened": "the event happened" if self.event == "event" else f"there was {one_event}",
             "share of the event": f"share of {'the event' if self.event == 'event' else self.events}",
             "failure": self.event,
             "failures": self.events,
@@ -245,11 +250,11 @@ class Vocabulary:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        # "among the accepted" alone, not "among the accepted cases".
+        # "the accepted" alone, not "the accepted cases"; "the event", not "the event 'yes'".
         alone = r"(?! (?:case|one|row|share|rate|population))"
+        limits = {"the accepted": alone, "the refused": alone, "the event": r"(?! ?$)"}
         phrases = "|".join(
-            re.escape(each) + (alone if each.startswith(("among", "of the")) else "")
-            for each in sorted(self._spoken, key=len, reverse=True)
+            re.escape(each) + limits.get(each, "") for each in sorted(self._spoken, key=len, reverse=True)
         )
         return re.compile(
             rf"(?P<article>\b[Aa]n? )?(?<![\w“-])(?<!worst )(?<!best )(?P<phrase>(?i:{phrases}))(?![\w-])"
@@ -280,7 +285,9 @@ _NEUTRAL_YES = {
     },
     INSPECT: {"yes": "inspect", "yes_past": "inspected", "yes_noun": "inspection"},
 }
-_QUOTED = re.compile(r"(“[^”]*”|`[^`]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|--[\w-]+)")
+# A neutral word that was shortened is no word of any domain.
+_CUT = re.compile(r"\s+\b(?:acc|ref)\w*…")
+_QUOTED = re.compile(r"(“[^”]*”|`[^`]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|&#39;.*?&#39;|--[\w-]+)")
 
 
 def _by_quotation(text: str) -> list[tuple[bool, str]]:

@@ -1,4 +1,4 @@
-"""One function for each row of the table in the study's page: from a seed to answers."""
+"""One function for each kind of misuse or hard design: from a seed to answers."""
 
 import inspect
 import re
@@ -53,13 +53,11 @@ class Ask:
 
 @dataclass(frozen=True)
 class Cell:
-    """A row of the table, or a variant of it.
+    """One kind of misuse or hard design, or a control of it.
 
     Attributes
     ----------
     name : str
-    row : int
-        Number of the row in the table of issue 29.
     words : str
         What is done.
     run : callable (Ask) -> list of Answer
@@ -70,7 +68,6 @@ class Cell:
     """
 
     name: str
-    row: int
     words: str
     run: Run
     n: int = 2000
@@ -416,77 +413,65 @@ def _rows(
 
 
 ROWS = (
-    Cell("decisions", 1, "the decisions given as predictions", evaluated(tables.with_decisions, "accuracy")),
-    Cell("team", 1, "model or human", evaluated(tables.with_a_team, "accuracy")),
-    Cell("compare", 1, "compare(model, decisions)", compared_with_decisions),
-    Cell("id", 2, "a model that uses the decision-maker's id", evaluated(tables.with_the_id, "accuracy")),
+    Cell("decisions", "the decisions given as predictions", evaluated(tables.with_decisions, "accuracy")),
+    Cell("team", "model or human", evaluated(tables.with_a_team, "accuracy")),
+    Cell("compare", "compare(model, decisions)", compared_with_decisions),
+    Cell("id", "a model that uses the decision-maker's id", evaluated(tables.with_the_id, "accuracy")),
     Cell(
         "levels",
-        3,
         "a category of 300 levels drives assignment and outcome",
         evaluated(tables.many_levels, "accuracy"),
         1800,
     ),
     Cell(
         "levels-share",
-        3,
         "the same, the share on the edge",
         evaluated(tables.many_levels_share, "share"),
         1800,
     ),
-    Cell("roster", 4, "a weekly roster, the date a feature", evaluated(tables.weekly_roster, "accuracy")),
-    Cell(
-        "roster-share", 4, "the same, the share on the edge", evaluated(tables.weekly_roster_share, "share")
-    ),
+    Cell("roster", "a weekly roster, the date a feature", evaluated(tables.weekly_roster, "accuracy")),
+    Cell("roster-share", "the same, the share on the edge", evaluated(tables.weekly_roster_share, "share")),
     Cell(
         "amount",
-        5,
         "a raw lognormal amount drives assignment",
         evaluated(tables.raw_amount, "accuracy", "tpr"),
     ),
     Cell(
         "told",
-        6,
         "assignment= says by lot, and is wrong",
         evaluated(tables.wrong_assignment, "accuracy", "share"),
     ),
     *(
-        Cell(f"auc-{events}-{auc}", 7, f"AUC of {auc} with {events} events", few_events(events, auc), 400)
+        Cell(f"auc-{events}-{auc}", f"AUC of {auc} with {events} events", few_events(events, auc), 400)
         for events in (1, 4, 10, 20)
         for auc in (0.76, 0.93, 0.976)
     ),
-    Cell("rows", 8, "rows of an insurer's table, instrument", rows_of_insurer(None), 4000),
+    Cell("rows", "rows of an insurer's table, instrument", rows_of_insurer(None), 4000),
     Cell(
         "rows-informed",
-        8,
         "rows of an insurer's table, informed",
         rows_of_insurer(Instrument() & Informed(1, direction_known=True)),
         4000,
     ),
-    Cell("rows-edge", 8, "rows, the truth on the edge", rows_on_edge, 3000),
-    Cell("cut-off", 9, "the cut-off that policy_curve recommends", recommended),
-    Cell("best", 10, "the best of 20 models, then its interval", best_of_rivals),
-    Cell("persons", 11, "everybody eight times, no groups", evaluated(tables.persons, "accuracy", "share")),
-    Cell("forest", 11, "a forest judged on its training rows", forest_on_training_rows),
-    Cell(
-        "deciders", 12, "who decides changes the outcome", instrument_is_doubted(tables.deciders_matter), 4000
-    ),
-    Cell("overlap", 13, "31 % of the cases are never labeled", overlap_of_decisions),
-    Cell("wrong-way", 14, "Informed in the wrong direction", informed_of(0)),
-    Cell("direction", 14, "the result says the direction of Informed", direction_is_said),
-    Cell("crossed", 14, "words of a guarantee beside crossed ends", guarantee_beside_doubt, 1500),
-    Cell("drift", 15, "drift where the staff changes", period_by_period(tables.turnover, "drift")),
-    Cell("by", 15, "evaluate(by=) where the staff changes", period_by_period(tables.turnover, "by")),
-    Cell("gain", 14, "a model of who decides within its standard error", gain_within_its_error, 2500),
+    Cell("rows-edge", "rows, the truth on the edge", rows_on_edge, 3000),
+    Cell("cut-off", "the cut-off that policy_curve recommends", recommended),
+    Cell("best", "the best of 20 models, then its interval", best_of_rivals),
+    Cell("persons", "everybody eight times, no groups", evaluated(tables.persons, "accuracy", "share")),
+    Cell("forest", "a forest judged on its training rows", forest_on_training_rows),
+    Cell("deciders", "who decides changes the outcome", instrument_is_doubted(tables.deciders_matter), 4000),
+    Cell("overlap", "31 % of the cases are never labeled", overlap_of_decisions),
+    Cell("wrong-way", "Informed in the wrong direction", informed_of(0)),
+    Cell("direction", "the result says the direction of Informed", direction_is_said),
+    Cell("crossed", "words of a guarantee beside crossed ends", guarantee_beside_doubt, 1500),
+    Cell("drift", "drift where the staff changes", period_by_period(tables.turnover, "drift")),
+    Cell("by", "evaluate(by=) where the staff changes", period_by_period(tables.turnover, "by")),
+    Cell("gain", "a model of who decides within its standard error", gain_within_its_error, 2500),
 )
 CONTROLS = (
-    Cell("model", 1, "a model of the features", evaluated(tables.hidden_reasons, "accuracy"), control=True),
-    Cell(
-        "vendor", 1, "a score that people look at", evaluated(tables.vendor_score, "accuracy"), control=True
-    ),
+    Cell("model", "a model of the features", evaluated(tables.hidden_reasons, "accuracy"), control=True),
+    Cell("vendor", "a score that people look at", evaluated(tables.vendor_score, "accuracy"), control=True),
     Cell(
         "levels-by-lot",
-        3,
         "300 levels, cases by lot",
         evaluated(tables.many_levels_by_lot, "accuracy", "share"),
         1800,
@@ -494,30 +479,26 @@ CONTROLS = (
     ),
     Cell(
         "dates-by-lot",
-        4,
         "dates, cases by lot",
         evaluated(tables.dates_by_lot, "accuracy", "share"),
         control=True,
     ),
     Cell(
         "amount-by-lot",
-        5,
         "a lognormal amount, cases by lot",
         evaluated(tables.raw_amount_by_lot, "accuracy", "tpr"),
         control=True,
     ),
     Cell(
         "told-rightly",
-        6,
         "assignment= says by lot, and is right",
         evaluated(tables.right_assignment, "accuracy", "share"),
         control=True,
     ),
-    Cell("auc-100", 7, "AUC of 0.76 with 100 events", few_events(100, 0.76), 400, control=True),
-    Cell("forest-fresh", 11, "a forest judged on other rows", forest_on_fresh_rows, control=True),
+    Cell("auc-100", "AUC of 0.76 with 100 events", few_events(100, 0.76), 400, control=True),
+    Cell("forest-fresh", "a forest judged on other rows", forest_on_fresh_rows, control=True),
     Cell(
         "deciders-alike",
-        12,
         "hidden reasons, one threshold each",
         instrument_is_doubted(tables.deciders_do_not_matter, True),
         4000,
@@ -525,7 +506,6 @@ CONTROLS = (
     ),
     Cell(
         "deciders-sort",
-        12,
         "decision-makers sort cases differently",
         instrument_is_doubted(tables.deciders_sort_differently, True),
         4000,
@@ -533,11 +513,10 @@ CONTROLS = (
     ),
     Cell(
         "drift-steady",
-        15,
         "drift where the staff stays",
         period_by_period(tables.steady_staff, "drift"),
         control=True,
     ),
-    Cell("right-way", 14, "Informed in the right direction", informed_of(1), control=True),
+    Cell("right-way", "Informed in the right direction", informed_of(1), control=True),
 )
 CELLS = {each.name: each for each in (*ROWS, *CONTROLS)}

@@ -1,4 +1,4 @@
-"""The page of the attacks: shares of the four outcomes before and after, from the counts of each run."""
+"""The page of the attacks: shares of the four outcomes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,31 +9,29 @@ from selective_labels.io.files import whole_file
 from study.attacks.answers import CAUTIONED, MISSED, REFUSED
 from study.attacks.cells import CELLS, INSIDE, LEAST_SHARES, RIGHT, Cell
 
-COUNTS = "attacks.csv"
-KEYS = ["run", "nuisance", "cell", "question"]
+KEYS = ["nuisance", "cell", "question"]
 COVERS, SHARE = "covers", "sum of shares"
 # Nominal coverage is .95; a row holds if it covers as often as this, or misses in silence at most so often.
 LEAST, MOST_MISSED, MOST_CAUTIONED = 0.93, 0.05, 0.05
-COLUMNS = ("draws", "covers", "refused", "cautioned", "missed", "holds")
-NOTHING = " | ".join("" for _ in COLUMNS)
-HEAD = """# Attacks
+COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "missed", "holds")
+HEAD = """# Coverage under misuse
 
 `python -m study attacks` does on purpose what users do by mistake, on tables whose truth is known, and
-counts what became of the 95 % interval, the verdict or the promise. *Covers*: the share of the numbers
-given whose truth lies in the interval, whatever is said beside it. *Refused*: the share of draws with a
-sentence in place of a number. *Cautioned*: with a number that is called doubtful. *Missed*: the truth is
-outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most {missed}.
-Under "controls" nothing is wrong: a caution or a refusal there is a false alarm, and a row holds if it
-covers and at most {cautioned:.0%} of the draws have one. The standard error of .95 is .015 with 200
-draws, .03 with 50. Rows are numbered as in the table of issue 29, 15 is new. For "{inside}" (bounds at level
-.9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and {right_least}.
+counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the share of the
+numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the share of draws
+with a sentence in place of a number. *Cautioned*: with a number that is called doubtful. *Missed*: the
+truth is outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most
+{missed}. In a control nothing is wrong: a caution or a refusal there is a false alarm, and the row holds
+if it covers and at most {cautioned:.0%} of the draws have one. The standard error of a share of .95 is
+.022 with 100 draws, .05 with 20. For "{inside}" (bounds at level .9) and "{right}", *covers* is the mean
+share of rows, which is to be {inside_least} and {right_least}.
 
 """
 
 
-def counted(results: pd.DataFrame, run: str) -> pd.DataFrame:
+def counted(results: pd.DataFrame) -> pd.DataFrame:
     """One row for each nuisance, cell and question: draws, and how many had each outcome."""
-    frame = results.assign(run=run, nuisance=results["part"])
+    frame = results.assign(nuisance=results["part"])
     given = frame["outcome"] != REFUSED
     return (
         pd.DataFrame(
@@ -62,22 +60,13 @@ def holds(row: pd.Series, cell: Cell) -> bool:
     return bool(covers or row[MISSED] <= MOST_MISSED * row["draws"])
 
 
-def write_page(results: pd.DataFrame, run: str, folder: Path) -> list[Path]:
-    """Write the counts, this run's in place of earlier ones of the same name, and the page of all runs."""
+def write_page(results: pd.DataFrame, folder: Path) -> Path:
+    """Write the page of all draws; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / COUNTS
-    table = counted(results, run)
-    if path.exists():
-        kept = pd.read_csv(path)
-        ours = set(zip(table["run"], table["nuisance"], table["cell"], strict=True))
-        same = [each in ours for each in zip(kept["run"], kept["nuisance"], kept["cell"], strict=True)]
-        table = pd.concat([kept[~pd.Series(same, index=kept.index, dtype=bool)], table], ignore_index=True)
+    path = folder / "coverage-attacks.md"
     with whole_file(path) as draft:
-        table.to_csv(draft, index=False)
-    page = folder / "attacks.md"
-    with whole_file(page) as draft:
-        draft.write_text("\n".join(_lines(table)) + "\n")
-    return [path, page]
+        draft.write_text("\n".join(_lines(counted(results))))
+    return path
 
 
 def _lines(table: pd.DataFrame) -> Iterator[str]:
@@ -90,27 +79,20 @@ def _lines(table: pd.DataFrame) -> Iterator[str]:
         inside_least=LEAST_SHARES[INSIDE],
         right_least=LEAST_SHARES[RIGHT],
     )
-    for title, control in (("What breaks", False), ("Controls", True)):
+    for title, control in (("Misuse and hard designs", False), ("Controls", True)):
         for nuisance in table["nuisance"].unique():
             part = table[table["nuisance"] == nuisance]
             yield from _section(f"{title}, {nuisance} models", part, control)
 
 
 def _section(title: str, table: pd.DataFrame, control: bool) -> Iterator[str]:
-    runs = [run for run in ("before", *table["run"].unique()) if (table["run"] == run).any()]
-    runs = list(dict.fromkeys(runs))
     yield from (f"## {title}", "")
-    names = [f"{run}: {name}" if name == COLUMNS[0] else name for run in runs for name in COLUMNS]
-    yield f"| row | what is done | question | {' | '.join(names)} |"
-    yield "| --- | --- | --- |" + " --- |" * len(names)
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"| {' | '.join('---' for _ in COLUMNS)} |"
     for name, cell in CELLS.items():
-        if cell.control != control:
-            continue
-        mine = table[table["cell"] == name]
-        for question in mine["question"].unique():
-            rows = mine[mine["question"] == question].set_index("run", drop=False)
-            counts = [_counts(rows.loc[run], cell) if run in rows.index else NOTHING for run in runs]
-            yield f"| {cell.row} | {cell.words} | {question} | {' | '.join(counts)} |"
+        if cell.control == control:
+            for _, row in table[table["cell"] == name].iterrows():
+                yield f"| {cell.words} | {row['question']} | {_counts(row, cell)} |"
     yield ""
 
 

@@ -20,7 +20,7 @@ from study.page.numbers import (
     worst_cases,
 )
 from study.page.published import beside, gains_beside, published_with
-from study.page.tables import percent, pm
+from study.page.tables import NOT_KEPT, pm, share_of
 from study.published.splits import BEST, MEAN
 from study.published.synthetic import ARTEFACT_STEPS, SELECTED_SLOWLY
 
@@ -80,8 +80,8 @@ def _reproduced(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Claim]:
             if len(gains)
             else "–",
             NO_FALLBACK,
-            percent(constant_share(of(rows, experiment=experiment, protocol="published", setting=BEST))),
-            "reproduces" if near == len(both) else "reproduces in part; the misses are listed below",
+            share_of(constant_share, of(rows, experiment=experiment, protocol="published", setting=BEST)),
+            "reproduces" if near == len(both) else "reproduces in part; published.md has the misses",
         )
 
 
@@ -99,7 +99,7 @@ def _above_the_limit(rows: pd.DataFrame, published: pd.DataFrame) -> Iterator[Cl
         f"partial - minimax limit: {partial.min():+.3f} to {partial.max():+.3f} ({len(partial)} cells)",
         f"full - Bayes: {full.min():+.3f} to {full.max():+.3f}, what choosing splits adds",
         NO_FALLBACK,
-        percent(float("nan")),
+        NOT_KEPT,
         "partial learning is published above what perfect bounds give: something else lifts it"
         if partial.min() > full.max()
         else "the limits do not speak against it",
@@ -117,7 +117,7 @@ def _best_split(rows: pd.DataFrame) -> Iterator[Claim]:
         f"partial - selected {_text(over_cells(best))}, best of six splits",
         f"{_text(over_cells(mean))}, mean of six splits",
         NO_FALLBACK,
-        percent(constant_share(of(rows, setting=MEAN, method="partial"))),
+        share_of(constant_share, of(rows, setting=MEAN, method="partial")),
         _reading(
             added,
             "part of it is the choice among six splits, each with a network of its own",
@@ -136,7 +136,7 @@ def _stopped_early(rows: pd.DataFrame) -> Iterator[Claim]:
     left = over_cells(paired(many, "partial", "selected"))
     same_rate = over_cells(paired(few, "partial", SELECTED_SLOWLY))
     few_steps, many_steps = ARTEFACT_STEPS
-    constant, constant_later = (percent(constant_share(of(each, method="partial"))) for each in (few, many))
+    constant, constant_later = (share_of(constant_share, of(each, method="partial")) for each in (few, many))
     yield (
         f"Partial learning gains by its instrument (released network, {few_steps} steps, both directions)",
         f"partial - selected {_text(gain)}",
@@ -183,7 +183,7 @@ def _mirrored(rows: pd.DataFrame) -> Iterator[Claim]:
         f"partial - selected {_text(designed)}",
         f"mirrored {_text(mirrored)}",
         NO_FALLBACK,
-        percent(constant_share(of(rows, method="partial"))),
+        share_of(constant_share, of(rows, method="partial")),
         follows,
     )
 
@@ -201,8 +201,8 @@ def _gaps(rows: pd.DataFrame, experiment: str) -> Iterator[Claim]:
                     f"{method.capitalize()} learning gains in {where}",
                     f"median gain {_medians(ours)}",
                     f"no-instrument {_medians(control)}",
-                    percent(fallback_share(fits)),
-                    percent(constant_share(fits)),
+                    share_of(fallback_share, fits),
+                    share_of(constant_share, fits),
                     _worse_direction(ours),
                 )
 
@@ -221,7 +221,7 @@ def _worse_direction(ours: pd.DataFrame) -> str:
 
 def _worst_case(rows: pd.DataFrame, experiment: str) -> Iterator[Claim]:
     here = of(rows, experiment=experiment, protocol="honest")
-    each = worst_cases(here)
+    each = worst_cases(here).dropna(subset="margin")
     if each.empty:
         return
     below, above = (each["less"] < -each["margin"]).sum(), (each["less"] > each["margin"]).sum()
@@ -230,8 +230,8 @@ def _worst_case(rows: pd.DataFrame, experiment: str) -> Iterator[Claim]:
         f"Partial learning lowers the worst-case risk, its aim, in {TITLES[experiment]}",
         f"excess worst-case risk {means['partial']:.4f} (mean of {len(each)} designs and classifiers)",
         f"no-instrument {means[CONTROL]:.4f}, selected {means['selected']:.4f}",
-        percent(fallback_share(fits)),
-        percent(constant_share(fits)),
+        share_of(fallback_share, fits),
+        share_of(constant_share, fits),
         f"clearly below no-instrument in {below} of {len(each)}, above in {above}",
     )
 

@@ -57,6 +57,8 @@ class Estimate:
 def over_cells(values: pd.Series) -> Estimate:
     """Mean over designs of what repetitions of each give: these vary, the designs are what they are.
 
+    A design of one draw has no error of its own; it is left out where others have more.
+
     Parameters
     ----------
     values : Series
@@ -68,8 +70,12 @@ def over_cells(values: pd.Series) -> Estimate:
     >>> index = pd.MultiIndex.from_tuples(draws, names=["cell", "mirrored", "repetition"])
     >>> over_cells(pd.Series([1.0, 1.5, 5.0, 5.5], index))  # the designs differ, the draws hardly
     Estimate(mean=3.25, error=0.17..., freedom=2)
+    >>> over_cells(pd.Series([1.0, 1.5, 5.0], index[:3]))
+    Estimate(mean=1.25, error=0.25, freedom=1)
     """
-    each = values.groupby(level=["cell", "mirrored"])
+    design = ["cell", "mirrored"]
+    repeated = values[values.groupby(level=design).transform("size") > 1]
+    each = (repeated if len(repeated) else values).groupby(level=design)
     errors, counts = each.sem(), each.size()
     error = float(np.sqrt((errors**2).sum(skipna=False)) / len(counts)) if len(counts) else float("nan")
     return Estimate(float(each.mean().mean()), error, int((counts - 1).sum()))

@@ -12,7 +12,7 @@ from study.page.document import Block, Code, Heading, Paragraph, Picture, Points
 from study.page.numbers import constant_share, fallback_share, of
 from study.page.sections import Study
 from study.page.side_by_side import FIGURES, PublishedFigure, draw_side_by_side, side_by_side
-from study.page.tables import percent
+from study.page.tables import share_of
 from study.page.verdicts import verdict, verdict_row
 
 
@@ -59,10 +59,11 @@ def _neural_words(rows: pd.DataFrame) -> str:
     means = rows.groupby("method")["expected_accuracy"].mean()
     said = ", ".join(f"{name} {value:.3f}" for name, value in means.items())
     designs = len(rows.drop_duplicates(["cell", "mirrored"]))
-    constant, fallback = constant_share(of(rows, method="partial")), fallback_share(of(rows, method="point"))
+    constant = share_of(constant_share, of(rows, method="partial"))
+    fallback = share_of(fallback_share, of(rows, method="point"))
     return (
         f"The neural learner, one draw of {designs} honest cells and directions: {said}. "
-        f"Constant: {percent(constant)} of partial rules; fallback: {percent(fallback)} of point fits. "
+        f"Constant: {constant} partial rules; fallback: {fallback} point fits. "
         "No ranking follows."
     )
 

@@ -112,7 +112,7 @@ DESIGNS_TABLE = (
     "Names of cells, such as uc-y0.3-d0.5; mirrored means that selection favours the other classes."
 )
 COUNTS_TABLE = flowing("""
-    Repetitions behind this page, and the processor time of one core that they took, the choice of settings
+    Repetitions behind these pages, and the processor time of one core that they took, the choice of settings
     included. Fits that did not converge: in the repetitions alone; a dash where not every task counted.""")
 CLAIMS_TABLE = flowing("""
     Each claim with what was measured, its control, and what follows. ± is one standard error over
@@ -195,7 +195,7 @@ WHERE_NOISE_GOES = {
 }
 COMMANDS = flowing("""
     All of it is made again by these commands; each can be stopped and resumed. With --cells, --parts and
-    --repetition, any single row of the CSV files beside this page is made again alone.""")
+    --repetition, any single row of the CSV files of study/results is made again alone.""")
 METHOD = (
     flowing("""
     Honest: constants of the paper's text, five-fold cross-fitting, realizable bounds, converged learners, one

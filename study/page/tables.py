@@ -1,5 +1,7 @@
 """The study's tables, as finished text."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -33,15 +35,23 @@ def pm(mean: float, error: float, digits: int = 3, sign: str = "-") -> str:
     return text if np.isnan(error) else f"{text} ± {error:.{digits}f}"
 
 
-def percent(share: float) -> str:
-    """A share in words.
+NOT_KEPT = "not kept"
+
+
+def share_of(share: Callable[[pd.DataFrame], float], rows: pd.DataFrame) -> str:
+    """A share in words, and of how many rows that keep it.
 
     Examples
     --------
-    >>> percent(0.256), percent(float("nan"))
-    ('26%', 'not kept')
+    >>> def mean(rows):
+    ...     return rows["constant"].mean()
+    >>> share_of(mean, pd.DataFrame({"constant": [1.0, 0.0, 0.0, float("nan")]}))
+    '33% of 3'
+    >>> share_of(mean, pd.DataFrame({"constant": [float("nan")]}))
+    'not kept'
     """
-    return "not kept" if np.isnan(share) else f"{share:.0%}"
+    kept = int(rows["constant"].notna().sum())
+    return f"{share(rows):.0%} of {kept}" if kept else NOT_KEPT
 
 
 def counts(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
@@ -69,7 +79,7 @@ def commits(rows: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     """Which commit made the tasks of each experiment; a plus: with changes that were not committed."""
     names = [*TASK_COLUMNS]
     tasks = rows.drop_duplicates(names)[names].merge(times[[*names, "commit"]], on=names, how="left")
-    tasks["commit"] = tasks["commit"].fillna("").replace("", "not kept")
+    tasks["commit"] = tasks["commit"].fillna("").replace("", NOT_KEPT)
     lines = []
     for (protocol, experiment), here in tasks.groupby(["protocol", "experiment"]):
         counted = here.groupby(["part", "commit"], sort=False).size().reset_index(name="count")

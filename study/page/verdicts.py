@@ -1,6 +1,5 @@
 """A verdict on every published figure, by one rule."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from study.page.numbers import (
 )
 from study.page.published import beside, gains_beside
 from study.page.side_by_side import PublishedFigure
-from study.page.tables import percent, pm
+from study.page.tables import pm, share_of
 from study.published.splits import MEAN
 from study.published.synthetic import ARTEFACT_STEPS
 
@@ -106,18 +105,12 @@ def verdict(figure: PublishedFigure, rows: pd.DataFrame, published: pd.DataFrame
         control=_control(figure, rows),
         clear=clear,
         pairs=pairs,
-        fallback=_counted(fallback_share, of(honest, method="point")),
+        fallback=share_of(fallback_share, of(honest, method="point")),
         constant=(
-            f"released {_counted(constant_share, released)}; "
-            f"honest partial {_counted(constant_share, of(honest, method='partial'))}"
+            f"released {share_of(constant_share, released)}; "
+            f"honest partial {share_of(constant_share, of(honest, method='partial'))}"
         ),
     )
-
-
-def _counted(share: Callable[[pd.DataFrame], float], rows: pd.DataFrame) -> str:
-    """A share, of the rows that keep it."""
-    kept = int(rows["constant"].notna().sum())
-    return f"{percent(share(rows))} of {kept}" if kept else percent(float("nan"))
 
 
 def _falls(both: pd.DataFrame) -> pd.DataFrame:

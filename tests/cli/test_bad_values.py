@@ -26,6 +26,12 @@ BASES = {
     "policy": ("policy", "cases.csv", *ROLES, "--predictions", "guess"),
     "drift": ("drift", "cases.csv", *ROLES, "--period", "officer"),
     "plan": ("plan", "cases.csv", *ROLES),
+    "advice": (
+        *("advice", "cases.csv", *ROLES),
+        *("--advice", "score", "--shown", "released", "--high", "no"),
+    ),
+    "deciders": ("deciders", "cases.csv", *ROLES),
+    "disparity": ("disparity", "cases.csv", *ROLES, "--by", "region"),
     "demo": ("demo",),
 }
 COLUMNS = [
@@ -46,6 +52,9 @@ BAD = {
         name: ["nowhere", ""] for name in [*COLUMNS, "category", "number", "allow_leak", "keep", "with_human"]
     },
     "period": ["nowhere", ""],
+    **{name: ["nowhere", ""] for name in ("advice", "shown", "score")},
+    "high": ["maybe"],
+    "reference": ["west"],
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
     "keep_scores": ["scores"],  # of a table that is read whole
@@ -58,6 +67,10 @@ BAD = {
     "rule": ["neither"],
     "cases": ["-1", "some", "nan"],
     "decision_makers": ["-1", "some", "inf"],
+    "decision_means": ["maybe", ""],
+    "cases_per_year": ["-5", "some", "nan"],
+    **{f"cost_{name}": ["five", "nan"] for name in ("inspect", "missed", "default", "declined_good")},
+    "words": ["retail", "case=", "colour=red"],
     "leniency": ["2", "some", "nan"],
     "lottery": ["-1", "some", "999999"],
     "width": ["-1", "some", "0", "nan"],
@@ -99,6 +112,7 @@ BAD = {
 }
 # Any text is right, there is nothing to give, or (missing, class) one that does not occur changes nothing.
 FREE = {
+    "anonymous",
     "title",
     "yes",
     "share_labels",

@@ -112,7 +112,7 @@ def test_guessed_roles_need_an_answer(refused, run, data):
     assert run("check", data, "--yes", *QUICK, *NO_PREDICTIONS).exit_code == 0
 
 
-@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 1)])
+@pytest.mark.parametrize(("answer", "status"), [("y\ny\n", 0), ("n\n", 1)])
 def test_a_terminal_is_asked(run, data, monkeypatch, answer, status):
     monkeypatch.setattr("selective_labels.cli.inputs.sys", _Terminal(), raising=True)
     result = run("evaluate", data, *QUICK, *FEATURES, "--predictions", "guess", input=answer)

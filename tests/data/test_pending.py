@@ -73,9 +73,11 @@ def test_minus_one_is_a_hole_unless_other_holes_are_written():
 
 
 def test_a_lost_label_is_noticed():
-    due = np.array([5.0, 6.0, 1.0, 9.0, 7.0, 9.0])
-    with pytest.warns(UserWarning, match="the outcome of row 2 is pending, and 3 of 4 cases"):
-        labels("worst-case", matured=due)
+    y, decision = ["bad", "good"] * 10, np.ones(20)
+    y[2] = None
+    due = np.arange(20.0)
+    with pytest.warns(UserWarning, match="the outcome of row 2 is pending, and 17 of 18 cases"):
+        sl.SelectiveLabels.from_arrays(None, y, decision=decision, pending="worst-case", matured=due)
 
 
 def test_a_subset_keeps_its_state():

@@ -40,7 +40,13 @@ class Population:
         weights = self.kinds[kind] * MAKER_SHARES[maker] * self.joint[kind, maker, outcome]
         lower = self.joint[:, :, 1:].max(axis=1)[kind]
         evidence = Evidence(lower, 1 - lower.sum(axis=1), lower)
-        return SimpleNamespace(row_decision=(outcome > 0).astype(int), y=outcome - 1), evidence, weights
+        cases = SimpleNamespace(
+            row_decision=(outcome > 0).astype(int),
+            y=outcome - 1,
+            decision_means="accept",
+            label_weights=None,
+        )
+        return cases, evidence, weights
 
     def smallest(self, value):
         """Smallest E[value(Y, D)] over all laws of labels and decisions that look the same."""

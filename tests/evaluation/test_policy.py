@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 import selective_labels as sl
-from selective_labels.evaluation.policy import area_under, people_accept_risk, warn_if_reversed
+from selective_labels.evaluation.policy import area_under, people_act_otherwise, warn_if_reversed
 
 COST = [[0, 1], [20, 0]]
 
@@ -34,8 +34,8 @@ def test_area_is_scikit_learns():
 
 def test_people_who_test_where_risk_is_high_are_noticed():
     risk, data = drawn()
-    assert people_accept_risk(risk, data)
-    with pytest.warns(UserWarning, match=r"If a yes is a test or a search, .* 0 \(pos_label, --event\)"):
+    assert people_act_otherwise(risk, data)
+    with pytest.warns(UserWarning, match=r"If a yes is a test or a search, say decision_means='inspect'"):
         warn_if_reversed(risk, data, failure=1)
 
 

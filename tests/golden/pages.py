@@ -152,7 +152,7 @@ def demo():
 def overview():
     """Help of every command."""
     names = ["demo", "check", "fit", "predict", "evaluate", "ladder", "compare", "report"]
-    names += ["sensitivity", "policy", "drift", "plan"]
+    names += ["sensitivity", "policy", "drift", "plan", "advice", "deciders", "disparity"]
     found = {name: f"{command(name, '--help')[1]} " for name in names}
     return found | {"all": f"{command('--help')[1]} ", "version": f"{command('--version')[1]} "}
 

@@ -11,6 +11,7 @@ import typer
 
 from selective_labels._errors import InputError
 from selective_labels.cli.console import guarded, say, working
+from selective_labels.cli.decider_commands import decider_commands
 from selective_labels.cli.main import advise
 from selective_labels.cli.options import (
     DEFAULT_ASSUMPTION,
@@ -19,7 +20,7 @@ from selective_labels.cli.options import (
     Assumption,
     Cluster,
     ConfigurableCommand,
-    Cost,
+    CostOptions,
     CutOptions,
     Data,
     Estimator,
@@ -28,6 +29,7 @@ from selective_labels.cli.options import (
     FittingOptions,
     Format,
     Mode,
+    MoneyOptions,
     Names,
     NumberOptions,
     OutputOptions,
@@ -125,7 +127,7 @@ class CurveOptions:
 
 
 @dataclass(frozen=True)
-class PolicyOptions:
+class PolicyOptions(MoneyOptions):
     """Policies to evaluate and their costs."""
 
     rates: Annotated[
@@ -135,7 +137,6 @@ class PolicyOptions:
         Rule,
         typer.Option(help="Accepted by the score, by human and score, by either.", rich_help_panel=MODEL),
     ] = Rule.SCORE
-    cost: Cost = None
     pos_label: PosLabel = None
     confidence_level: Level = 0.95
     cluster: Units = None
@@ -286,6 +287,7 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
     (policy, f"selective-labels policy cases.csv {ROLES} --predictions score --cost '[[0,1],[5,0]]'"),
     (drift, f"selective-labels drift cases.csv {ROLES} --predictions guess --period day --every quarter"),
     (plan, f"selective-labels plan cases.csv {ROLES} --predictions guess --width 0.1"),
+    *decider_commands(ROLES),
 )
 
 
@@ -392,6 +394,7 @@ def fit(
     file: FileOptions,
     fitting: FittingOptions,
     output: OutputOptions,
+    costs: CostOptions,
     mode: Annotated[
         Mode, typer.Option(help="partial: the instrument alone; point: NUCEM besides.", rich_help_panel=MODEL)
     ] = Mode.PARTIAL,
@@ -399,14 +402,13 @@ def fit(
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
     assume: Assume = None,
-    cost: Cost = None,
     card: Annotated[
         Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
     ] = None,
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
     from selective_labels.assumptions.parse import Assumed
-    from selective_labels.cli.inputs import Source, read_cost, require_cost_of
+    from selective_labels.cli.inputs import Source, costs_of, read_costs
     from selective_labels.cli.output import fit_view, show
     from selective_labels.estimators.ucl import UCLClassifier
     from selective_labels.io.files import require_writable, write_whole
@@ -419,21 +421,21 @@ def fit(
         require_writable(card)
     assumed = Assumed.read(assume)
     assumed.require_learnable(mode.value)
-    costs = read_cost(cost)
+    given = read_costs(costs)
     settings = FittingSettings.read(**fitting.keywords)
     loaded = Source(context, data, file, table, output).load(fitting=settings)
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
-    require_cost_of(costs, prepared.data.classes)
+    matrix = costs_of(given, loaded, None)
     together = assumed.together(prepared.data.classes)
-    classifier = UCLClassifier(mode.value, learner, cost=costs, assumption=together, **fitting.keywords)
+    classifier = UCLClassifier(mode.value, learner, cost=matrix, assumption=together, **fitting.keywords)
     with working():
         classifier.fit(prepared.data)
     options = {"mode": mode.value, "estimator": estimator.value, **fitting.keywords}
     if assume:
         options["assume"] = list(assume)
-    if costs is not None:
-        options["cost"] = costs.tolist()
+    if matrix is not None:
+        options["cost"] = matrix.tolist()
     roles = prepared.roles.to_dict()
     schema = describe(prepared.X, prepared.kinds, classifier.classes_, prepared.recognised_by, roles, options)
     save_model(classifier, model, schema=schema)

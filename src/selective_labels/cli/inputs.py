@@ -13,8 +13,16 @@ import typer
 from selective_labels._errors import InputError, TableError, several, shown
 from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.cli.console import speak
-from selective_labels.cli.options import CutOptions, FileOptions, OutputOptions, TableOptions, save_config
+from selective_labels.cli.options import (
+    CostOptions,
+    CutOptions,
+    FileOptions,
+    OutputOptions,
+    TableOptions,
+    save_config,
+)
 from selective_labels.data.features import CATEGORY, read_numbers
+from selective_labels.data.named_costs import NAMED_COSTS, cost_matrix
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partitioned import SAMPLE_ROWS, PartitionedLabels, reweighted
 from selective_labels.data.selective_labels import class_code
@@ -23,6 +31,7 @@ from selective_labels.evaluation.policy import (
     COST,
     FAILURE_RATE,
     FAILURES,
+    MEASURES_OF,
     OF_COST,
     PLAIN,
     TEAM_WORDS,
@@ -31,6 +40,7 @@ from selective_labels.evaluation.policy import (
     WORDS,
     Policy,
     read_policy_measures,
+    team_words,
 )
 from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
@@ -59,6 +69,7 @@ from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.nuisance.learning_curve import draw_rows
 
 MODEL_SUFFIX = ".skops"
+KNOWN_COSTS = [name for names in NAMED_COSTS.values() for name in names]
 # Options that accept "human", the decisions taken.
 OTHERS = ("--b", "--against", "--compare-to")
 
@@ -427,6 +438,40 @@ def read_cost(text: str | None) -> np.ndarray | None:
     return matrix
 
 
+Costs = np.ndarray | dict[str, float] | None
+
+
+def read_costs(options: CostOptions) -> Costs:
+    """Costs as given: a matrix, or amounts by name, but not both.
+
+    Examples
+    --------
+    >>> read_costs(CostOptions(cost_inspect=400, cost_missed=3000))
+    {'inspect': 400, 'missed': 3000}
+    """
+    named, matrix = options.by_name, read_cost(options.cost)
+    if named and matrix is not None:
+        raise TableError(f"Give --cost or --cost-{next(iter(named)).replace('_', '-')}, not both.", "cost")
+    if getattr(options, "cases_per_year", None) is not None and not named and matrix is None:
+        raise TableError("--cases-per-year needs costs: --cost, or --cost-inspect and --cost-missed.", "cost")
+    return named or matrix
+
+
+def costs_of(cost: Costs, loaded: Loaded, event: Any) -> np.ndarray | None:
+    """Costs as a matrix over the classes of the table."""
+    classes, means = loaded.classes, loaded.prepared.data.decision_means
+    try:
+        found = cost_matrix(cost, classes, class_code(event, classes), means)
+    except InputError as error:
+        text = str(error)
+        for name in KNOWN_COSTS:
+            text = text.replace(repr(name), f"--cost-{name.replace('_', '-')}")
+        text = text.replace("cost names ", "").replace("cost gives no ", "No ").replace("cost: ", "")
+        raise TableError(text.replace("decision_means=", "--decision-means "), "cost") from None
+    require_cost_of(found, classes)
+    return None if found is None else np.asarray(found, dtype=float)
+
+
 def require_cost_of(cost: np.ndarray | None, classes: np.ndarray) -> None:
     """Raise if the cost matrix does not match the number of classes."""
     if cost is not None and cost.shape != (len(classes),) * 2:
@@ -448,14 +493,14 @@ def require_level(confidence_level: float) -> None:
         ) from None
 
 
-def require_metrics(names: Sequence[str], cost: np.ndarray | None, known: Sequence[str] = NAMES) -> None:
+def require_metrics(names: Sequence[str], cost: Costs, known: Sequence[str] = NAMES) -> None:
     """Raise if a metric does not exist or needs a cost matrix that was not given."""
     for name in names:
         if name not in known:
             names = ", ".join(map(repr, known))
             raise TableError(f"--metric {shown(name)} is not one of {names}.{called_here(name)}")
         if name in OF_COST and cost is None:
-            raise TableError(f"--metric {name} needs --cost, such as {EXAMPLE}.")
+            raise TableError(f"--metric {name} needs --cost, such as {EXAMPLE}, or costs by name.")
     repeated = sorted({name for name in names if list(names).count(name) > 1})
     if repeated:
         raise TableError(f"--metric {repeated[0]} is given twice.")
@@ -474,10 +519,11 @@ class Stakes:
     """
 
     metrics: tuple[str, ...]
-    cost: np.ndarray | None
+    cost: Any
     cut: CutOptions
     by_policy: bool
     by_default: bool = False
+    means: str = ACCEPT
 
     @classmethod
     def read(cls, metrics: Sequence[str] | None, cut: CutOptions, human: bool = False) -> "Stakes":
@@ -485,7 +531,7 @@ class Stakes:
 
         If `human` is true, the decisions taken are evaluated too, so that scores are evaluated as policies.
         """
-        cost = read_cost(cut.cost)
+        cost = read_costs(cut)
         require_cut(cut)
         known = tuple(dict.fromkeys((*NAMES, *POLICY_METRICS)))
         require_metrics(metrics or (), cost, known)
@@ -504,6 +550,14 @@ class Stakes:
         if self.by_policy or not self.by_default or self.cost is None or self.cut.threshold is not None:
             return self
         return replace(self, metrics=(FAILURES, FAILURE_RATE, COST), by_policy=True)
+
+    def priced(self, loaded: Loaded, event: Any) -> "Stakes":
+        """Costs as a matrix of the table's classes, and default metrics by what a yes means."""
+        means = loaded.prepared.data.decision_means
+        names = MEASURES_OF[means]
+        usual = {FAILURES: names.main, FAILURE_RATE: names.rate} if self.by_default else {}
+        metrics = tuple(usual.get(name, name) for name in self.metrics)
+        return replace(self, metrics=metrics, cost=costs_of(self.cost, loaded, event), means=means)
 
     def _require_one_kind(self) -> None:
         others = [name for name in self.metrics if name not in POLICY_METRICS]
@@ -537,7 +591,7 @@ class Stakes:
             if name in NEUTRAL:
                 continue
             what: Any = (
-                read_policy_measures([name], classes, len(classes) - 1, self.cost)[0]
+                read_policy_measures([name], classes, len(classes) - 1, self.cost, self.means)[0]
                 if self.by_policy
                 else named_metrics(name, classes, None, self.cost)[0]
             )
@@ -547,9 +601,11 @@ class Stakes:
     def sentences(self, classes: np.ndarray) -> list[str]:
         """Explain the metrics and which direction is better."""
         meanings = [f"{name}: {WORDS[name]}." for name in self.metrics] if self.by_policy else []
+        first = "highest" if self.means == INSPECT else "lowest"
         if self.by_policy and self.cut.threshold is None and self.cut.acceptance is None:
             meanings.append(
-                "No cut-off was given: as many cases are accepted as the human accepted, lowest scores first."
+                "No cut-off was given: as many cases are accepted as the human accepted, "
+                f"{first} scores first."
             )
         ways = [f"{name}: {way} is better" for name, way in self.directions(classes).items()]
         return [*meanings, *([f"Direction: {'; '.join(ways)}."] if ways else [])]
@@ -589,11 +645,13 @@ def described(name: str, cut: CutOptions, by_policy: bool, team: str | None = No
     return words if team is None else f"{words}, and human: {team}"
 
 
-def team_sentence(team: str | None) -> list[str]:
+def team_sentence(team: str | None, means: str = ACCEPT) -> list[str]:
     """Explain how the human and the score decide together."""
     if team is None:
         return []
-    words = TEAM_WORDS.get(team, f"the human decides where {shown(team)} says so, and the score elsewhere")
+    words = f"the human decides where {shown(team)} says so, and the score elsewhere"
+    if team in TEAM_WORDS:
+        words = team_words(team, means)
     return [f"With the human ({team}): {words}."]
 
 

@@ -380,17 +380,62 @@ class NumberOptions:
         }
 
 
+Money = float | None
+
+
 @dataclass(frozen=True)
-class CutOptions:
-    """Cut-off of a score, and the cost matrix."""
+class CostOptions:
+    """What mistakes cost: a matrix, or amounts by name."""
+
+    cost: Cost = None
+    cost_inspect: Annotated[
+        Money, _option("Where a yes inspects: of every inspected case.", MODEL, metavar="AMOUNT")
+    ] = None
+    cost_missed: Annotated[
+        Money,
+        _option("Where a yes inspects: of every event that is not inspected.", MODEL, metavar="AMOUNT"),
+    ] = None
+    cost_default: Annotated[
+        Money, _option("Where a yes accepts: of every event that is accepted.", MODEL, metavar="AMOUNT")
+    ] = None
+    cost_declined_good: Annotated[
+        Money,
+        _option("Where a yes accepts: of every other case that is refused.", MODEL, metavar="AMOUNT"),
+    ] = None
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """Costs that are given by name."""
+        named = {
+            "inspect": self.cost_inspect,
+            "missed": self.cost_missed,
+            "default": self.cost_default,
+            "declined_good": self.cost_declined_good,
+        }
+        return {name: amount for name, amount in named.items() if amount is not None}
+
+
+@dataclass(frozen=True)
+class MoneyOptions(CostOptions):
+    """Costs, and the number of cases in a year."""
+
+    cases_per_year: Annotated[
+        float | None, _option("With costs: what a change costs or saves in a year of so many cases.", MODEL)
+    ] = None
+
+
+@dataclass(frozen=True)
+class CutOptions(MoneyOptions):
+    """Cut-off of a score, and the costs."""
 
     threshold: Annotated[
-        float | None, _option("Scores from here on mean the failure; those below are accepted.", MODEL)
+        float | None,
+        _option("Scores from here on mean the event; those below are accepted, or not inspected.", MODEL),
     ] = None
     acceptance: Annotated[
-        float | None, _option("Share of cases to accept, those with the lowest scores.", MODEL)
+        float | None,
+        _option("Share of cases to accept (lowest scores first), or to inspect (highest first).", MODEL),
     ] = None
-    cost: Cost = None
 
 
 @dataclass(frozen=True)
@@ -425,13 +470,12 @@ class Every(StrEnum):
 
 
 @dataclass(frozen=True)
-class PageOptions:
+class PageOptions(MoneyOptions):
     """Content of a report page."""
 
     by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
     metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
     pos_label: PosLabel = None
-    cost: Cost = None
     threshold: Annotated[
         float | None, _option("Scores from here on mean the event; those below are accepted.", MODEL)
     ] = None

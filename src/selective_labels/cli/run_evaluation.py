@@ -20,12 +20,12 @@ from selective_labels.cli.inputs import (
     Stakes,
     compared_rule,
     contestant,
+    costs_of,
     described,
     holds_scores,
     models_among,
     one_measure,
-    read_cost,
-    require_cost_of,
+    read_costs,
     require_level,
     team_sentence,
 )
@@ -34,7 +34,7 @@ from selective_labels.cli.output import View, compare_view, curve_view, evaluate
 from selective_labels.cli.verdicts import drift_verdict, plan_verdict, policy_verdict, sensitivity_verdict
 from selective_labels.diagnostics.balance import quick_assignment
 from selective_labels.diagnostics.diagnose import diagnose
-from selective_labels.evaluation.display import ENDS
+from selective_labels.evaluation.display import ENDS, money_a_year
 from selective_labels.evaluation.functions import (
     compare,
     drift,
@@ -44,9 +44,9 @@ from selective_labels.evaluation.functions import (
     sensitivity_curve,
 )
 from selective_labels.evaluation.plan import check_wishes, plan
-from selective_labels.evaluation.policy import TEAMS
+from selective_labels.evaluation.policy import COST, TEAMS
 from selective_labels.evaluation.predictions import HUMAN, is_human
-from selective_labels.evaluation.results import Evaluation, Evaluations, plain
+from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import PreparedTable, pos_label_of, predictions_of
 from selective_labels.io.table_roles import require_column
@@ -72,12 +72,13 @@ def judge(
     if _is_human(subject):
         _require_classes(policy_measures)
     saved, loaded = _load(source, subject, lazily=True)
-    subgroups: Any = None if by is None else _subgroups(loaded.frame, by)
+    subgroups: Any = None if by is None else subgroups_of(loaded.frame, by)
     if holds_scores(loaded, [_column(subject)]):
         policy_measures = policy_measures.for_scores()
         if by is not None and policy_measures.by_policy:
             raise TableError("--by needs predicted classes: give --threshold.")
     judging = _judging(loaded, policy_measures, numbers)
+    policy_measures = judging.policy_measures
     judged = _judged(judging, subject, saved)
     if loaded.lazy is not None:
         subgroups = by
@@ -144,6 +145,7 @@ def climb(
     if holds_scores(loaded, [_column(subject)]):
         policy_measures = one_measure(policy_measures.for_scores())
     judging = _judging(loaded, policy_measures, numbers)
+    policy_measures = judging.policy_measures
     judged = _judged(judging, subject, saved)
     with working():
         found = ladder(
@@ -184,6 +186,8 @@ def _judging(
     loaded: Loaded, policy_measures: Stakes, numbers: NumberOptions, team: str | None = None
 ) -> Judging:
     classes = loaded.classes
+    event = pos_label_of(numbers.pos_label, classes)
+    policy_measures = policy_measures.priced(loaded, event)
     policy_measures.require_classes(classes)
     if (
         loaded.lazy is not None
@@ -194,14 +198,15 @@ def _judging(
             "Scores that are cut into classes need rows in memory; give predicted classes, or ask for "
             "metrics of accepted cases such as --metric failures."
         )
-    return Judging(loaded, policy_measures, pos_label_of(numbers.pos_label, classes), team)
+    return Judging(loaded, policy_measures, event, team)
 
 
 def _notes(saved: SavedModel | None, subject: SubjectOptions, prepared: PreparedTable) -> list[str]:
     return [] if saved is None else training_notes(saved, prepared, str(subject.model))
 
 
-def _subgroups(frame: pd.DataFrame, by: str) -> pd.Series:
+def subgroups_of(frame: pd.DataFrame, by: str) -> pd.Series:
+    """Return a column of subgroups; raise an error if it has too many values."""
     require_column(frame, by, "--by")
     n_subgroups = frame[by].nunique()
     if n_subgroups > MAX_SUBGROUPS:
@@ -239,6 +244,7 @@ def set_against(
     if holds_scores(loaded, columns):
         policy_measures = one_measure(policy_measures.for_scores())
     judging = _judging(loaded, policy_measures, numbers, contest.team)
+    policy_measures = judging.policy_measures
     first, second = (
         compared_rule(judging, name, option, models, with_team=option == "--a")
         for name, option in zip(names, ("--a", "--b"), strict=True)
@@ -263,10 +269,21 @@ def set_against(
     )
     notes = [note for name, saved in models.items() for note in training_notes(saved, loaded.prepared, name)]
     said = [
-        *team_sentence(contest.team),
+        *_yearly(result, cut.cases_per_year, called),
+        *team_sentence(contest.team, policy_measures.means),
         *(policy_measures.sentences(loaded.classes) if policy_measures.by_policy else []),
     ]
     return compare_view(loaded, replace(result, a=called[0], b=called[1]), notes, said)
+
+
+def _yearly(result: Comparison, cases: float | None, names: tuple[str, str]) -> list[str]:
+    """What following a instead of b costs or saves in a year."""
+    if cases is None:
+        return []
+    if result.metric != COST:
+        raise TableError("--cases-per-year is about costs: give --metric cost.")
+    doing = f"Following {names[0]!r}" + ("" if names[1] == HUMAN else f" instead of {names[1]!r}")
+    return [money_a_year(doing, (result.ci_lower, result.ci_upper), cases)]
 
 
 def _stakes_of(contest: MetricDifference, numbers: NumberOptions, cut: CutOptions) -> Stakes:
@@ -377,10 +394,10 @@ def draw_policies(
 ) -> View:
     """Failures and costs at all acceptance rates."""
     rates = None if request.rates is None else _numbers(request.rates, "--rates")
-    cost = read_cost(request.cost)
+    given = read_costs(request)
     require_level(request.confidence_level)
     loaded, judged = _load_scores(source, subject, lazily=True)
-    require_cost_of(cost, loaded.classes)
+    cost = costs_of(given, loaded, pos_label_of(request.pos_label, loaded.classes))
     with working():
         curve = policy_curve(
             judged,
@@ -414,7 +431,12 @@ def draw_policies(
         ],
         "sentences": curve.sentences(),
     }
-    return curve_view("policy", loaded, content, rows, curve, policy_verdict(curve), curve.answers())
+    verdict, said = policy_verdict(curve), curve.answers()
+    if request.cases_per_year is not None:
+        name = shown(str(_described(subject)["name"]))
+        verdict = f"{curve.money_a_year(request.cases_per_year, name)} {verdict}"
+        content["sentences"] = [verdict, *curve.sentences()]
+    return curve_view("policy", loaded, content, rows, curve, verdict, said)
 
 
 def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:
@@ -476,10 +498,10 @@ def make_plan(
         raise TableError(
             f"--lottery {wanted.lottery:,} is more than the {refused:,} cases that were refused."
         )
+    event = pos_label_of(wanted.pos_label, data.classes)
+    policy_measures = policy_measures.priced(loaded, event)
     # If the table is in partitions, the plan uses the rows in memory.
-    judging = Judging(
-        replace(loaded, lazy=None), policy_measures, pos_label_of(wanted.pos_label, data.classes)
-    )
+    judging = Judging(replace(loaded, lazy=None), policy_measures, event)
     judged: Any = None
     if _is_human(subject):
         judged = HUMAN

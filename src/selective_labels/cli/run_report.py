@@ -1,7 +1,7 @@
 """Write the report section by section, so that an interrupted run can resume."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from selective_labels.assumptions.parse import Assumed
 from selective_labels.cli.console import say, working
-from selective_labels.cli.inputs import Loaded, Source, read_cost, require_cost_of, require_metrics
+from selective_labels.cli.inputs import Loaded, Source, costs_of, read_costs, require_metrics
 from selective_labels.cli.options import FittingOptions, PageOptions, SubjectOptions
 from selective_labels.cli.output import View, report_view
 from selective_labels.cli.run_evaluation import training_share
@@ -43,14 +43,15 @@ class Page:
 def write_report(source: Source, subject: SubjectOptions, fitting: FittingOptions, page: Page) -> View:
     """Assess the table, render the page, and write it completely or not at all."""
     require_writable(page.out)
-    cost = read_cost(page.shown.cost)
-    require_metrics(page.shown.metric or (), cost)
+    given = read_costs(page.shown)
+    require_metrics(page.shown.metric or (), given)
     if page.out.suffix.lower() == ".pdf":
         require_browser()
     saved = None if subject.model is None else load_model(subject.model)
     loaded = source.load([] if saved is None else [saved], [subject.predictions, page.shown.period])
     prepared = loaded.prepared
-    require_cost_of(cost, prepared.data.classes)
+    event = pos_label_of(page.shown.pos_label, prepared.data.classes)
+    cost = costs_of(given, loaded, event)
     columns: dict[str, Any] = {"by": subgroups_of(loaded.frame, page.shown.by or [])}
     if subject.predictions is not None:
         values = predictions_of(loaded.frame, subject.predictions)
@@ -65,7 +66,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         "every": None if page.shown.every is None else page.shown.every.value,
         **fitting.keywords,
         "metric": page.shown.metric,
-        "pos_label": pos_label_of(page.shown.pos_label, prepared.data.classes),
+        "pos_label": event,
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
         "cost": cost,
         "threshold": page.shown.threshold,
@@ -80,7 +81,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
             **columns,
             **settings,
             model=saved,
-            description=_description(_named(source.name, loaded), prepared, page, subject),
+            description=_description(_named(source.name, loaded), loaded, page, subject),
             sections=store,
         )
         content = _rendered(document, page.out.suffix.lower())
@@ -104,6 +105,7 @@ def _fingerprint(
     tables = [prepared.X, *(pd.DataFrame(column) for column in prepared.columns.values())]
     tables += [pd.DataFrame(values) for values in columns.values() if values is not None]
     kept = {name: value for name, value in settings.items() if name != "n_jobs"}
+    kept["vocabulary"] = asdict(prepared.data.vocabulary)
     kept["share_labels"] = prepared.data.panels is not None
     content = None if model is None else hashlib.sha256(model.read_bytes()).hexdigest()
     return fingerprint(tables, kept | {"model": content})
@@ -117,9 +119,8 @@ def _named(source: str, loaded: Loaded) -> str:
     return f"{name} ({len(loaded.frame):,} of its {len(loaded.lazy):,} cases, drawn by hash)"
 
 
-def _description(
-    source: str, prepared: PreparedTable, page: Page, subject: SubjectOptions
-) -> TableDescription:
+def _description(source: str, loaded: Loaded, page: Page, subject: SubjectOptions) -> TableDescription:
+    prepared = loaded.prepared
     return TableDescription(
         source=source,
         title=page.shown.title,
@@ -128,4 +129,5 @@ def _description(
         rule=subject.predictions or (None if subject.model is None else subject.model.name),
         features=tuple(prepared.kinds.items()),
         left_out=tuple((each.name, each.reason) for each in prepared.left_out),
+        notes=loaded.notes,
     )

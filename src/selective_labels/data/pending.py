@@ -29,7 +29,7 @@ from selective_labels.data.roles import HOLE, Labels, as_series, refuse_rows
 AT_RANDOM, WORST_CASE = "at-random", "worst-case"
 PENDING = (AT_RANDOM, WORST_CASE)
 # More than this share of labels among the cases that are due later than a pending one: that one looks lost.
-MOSTLY = 0.5
+MOSTLY = 0.9
 
 
 class Maturity(NamedTuple):
@@ -78,6 +78,19 @@ def check_pending(pending: Any, *, decision: Any, matured: Any, share_labels: bo
             "pending= needs one row for each case; leave share_labels=True out, or keep one row of a case.",
             "pending",
         )
+
+
+def pending_note(data: Any) -> str:
+    """What is assumed of pending outcomes, as printed beside every number; empty if there are none."""
+    if not data.has_pending:
+        return ""
+    number = f"{int(data.is_pending.sum()):,} outcomes are pending"
+    if data.pending == WORST_CASE:
+        return f"{number}, and nothing is assumed of their labels."
+    return (
+        f"{number}: whether an outcome has matured is taken to have nothing to do with the label, given "
+        "features and decision-maker (SL1101 to SL1103)."
+    )
 
 
 def refuse_pending(data: Any, method: str, rules: tuple[str, ...] = PENDING) -> None:

@@ -242,6 +242,7 @@ class _Against:
 
 
 def _order(context: Context, adverse: object) -> Finding:
+    context.need_outcomes()
     data = context.model_data
     event = None if adverse is None else event_codes(adverse, data.classes)
     scores = cross_fit_scores(context.fit, data, [_Against(event)])["against"]
@@ -344,6 +345,7 @@ def _falls_with_leniency(fit: CrossFit, data: SelectiveLabels, event: tuple[int,
 
 
 def _direction(context: Context, adverse: object) -> Finding:
+    context.need_outcomes()
     event = event_codes(adverse, context.model_data.classes)
     statistic, p_value = _falls_with_leniency(context.fit, context.model_data, event)
     what = event_words(adverse)
@@ -375,6 +377,8 @@ def direction_against(
     part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
 ) -> list[str]:
     """Sentence if the data speak against the direction of an assumption (SL1006), from fitted models."""
+    if data.worst_case:
+        return []
     _, p_value = _falls_with_leniency(fit, data, event_codes(part.adverse, data.classes))
     if p_value > level:
         return []

@@ -130,7 +130,7 @@ def diagnose(
     results += tuple(algebra_results(context, data, assumptions))
     counts = len(data), data.n_decision_makers, len(context.model_rows)
     strength = _if_possible(lambda: instrument_strength(context))
-    return Diagnosis(results, *counts, _figures(context), sharing, strength)
+    return Diagnosis(results, *counts, _figures(context), sharing, strength).in_words(data.vocabulary)
 
 
 def _figures(context: Context) -> Figures:

@@ -24,6 +24,7 @@ from selective_labels.data.coding import (
     refuse_huge_numbers,
     refuse_repeated_names,
 )
+from selective_labels.data.named_costs import cost_matrix
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.pending import PENDING, refuse_pending
@@ -241,13 +242,19 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
     return checked.astype(float, copy=False)
 
 
-def check_cost(cost: Any, classes: np.ndarray) -> None:
-    """Raise :class:`InputError` before fitting if the cost matrix does not match the classes."""
+def check_cost(cost: Any, data: SelectiveLabels) -> Any:
+    """Costs as a matrix, from a matrix or by name (the event is the last class); None is returned unchanged.
+
+    Raise :class:`InputError` before fitting if they do not match the classes.
+    """
+    classes = data.classes
+    cost = cost_matrix(cost, classes, len(classes) - 1, data.decision_means)
     expected = (len(classes), len(classes))
     if cost is not None and np.shape(cost) != expected:
         raise InputError(
             f"cost has shape {np.shape(cost)}; it must be {expected}, C[true, predicted].", "cost"
         )
+    return cost
 
 
 def full_label_accuracy(data: SelectiveLabels, predicted: np.ndarray) -> float:

@@ -100,7 +100,7 @@ class DoublyRobustClassifier(SelectiveClassifier):
     def _learn(self, data: SelectiveLabels) -> None:
         random_state = random_stream(self.random_state)
         regressor = _regressor(self.estimator, draw_seed(random_state), data.categorical)
-        check_cost(self.cost, data.classes)
+        self.cost_ = check_cost(self.cost, data)
         lower, upper, self.clipped_share_ = self._scores(data, draw_seed(random_state))
         self.lower_models_ = _regressions(regressor, data, lower)
         self.upper_models_ = self.lower_models_ if self.gamma == 1.0 else _regressions(regressor, data, upper)
@@ -109,8 +109,8 @@ class DoublyRobustClassifier(SelectiveClassifier):
         """Classes with the smallest (worst-case) regret, (n_samples,)."""
         check_is_fitted(self)
         if self.gamma == 1.0:
-            return self.classes_[point_costs(self.predict_proba(X), self.cost).argmin(axis=1)]
-        return self.classes_[minimax_class(self.predict_bounds(X), self.cost)]
+            return self.classes_[point_costs(self.predict_proba(X), self.cost_).argmin(axis=1)]
+        return self.classes_[minimax_class(self.predict_bounds(X), self.cost_)]
 
     @available_if(_is_unconfounded)
     def predict_proba(self, X: Any) -> np.ndarray:

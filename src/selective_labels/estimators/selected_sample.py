@@ -374,13 +374,9 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
 
     def learned(self, data: SelectiveLabels) -> LabeledRule:
         """Return the rule that is learned from checked data."""
-        if isinstance(self.cost, str):
-            require_choice("cost", self.cost, (None, BALANCED))
-        else:
-            check_cost(self.cost, data.classes)
+        cost = self._matrix(data)
         odds = None if self.refused_odds is None else RefusedOdds.read(self.refused_odds, data.classes)
         random_state = random_stream(self.random_state)
-        cost = None if self.cost is None else self._matrix(data)
         model = self._model(data, random_state)
         acceptance, weighted = None, None
         if isinstance(model, LabeledRowsModel) and not hasattr(model.classifier, "predict_proba"):
@@ -411,9 +407,12 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         classifier = classifier_of(self.estimator, categorical=data.categorical, random_state=random_state)
         return fit_labeled_rows(classifier, data, self.use_decision_maker)
 
-    def _matrix(self, data: SelectiveLabels) -> np.ndarray:
+    def _matrix(self, data: SelectiveLabels) -> np.ndarray | None:
+        """Costs as a matrix, or None; refused before anything is fitted."""
         if not isinstance(self.cost, str):
-            return np.asarray(self.cost, dtype=float)
+            cost = check_cost(self.cost, data)
+            return None if cost is None else np.asarray(cost, dtype=float)
+        require_choice("cost", self.cost, (None, BALANCED))
         worth = balanced_weights(seen_shares(data))
         return worth[:, None] * (1.0 - np.eye(len(worth)))
 

@@ -142,7 +142,7 @@ def _repeated_without_strata(data: SelectiveLabels) -> str | None:
     if data.groups is None or data.strata is not None or len(np.unique(data.groups)) == len(data):
         return None
     return (
-        "cases repeat, and no strata are named within which they were dealt out: the cases of two "
+        "cases repeat, and no strata are named within which they were assigned: the cases of two "
         "decision-makers may differ by more than chance"
     )
 

@@ -251,7 +251,8 @@ class UCLClassifier(SelectiveClassifier):
     label_range : pair
         Known bounds on P(Y = k | x, u): numbers, arrays per class or callables of X.
     cost : (n_classes, n_classes) array, "balanced" or None
-        C[true, predicted] over the sorted classes. None means 0-1 costs. "balanced": a correct prediction
+        C[true, predicted] over the sorted classes, or costs by name, such as ``{"inspect": 400, "missed":
+        3000}`` (the event is then the last class). None means 0-1 costs. "balanced": a correct prediction
         of class k is worth 1 / (K q_k), with q_k its share among the observed labels, and the rule predicts
         the class with the largest lower bound (point mode: probability) times this value. Use it for rare
         or rarely observed classes, which the worst case otherwise ignores. Regrets and decided rows are
@@ -367,7 +368,8 @@ class UCLClassifier(SelectiveClassifier):
         direction = read_direction(self.assumption, data) if self.mode == "auto" else None
         self.decision_makers_ = data.decision_makers
         balanced = isinstance(self.cost, str)  # "balanced" is the only allowed string
-        self.cost_ = None if balanced or self.cost is None else np.asarray(self.cost, dtype=float)
+        given = None if balanced or self.cost is None else check_cost(self.cost, data)
+        self.cost_ = None if given is None else np.asarray(given, dtype=float)
         self._identified, rows = identify_once(
             self.memory,
             data.bare(),
@@ -620,7 +622,7 @@ class UCLClassifier(SelectiveClassifier):
         if isinstance(self.cost, str):
             require_choice("cost", self.cost, (None, BALANCED))
         else:
-            check_cost(self.cost, data.classes)
+            check_cost(self.cost, data)
         if data.worst_case:
             self._check_worst_case(data)
         if data.n_decision_makers == 1 and (data.y == HOLE).any():

@@ -13,7 +13,7 @@ from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.metrics import AnyMetric
 from selective_labels.evaluation.policy import (
     COST,
-    FAILURES,
+    MEASURES_OF,
     PLAIN,
     PROFIT,
     AnyPolicySample,
@@ -53,12 +53,12 @@ def compare_request(
 
 
 def _at_equal_rates(request: EvaluationRequest) -> bool:
-    """Whether a classifier and the human are compared by failures at equal rates, the default."""
+    """Whether a classifier and the human are compared by policies at equal rates, the default."""
     metric = request.metric
     if isinstance(metric, str) and metric in (*PLAIN, PROFIT):
         raise InputError(
-            f"metric {metric!r} is one of policies: leave metric out to compare failures among equally many "
-            "accepted, or give a Policy.",
+            f"metric {metric!r} is one of policies: leave metric out to compare at equal rates, or give a "
+            "Policy.",
             "metric",
         )
     if metric is None and is_human(request.given[0]):
@@ -75,12 +75,12 @@ def _pair(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "Met
 
 def _policies(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, "MetricDifference"]:
     """Return the scored sample and the difference of two policies; one may be a classifier or the human."""
-    metric, policies = _read_policies(request)
+    means = fitted.table.decision_means
+    metric, policies = _read_policies(request, means)
     given = {name: each for name, each in policies.items() if each is not None}
     classes = fitted.classes_with([each.score for each in given.values()])
-    read_policy_measures(
-        [metric], classes, class_code(request.pos_label, classes), request.cost
-    )  # raises input errors before anything is fitted
+    event = class_code(request.pos_label, classes)
+    read_policy_measures([metric], classes, event, request.cost, means)  # raises before anything is fitted
     policy_sample = fitted.policy_sample(request, given)
     human = PolicyActions.human(len(policy_sample.cases))
     first, second = (
@@ -88,7 +88,7 @@ def _policies(fitted: FittedTable, request: EvaluationRequest) -> tuple[Scored, 
         for name, each in policies.items()
     )
     policy_measure = read_policy_measures(
-        [metric], policy_sample.cases.classes, policy_sample.failure, request.cost
+        [metric], policy_sample.cases.classes, policy_sample.failure, request.cost, means
     )[0]
     return policy_sample.sample, policy_difference(policy_sample, first, second, policy_measure)
 
@@ -146,11 +146,11 @@ def paired_difference(first: Predictions, second: Predictions, metric: AnyMetric
     )
 
 
-def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | None]]:
+def _read_policies(request: EvaluationRequest, means: str) -> tuple[str, dict[str, Policy | None]]:
     """Return the measure to compare by, and the policies by name; None stands for the human."""
     a, b = request.given
     if not (isinstance(a, Policy) or isinstance(b, Policy)):
-        return FAILURES, {"a": Policy(a), "b": None}
+        return MEASURES_OF[means].main, {"a": Policy(a), "b": None}
     found: dict[str, Policy | None] = {}
     for given, name in ((a, "a"), (b, "b")):
         if isinstance(given, Policy):
@@ -161,7 +161,7 @@ def _read_policies(request: EvaluationRequest) -> tuple[str, dict[str, Policy | 
             raise InputError(f"{name}: a Policy is compared with another Policy or with 'human'.", name)
     metric = request.metric
     if metric is None:
-        metric = FAILURES if request.cost is None else COST
+        metric = MEASURES_OF[means].main if request.cost is None else COST
     if not isinstance(metric, str):
         raise InputError("policies are compared by one measure, given by its name.", "metric")
     return metric, found

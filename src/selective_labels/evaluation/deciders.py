@@ -12,6 +12,7 @@ from selective_labels._display import Described, new_axes
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice, the_only
 from selective_labels._vocabulary import INSPECT, Vocabulary
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.selective_labels import class_code, require_two_classes
 from selective_labels.evaluation import display
 from selective_labels.evaluation.decider_effects import DeciderEffects, decider_effects
@@ -307,6 +308,7 @@ def deciders_request(
         raise InputError.about("decision_maker", "needs two values or more: there is nobody to compare.")
     if data.panels is not None:
         raise InputError.about("share_labels", "is not possible with deciders: give one row for each case.")
+    refuse_pending(data, "deciders")
     if data.decision.all():
         raise InputError.about("decision", "is a yes in every case: decision-makers cannot differ.")
     event = class_code(request.pos_label, data.classes)

@@ -11,6 +11,7 @@ from selective_labels._display import Described
 from selective_labels._errors import InputError
 from selective_labels._validation import the_only
 from selective_labels._vocabulary import INSPECT, Vocabulary
+from selective_labels.data.pending import refuse_pending
 from selective_labels.data.selective_labels import class_code, require_two_classes
 from selective_labels.evaluation import display
 from selective_labels.evaluation.evaluate import by_subgroup
@@ -345,6 +346,7 @@ def _ways(
 ) -> tuple[dict[str, YesRates], list[tuple[str, Checked]]]:
     """Ways to decide, and what must not depend on who decides."""
     data, decision = fitted.table, fitted.table.row_decision.astype(float)
+    refuse_pending(data, "disparity")
     zeros, ones = np.zeros(len(data)), np.ones(len(data))
     how = decision, data.y, event, len(data.classes)
     ways = {HUMAN: YesRates(zeros, ones, *how)}

@@ -515,3 +515,23 @@ def in_words(values: Sequence[Any] | np.ndarray, most: int = 5) -> str:
     """
     shown = ", ".join(str(value) for value in list(values)[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+
+
+def money_a_year(doing: str, ends: tuple[float, float], cases_per_year: float) -> str:
+    """Say what a change of the mean cost of a case means for the cases of a year.
+
+    Examples
+    --------
+    >>> money_a_year("Following the score", (-12.5, 3.0), 20_000)
+    'Following the score would cost between 250,000 less and 60,000 more a year than today.'
+    >>> money_a_year("Following the score", (-12.5, -3.0), 20_000)
+    'Following the score would save between 60,000 and 250,000 a year compared with today.'
+    """
+    low, high = (each * cases_per_year for each in ends)
+    if not np.isfinite([low, high]).all():
+        return f"{doing}: the data set no limit to what it costs or saves."
+    if high <= 0.0:
+        return f"{doing} would save between {-high:,.0f} and {-low:,.0f} a year compared with today."
+    if low >= 0.0:
+        return f"{doing} would cost between {low:,.0f} and {high:,.0f} more a year than today."
+    return f"{doing} would cost between {-low:,.0f} less and {high:,.0f} more a year than today."

@@ -124,6 +124,7 @@ def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_
     assert cells is not None
     event = class_code(pos_label, subject.classes)
     accepted, failed = seen.outcome > 0, seen.outcome == event + 1
+    labeled = accepted & (seen.outcome <= len(subject.classes))  # others are pending
     found, table = [], []
     for label, rows in cells.items():
         here = seen.masks[label]
@@ -132,7 +133,7 @@ def drift_of_judged(judged: Judged, assumption: str, pos_label: Any, confidence_
         )
         found.append(each)
         row = {"period": label, "n": int(seen.rows[here].sum())}
-        for name, happened, among in (("acceptance", accepted, here), ("event", failed, here & accepted)):
+        for name, happened, among in (("acceptance", accepted, here), ("event", failed, here & labeled)):
             row |= _share(name, *seen.share(happened, among), confidence_level)
         table.append(row | {end: getattr(each, end) for end in ENDS})
     label = subject.classes.tolist()[event]

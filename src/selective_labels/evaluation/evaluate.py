@@ -12,7 +12,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.fitted_table import FittedTable, Judged
 from selective_labels.evaluation.metrics import AnyMetric, Range
-from selective_labels.evaluation.policy import COST, FAILURES, Policy, read_policy_measures
+from selective_labels.evaluation.policy import COST, MEASURES_OF, Policy, read_policy_measures
 from selective_labels.evaluation.policy_value import PolicyValue
 from selective_labels.evaluation.predictions import EvaluationRequest, Predictions
 from selective_labels.evaluation.results import (
@@ -80,19 +80,18 @@ def evaluate_policy(
     """Evaluate a policy, alone or in combination with the human."""
     if request.by is not None:
         raise InputError("a Policy is evaluated on all cases: leave by out.", "by")
-    metric = request.metric
+    metric, means = request.metric, fitted.table.decision_means
     if metric == "accuracy":  # default metric of classifiers; policies have their own
-        metric = FAILURES if request.cost is None else COST
+        metric = MEASURES_OF[means].main if request.cost is None else COST
     names = [metric] if isinstance(metric, str) else list(metric)
     classes = fitted.classes_with([policy.score])
-    read_policy_measures(
-        names, classes, class_code(request.pos_label, classes), request.cost
-    )  # raises input errors before anything is fitted
+    event = class_code(request.pos_label, classes)
+    read_policy_measures(names, classes, event, request.cost, means)  # raises before anything is fitted
     policy_sample = fitted.policy_sample(request, {"score": policy})
     sample, actions = policy_sample.sample, policy_sample.actions(policy)
     items = []
     for policy_measure in read_policy_measures(
-        names, policy_sample.cases.classes, policy_sample.failure, request.cost
+        names, policy_sample.cases.classes, policy_sample.failure, request.cost, means
     ):
         value = PolicyValue.of(policy_measure, policy_sample.cases, (1.0, actions))
         for assumption in sample.assumptions:

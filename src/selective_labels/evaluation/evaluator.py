@@ -1,15 +1,19 @@
 """The Evaluator holds the table and the settings, fits the models once, and runs every analysis on them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
 
 from numpy.typing import ArrayLike
 
+from selective_labels._display import Display
 from selective_labels._validation import Fitting, Roles, split_keywords, the_only
 from selective_labels.assumptions.base import Assumption
+from selective_labels.data.named_costs import Costs, cost_matrix, question_transposed
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, Table, read_table
 from selective_labels.data.roles import GivenRoles
+from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.advice import Advice, AdviceQuestion, advice_request
 from selective_labels.evaluation.choose import Choice, choose_request, read_candidates
 from selective_labels.evaluation.compare import compare_request
@@ -30,6 +34,21 @@ from selective_labels.evaluation.sensitivity import SensitivityCurve, sensitivit
 from selective_labels.evaluation.thresholds import DEFAULT_METRICS, ThresholdCurve, threshold_request
 from selective_labels.inference.confidence_intervals import check_interval
 from selective_labels.nuisance.cross_fit import FittingSettings
+
+Result = TypeVar("Result", bound=Display)
+Given = ParamSpec("Given")
+
+
+def in_words(
+    method: "Callable[Concatenate[Evaluator, Given], Result]",
+) -> "Callable[Concatenate[Evaluator, Given], Result]":
+    """Let a method return its result in the words of the table's domain."""
+
+    @wraps(method)
+    def spoken(self: "Evaluator", *args: Given.args, **keywords: Given.kwargs) -> Result:
+        return method(self, *args, **keywords).in_words(self._fitted.table.vocabulary)
+
+    return spoken
 
 
 class Inference(TypedDict, total=False):
@@ -80,8 +99,9 @@ class Evaluator:
         two halves of the rows. A method can take another assumption and uses the same models.
     pos_label : class label, optional
         The event; default of every method. Default: the last class.
-    cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes; default of every method.
+    cost : (n_classes, n_classes) array or dict, optional
+        C[true, predicted] over the sorted classes, or costs by name: ``{"default": 5000, "declined_good":
+        600}``, or where a yes inspects ``{"inspect": 400, "missed": 3000}``; default of every method.
     **settings
         Roles (`decision_maker`, `decision`, `sample_weight`, `groups`, `strata`, `assignment`); fitting
         (`nuisance`, `propensity`, `cv`, `n_repeats`, `n_jobs`, `random_state`); inference (`interval`,
@@ -107,7 +127,7 @@ class Evaluator:
         *,
         assumption: Assumed = "instrument",
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
         **settings: Unpack[EvaluatorSettings],
     ) -> None:
         self._open("Evaluator", X, y, assumption, pos_label, cost, settings)
@@ -122,7 +142,7 @@ class Evaluator:
         assumption: Assumed,
         settings: EvaluatorSettings,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> "Evaluator":
         """Return an evaluator without models, so that a request is validated before anything is fitted."""
         made = cls.__new__(cls)
@@ -136,7 +156,7 @@ class Evaluator:
         y: Any,
         assumption: Assumed,
         pos_label: Any,
-        cost: ArrayLike | None,
+        cost: Costs | None,
         settings: EvaluatorSettings,
     ) -> None:
         roles, fitting, own = split_keywords(function, settings, Roles, Fitting, Inference)
@@ -150,6 +170,7 @@ class Evaluator:
         table = read_table(X, y, GivenRoles(**roles))
         self._fitted = _fitted_table(table, how, own.get("instrument", LENIENCY))
 
+    @in_words
     def evaluate(
         self,
         classifier: Any,
@@ -158,12 +179,13 @@ class Evaluator:
         assumption: Assumed | None = None,
         by: Any = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Evaluation | Evaluations:
         """Bound metrics of a classifier on all cases: :func:`selective_labels.evaluate`."""
         request = self._request((classifier,), metric, assumption, pos_label, cost, by)
         return evaluate_request(self._fitted, request, self._interval, self._confidence_level)
 
+    @in_words
     def compare(
         self,
         a: Any,
@@ -172,12 +194,13 @@ class Evaluator:
         metric: Any = None,
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Comparison:
         """Bound metric(a) - metric(b) on all cases: :func:`selective_labels.compare`."""
         request = self._request((a, b), metric, assumption, pos_label, cost)
         return compare_request(self._fitted, request, self._interval, self._confidence_level)
 
+    @in_words
     def threshold_curve(
         self,
         classifier: Any,
@@ -193,6 +216,7 @@ class Evaluator:
         how = self._interval, self._confidence_level, simultaneous
         return threshold_request(self._fitted, request, thresholds, *how)
 
+    @in_words
     def choose(
         self,
         candidates: Mapping[str, Any],
@@ -200,7 +224,7 @@ class Evaluator:
         metric: Any = "accuracy",
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Choice:
         """Choose the best of several classifiers, with an interval that holds after choosing.
 
@@ -237,6 +261,7 @@ class Evaluator:
         request = read_candidates(candidates, self._request((), metric, assumption, pos_label, cost))
         return choose_request(self._fitted, request, self._interval, self._confidence_level)
 
+    @in_words
     def policy_curve(
         self,
         scores: Any,
@@ -245,7 +270,7 @@ class Evaluator:
         rule: str = "score",
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
         simultaneous: bool = False,
     ) -> PolicyCurve:
         """Bound the outcomes of accepting cases by a score: :func:`selective_labels.policy_curve`."""
@@ -254,6 +279,7 @@ class Evaluator:
             self._fitted, request, rates, rule, self._confidence_level, bands=simultaneous
         )
 
+    @in_words
     def ladder(
         self,
         classifier: Any,
@@ -261,12 +287,13 @@ class Evaluator:
         *,
         metric: Any = "accuracy",
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Ladder:
         """Bound one metric under increasingly strong assumptions: :func:`selective_labels.ladder`."""
         request = self._request((classifier,), metric, assumptions, pos_label, cost)
         return ladder_request(self._fitted, request, self._interval, self._confidence_level)
 
+    @in_words
     def drift(
         self,
         classifier: Any,
@@ -276,7 +303,7 @@ class Evaluator:
         metric: Any = "accuracy",
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Drift:
         """Track the bounds on a metric over time: :func:`selective_labels.drift`."""
         by = self._fitted.periods(period, every)
@@ -286,13 +313,14 @@ class Evaluator:
         assumed = the_only(judged.sample(one).assumptions, "assumption", "drift takes one assumption.")
         return drift_of_judged(judged, assumed, request.pos_label, self._confidence_level)
 
+    @in_words
     def sensitivity_curve(
         self,
         classifier: Any,
         *,
         metric: Any = "accuracy",
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
         compare_to: Any = None,
         parameter: str = "gamma",
         assumption: Callable[[float], Assumption] | None = None,
@@ -314,6 +342,7 @@ class Evaluator:
             self._confidence_level,
         )
 
+    @in_words
     def plan(
         self,
         classifier: Any,
@@ -322,7 +351,7 @@ class Evaluator:
         metric: Any = None,
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
         **wishes: Any,
     ) -> Plan:
         """Predict what narrows an interval: :func:`selective_labels.plan` for `evaluate` or `compare`.
@@ -346,6 +375,7 @@ class Evaluator:
             found = the_only(found.items, "metric", "a plan is for one metric and one assumption.")
         return plan(found, **wishes)
 
+    @in_words
     def advice(
         self,
         advice: Any,
@@ -357,7 +387,7 @@ class Evaluator:
         by: Any = None,
         assumption: str | Assumption | None = None,
         pos_label: Any = None,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
     ) -> Advice:
         """Compare people with and without advice, and the advice alone: :func:`selective_labels.advice`."""
         request = self._request((), None, assumption, pos_label, cost, by)
@@ -412,19 +442,29 @@ class Evaluator:
         metric: Any,
         assumption: Assumed | None,
         pos_label: Any,
-        cost: ArrayLike | None = None,
+        cost: Costs | None = None,
         by: Any = None,
     ) -> EvaluationRequest:
+        event = self._pos_label if pos_label is None else pos_label
         return EvaluationRequest(
             given,
             metric,
             self._assumption if assumption is None else assumption,
             self._cluster,
             self._label_range,
-            self._pos_label if pos_label is None else pos_label,
-            self._cost if cost is None else cost,
+            event,
+            self._costs(self._cost if cost is None else cost, event),
             by,
         )
+
+    def _costs(self, cost: Any, pos_label: Any) -> Any:
+        """Return costs by name as a matrix; question a matrix that looks transposed."""
+        if cost is None:
+            return None
+        table = self._fitted.table
+        how = table.classes, class_code(pos_label, table.classes), table.decision_means
+        question_transposed(cost, *how)
+        return cost_matrix(cost, *how)
 
 
 def _fitted_table(table: Table, fitting: FittingSettings, instrument: str) -> FittedTable:

@@ -10,7 +10,7 @@ import pandas as pd
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
 from selective_labels.assumptions.base import Assumption
-from selective_labels.data.reading import LENIENCY, with_instrument
+from selective_labels.data.reading import LENIENCY, Table, with_instrument
 from selective_labels.data.roles import as_series, refuse_strange_cells
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
 from selective_labels.evaluation.metrics import AnyMetric, default_thresholds, read_metrics
@@ -109,6 +109,10 @@ class FittedTable(Protocol):
     (:class:`selective_labels.evaluation.partitioned.fitted_partitions.FittedPartitions`) have the same
     methods, so the analyses need not distinguish between them.
     """
+
+    @property
+    def table(self) -> Table:
+        """The table."""
 
     @property
     def has_instrument(self) -> bool:
@@ -268,7 +272,12 @@ class FittedRows:
             for each, name in zip(request.given, request.names, strict=True)
         ]
         metrics = read_metrics(
-            request.metric, subjects[0], request.pos_label, request.cost, request.with_human
+            request.metric,
+            subjects[0],
+            request.pos_label,
+            request.cost,
+            request.with_human,
+            known.decision_means,
         )
         for metric in metrics:
             if request.labels or len(subjects) == 1 or metric.difference(*subjects) is None:

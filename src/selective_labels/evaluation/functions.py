@@ -6,6 +6,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from selective_labels.assumptions.base import Assumption
+from selective_labels.data.named_costs import Costs
 from selective_labels.evaluation.advice import Advice
 from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.disparity import Disparity
@@ -28,7 +29,7 @@ def evaluate(
     assumption: Assumed = "instrument",
     by: Any = None,
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Evaluation | Evaluations:
     """Bound a metric of a classifier on all cases, although refused cases have no label.
@@ -74,9 +75,11 @@ def evaluate(
     pos_label : class label, optional
         The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration", and the one that a refusal
         by the human predicts. Default: the last.
-    cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes, for "cost". With more than two classes, that of the human
-        has two columns: the costs of accepting and of refusing each class.
+    cost : (n_classes, n_classes) array or dict, optional
+        C[true, predicted] over the sorted classes, for "cost". With two classes also by name:
+        ``{"default": 5000, "declined_good": 600}``, or where a yes inspects ``{"inspect": 400, "missed":
+        3000}``. With more than two classes, that of the human has two columns: the costs of a yes and of a
+        no to each class.
     **settings
         Roles, fitting and inference, as in :class:`selective_labels.Evaluator`.
 
@@ -115,7 +118,7 @@ def compare(
     metric: Any = None,
     assumption: str | Assumption = "instrument",
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Comparison:
     """Bound metric(a) - metric(b) on all cases, and report which is better if the interval excludes zero.
@@ -246,7 +249,7 @@ def policy_curve(
     pos_label: Any = None,
     rates: ArrayLike | None = None,
     rule: str = "score",
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     assumption: str | Assumption = "instrument",
     simultaneous: bool = False,
     **settings: Unpack[EvaluatorSettings],
@@ -279,11 +282,11 @@ def policy_curve(
         :func:`selective_labels.contraction` is this one on the cases of the most lenient decision-maker.
         "either": a case is accepted if the human accepts it or its score is below the threshold; only cases
         that the score alone accepts need bounds.
-    cost : (2, 2) array, optional
-        C[true, predicted] over the sorted classes; accepting means predicting that the case does not fail.
-        With more classes, an (n_classes, 2) array: the cost of accepting and of refusing a case of each
-        class. Adds "cost", "profit" (savings compared with refusing everybody) and, for rule "score", the
-        choice of a threshold in ``curve.cut_offs``.
+    cost : (2, 2) array or dict, optional
+        C[true, predicted] over the sorted classes, or costs by name as in `evaluate`; a yes predicts that the
+        event does not happen, or that it does where a yes inspects. With more classes, an (n_classes, 2)
+        array: the cost of a yes and of a no to a case of each class. Adds "cost", "profit" (savings compared
+        with refusing everybody) and, for rule "score", the choice of a threshold in ``curve.cut_offs``.
     assumption
         As in `evaluate`; one assumption.
     simultaneous : bool
@@ -320,7 +323,7 @@ def ladder(
     assumptions: Assumed = (),
     metric: Any = "accuracy",
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Ladder:
     """Bound one metric under increasingly strong assumptions, and report how much each of them adds.
@@ -380,7 +383,7 @@ def drift(
     metric: Any = "accuracy",
     assumption: str | Assumption = "instrument",
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Drift:
     """Track the acceptance rate, the observed labels and the bounds on a metric over time.
@@ -431,7 +434,7 @@ def sensitivity_curve(
     *,
     metric: Any = "accuracy",
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     compare_to: Any = None,
     parameter: str = "gamma",
     assumption: Callable[[float], Assumption] | None = None,
@@ -540,7 +543,7 @@ def advice(
     by: Any = None,
     assumption: str | Assumption = "instrument",
     pos_label: Any = None,
-    cost: ArrayLike | None = None,
+    cost: Costs | None = None,
     **settings: Unpack[EvaluatorSettings],
 ) -> Advice:
     """Compare people who saw an advice, people who did not, and the advice alone.

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_count
+from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.policy import read_cost
 from selective_labels.evaluation.predictions import NO_SCORES, HumanPredictions, Predictions
@@ -197,7 +199,8 @@ class BalancedAccuracy(AnyMetric):
     def functional(self, subject: Predictions) -> Separation | SeenSeparation:
         """Return the separation by the probability of predicting the last class."""
         if isinstance(subject, HumanPredictions):
-            return SeenSeparation(*subject.seen, subject.event, len(subject.classes))
+            inspects = subject.cases.decision_means == INSPECT
+            return SeenSeparation(*subject.seen, subject.event, len(subject.classes), inspects)
         need_two_classes(self.name, subject.classes)
         return Separation(subject.chosen[:, 1], event=1, scale=0.5)
 
@@ -467,19 +470,29 @@ NAMES = (*_PLAIN, "cost", *_OF_EVENT, "auc", "calibration")
 
 
 def read_metrics(
-    metric: Any, subject: Predictions, pos_label: Any, cost: ArrayLike | None, with_human: bool = False
+    metric: Any,
+    subject: Predictions,
+    pos_label: Any,
+    cost: ArrayLike | None,
+    with_human: bool = False,
+    means: str = ACCEPT,
 ) -> list[AnyMetric]:
     """Return the requested metric objects; calibration bins without rows are dropped."""
-    metrics = metric_objects(metric, subject.classes, pos_label, cost, with_human)
+    metrics = metric_objects(metric, subject.classes, pos_label, cost, with_human, means)
     return [each for each in metrics if not isinstance(each, CalibrationBin) or each.rows(subject).any()]
 
 
 def metric_objects(
-    metric: Any, classes: np.ndarray, pos_label: Any, cost: ArrayLike | None, with_human: bool = False
+    metric: Any,
+    classes: np.ndarray,
+    pos_label: Any,
+    cost: ArrayLike | None,
+    with_human: bool = False,
+    means: str = ACCEPT,
 ) -> list[AnyMetric]:
     """Return the requested metric objects; `with_human` asks for those that decisions have, too."""
     wanted = list(metric) if isinstance(metric, list | tuple) else [metric]
-    named = named_metrics_of_decisions if with_human else named_metrics
+    named = partial(named_metrics_of_decisions, means=means) if with_human else named_metrics
     metrics: list[AnyMetric] = []
     for each in wanted:
         if isinstance(each, AnyMetric):
@@ -494,11 +507,16 @@ def metric_objects(
 
 
 def named_metrics_of_decisions(
-    name: str, classes: np.ndarray, pos_label: Any = None, cost: ArrayLike | None = None
+    name: str,
+    classes: np.ndarray,
+    pos_label: Any = None,
+    cost: ArrayLike | None = None,
+    *,
+    means: str = ACCEPT,
 ) -> list[AnyMetric]:
     """Return the metric objects that decisions have: with more than two classes, the event against the rest.
 
-    `cost` is then a matrix with the costs of accepting and of refusing each class, as for policies.
+    `cost` is then a matrix with the costs of a yes and of a no to each class, as for policies.
     """
     event = class_code(pos_label, classes)
     if len(classes) > 2 and name in ("accuracy", "error"):
@@ -506,8 +524,9 @@ def named_metrics_of_decisions(
     if len(classes) > 2 and name == "cost":
         if cost is None:
             raise InputError(NO_COST, "cost")
-        accepted, refused = read_cost(cost, classes, event)
-        whole = np.where(np.arange(len(classes)) == event, refused[:, None], accepted[:, None])
+        costs = read_cost(cost, classes, event, means)
+        flagged, passed = costs if means == INSPECT else costs[::-1]
+        whole = np.where(np.arange(len(classes)) == event, flagged[:, None], passed[:, None])
         return [expected_cost(whole, classes)]
     return named_metrics(name, classes, pos_label, cost)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from selective_labels._errors import InputError
+from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.predictions import (
     Decisions,
@@ -22,6 +23,7 @@ from selective_labels.evaluation.predictions import (
 from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
+from selective_labels.nuisance.maturity import outcomes_of
 
 # Share of cases on either side of the threshold from which the risk of the marginal case is estimated.
 NEAR_CUT_OFF = 0.05
@@ -31,13 +33,16 @@ NEAR_CUT_OFF = 0.05
 class PolicyActions:
     """Action for each row: accepted by rule, left to the human, or refused otherwise.
 
+    Where a yes inspects, "accepted" stands for inspected, and the risk is minus the score, so that the lowest
+    are the highest scores: see :func:`acting_order`.
+
     Attributes
     ----------
     below, above : pairs of (n_samples,) arrays
         Probability that the rule accepts and probability that the human decides, for scores below the
         threshold and for the others.
     risk : (n_samples,) array
-        The score.
+        The score, in the order in which it is acted on.
     acceptance : float or None
         Share of cases below the threshold; None: the acceptance rate of the human.
     threshold : float or None
@@ -133,49 +138,57 @@ def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Arr
 REVERSED = 4.0
 # An AUC closer to one half than this says little about what people look for, however large the sample.
 SLIGHT = 0.05
-# Shared by the warnings about searches.
-SEARCHED = "people accepted cases with higher scores than those they refused"
 
 
 def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
-    """Warn if a score seems reversed, or if people accept the cases with high scores, beyond sampling error.
+    """Warn if a score seems reversed, or if people act on its other end, beyond sampling error.
 
-    Here the cases with the lowest scores are accepted, but credit scores are high for good cases. Doctors and
-    inspectors decide for a test or a search where they expect a finding. Accepting is then not a prediction
-    of a good outcome, and costs and failures would have the wrong sign.
+    A score is high where the event is likely, but credit scores are high for good cases. Where a yes accepts,
+    people accept low scores; doctors and inspectors say yes to a test or a search where they expect a
+    finding. If people do the opposite of what a yes is said to mean, costs and comparisons with them have the
+    wrong sign.
     """
-    event = data.classes.tolist()[failure]
+    event, inspects = data.classes.tolist()[failure], data.decision_means == INSPECT
     seen = data.y >= 0
     area, error = area_under(risk[seen], data.y[seen] == failure)
     if area < 0.5 - REVERSED * error:
         warnings.warn(
-            "The score is taken as risk: cases with low scores are accepted. But among the labeled cases a "
-            f"higher score goes with fewer of {event!r} (AUC {area:.2f}): if a high "
-            "score means a good case, turn its sign.",
+            f"The score is taken as risk: cases with {'high' if inspects else 'low'} scores are "
+            f"{'inspected' if inspects else 'accepted'}. But among the labeled cases a higher score goes "
+            f"with fewer of {event!r} (AUC {area:.2f}): if a high score means a good case, turn its sign.",
             stacklevel=3,
         )
-    elif people_accept_risk(risk, data):
+    elif people_act_otherwise(risk, data):
         warnings.warn(
-            f"Accepting a case is taken as predicting that it is not {event!r}: the lowest scores are "
-            f"accepted. But {SEARCHED}. If a yes is a test or a search, {turned(data, failure)}, and turn "
-            "the sign of the score: else costs and comparisons with people are the wrong way round.",
+            f"{otherwise(data)}: else costs and comparisons with people are the wrong way round.",
             stacklevel=3,
         )
 
 
-def people_accept_risk(risk: Array, data: SelectiveLabels) -> bool:
-    """Whether accepted cases have higher scores of the failure than refused ones, beyond sampling error.
+def people_act_otherwise(risk: Array, data: SelectiveLabels) -> bool:
+    """Whether people act on the other end of a score than a yes is said to mean, beyond sampling error.
 
-    AUC = P(score of an accepted case > score of a refused one) is at least .55 and significant.
+    Where a yes accepts, AUC = P(score of a case with a yes > score of one with a no) is at least .55 and
+    significantly above one half; where it inspects, at most .45 and significantly below.
     """
     area, error = area_under(risk, data.row_decision == 1)
-    return bool(area > 0.5 + max(REVERSED * error, SLIGHT))
+    ahead = 0.5 - area if data.decision_means == INSPECT else area - 0.5
+    return bool(ahead > max(REVERSED * error, SLIGHT))
 
 
-def turned(data: SelectiveLabels, failure: int) -> str:
-    """Return the advice on the choice of the event if a positive decision is a test or a search."""
-    others = [each for number, each in enumerate(data.classes.tolist()) if number != failure]
-    return f"choose as the event the outcome that is not being looked for, {others[0]!r} (pos_label, --event)"
+def otherwise(data: SelectiveLabels) -> str:
+    """Say that people act on the other end of a score, and what to do if a yes means something else."""
+    if data.decision_means == INSPECT:
+        return (
+            "A yes is said to inspect, so the highest scores are inspected. But people inspected cases with "
+            "lower scores than those they did not inspect. If a yes lets the case go through, say "
+            "decision_means='accept' (--decision-means accept)"
+        )
+    return (
+        "A yes is taken to accept, so the lowest scores are accepted. But people accepted cases with higher "
+        "scores than those they refused. If a yes is a test or a search, say decision_means='inspect' "
+        "(--decision-means inspect)"
+    )
 
 
 def area_under(score: Array, positive: np.ndarray) -> tuple[float, float]:
@@ -207,9 +220,24 @@ TEAM_WORDS = {
 }
 
 
+def team_words(team: str | None, means: str) -> str:
+    """How the human and the score decide together.
+
+    Examples
+    --------
+    >>> team_words("both", "inspect")
+    'a case is accepted if the human accepts it and its score is at or above the cut-off'
+    """
+    words = TEAM_WORDS[team]
+    return words.replace("below the cut-off", "at or above the cut-off") if means == INSPECT else words
+
+
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """Accept the cases with a low score of the failure, alone or together with the human.
+    """Accept the cases with a low score of the event, alone or together with the human.
+
+    Where a yes inspects (``decision_means="inspect"``), the cases with a high score are inspected instead:
+    read "inspected" for "accepted", and "from the threshold on" for "below the threshold".
 
     Parameters
     ----------
@@ -270,9 +298,10 @@ def read_policy_actions(
 ) -> PolicyActions:
     """Return the actions of a policy on the rows of data."""
     subject = read_predictions(policy.score, data, name)
-    risk = risk_of(subject, failure)
+    order = acting_order(risk_of(subject, failure), data.decision_means)
     below, above = modes(policy, len(data), _deferred(policy, data))
-    return PolicyActions(below, above, risk, policy.acceptance, policy.threshold)
+    threshold = acting_threshold(policy.threshold, data.decision_means)
+    return PolicyActions(below, above, order, policy.acceptance, threshold)
 
 
 def checked_policy_actions(
@@ -280,8 +309,32 @@ def checked_policy_actions(
 ) -> PolicyActions:
     """Return the actions of a policy given by a user; warn if its score seems reversed."""
     actions = read_policy_actions(policy, data, failure, name)
-    warn_if_reversed(actions.risk, data, failure)
+    warn_if_reversed(acting_order(actions.risk, data.decision_means), data, failure)
     return actions
+
+
+def acting_order(score: Array, means: str) -> Array:
+    """Return a score so that its lowest values are acted on first: minus the score where a yes inspects.
+
+    Examples
+    --------
+    >>> acting_order(np.array([0.2, 0.7]), "inspect")
+    array([-0.2, -0.7])
+    """
+    return -score if means == INSPECT else score
+
+
+def acting_threshold(threshold: float | None, means: str) -> float | None:
+    """Return the threshold of :func:`acting_order`: a score at it is inspected, and is not accepted.
+
+    Examples
+    --------
+    >>> acting_threshold(0.5, "accept"), -0.5 < acting_threshold(0.5, "inspect") < -0.4999
+    (0.5, True)
+    """
+    if threshold is None or means != INSPECT:
+        return threshold
+    return float(np.nextafter(-threshold, np.inf))
 
 
 def risk_of(subject: Predictions, failure: int) -> Array:
@@ -334,14 +387,54 @@ def _deferred(policy: Policy, data: SelectiveLabels) -> Array:
 
 ACCEPTANCE, FAILURES, FAILURE_RATE = "acceptance", "failures", "failure_rate"
 AVOIDED, GOOD_LOST, COST, PROFIT = "avoided", "good_lost", "cost", "profit"
-PLAIN = (ACCEPTANCE, FAILURES, FAILURE_RATE, AVOIDED, GOOD_LOST)
+MISSED, HIT_RATE, FOUND, IN_VAIN = "missed", "hit_rate", "found", "in_vain"
 OF_COST = (COST, PROFIT)
+
+
+@dataclass(frozen=True)
+class MeasureNames:
+    """Names of the measures that tables with one meaning of a yes have.
+
+    Attributes
+    ----------
+    main : str
+        Share of all cases on which the decision was wrong in the way that matters most.
+    rate : str
+        Share of the event among the cases with a yes.
+    seen : str
+        Share of all cases with a yes and the event, which is observed for the human.
+    lost : str
+        Share of all cases on which the decision was wrong in the other way.
+    """
+
+    main: str
+    rate: str
+    seen: str
+    lost: str
+    plain: tuple[str, ...]
+
+
+MEASURES_OF = {
+    ACCEPT: MeasureNames(
+        FAILURES,
+        FAILURE_RATE,
+        FAILURES,
+        GOOD_LOST,
+        (ACCEPTANCE, FAILURES, FAILURE_RATE, AVOIDED, GOOD_LOST),
+    ),
+    INSPECT: MeasureNames(MISSED, HIT_RATE, FOUND, IN_VAIN, (ACCEPTANCE, MISSED, HIT_RATE, FOUND, IN_VAIN)),
+}
+PLAIN = tuple(dict.fromkeys(name for each in MEASURES_OF.values() for name in each.plain))
 WORDS = {
+    MISSED: "share of all cases that are not inspected and have the event",
+    HIT_RATE: "share of the inspected cases that have the event",
+    FOUND: "share of all cases that are inspected and have the event",
+    IN_VAIN: "share of all cases that are inspected and do not have the event",
     ACCEPTANCE: "share of all cases that are accepted",
-    FAILURES: "share of all cases that are accepted and fail",
-    FAILURE_RATE: "share of the accepted cases that fail",
-    AVOIDED: "share of all cases that are refused and would have failed",
-    GOOD_LOST: "share of all cases that are refused and would not have failed",
+    FAILURES: "share of all cases that are accepted and have the event",
+    FAILURE_RATE: "share of the accepted cases that have the event",
+    AVOIDED: "share of all cases that are refused and would have had the event",
+    GOOD_LOST: "share of all cases that are refused and would not have had the event",
     COST: "mean cost of a case",
     PROFIT: "mean cost saved on a case, compared with refusing everybody",
 }
@@ -381,7 +474,11 @@ class PolicyMeasure:
 
 
 def read_policy_measures(
-    names: Sequence[str] | None, classes: np.ndarray, failure: int, cost: ArrayLike | None
+    names: Sequence[str] | None,
+    classes: np.ndarray,
+    failure: int,
+    cost: ArrayLike | None,
+    means: str = ACCEPT,
 ) -> list[PolicyMeasure]:
     """Return measures by name; None returns all of them, costs only if `cost` is given.
 
@@ -393,18 +490,25 @@ def read_policy_measures(
         Code of the failure class.
     cost : matrix, optional
         See :func:`read_cost`.
+    means : "accept" or "inspect"
+        What a yes means, which decides which measures there are.
 
     Examples
     --------
     >>> [each.name for each in read_policy_measures(None, np.array(["good", "lost"]), 1, [[0, 1], [5, 0]])]
     ['acceptance', 'failures', 'failure_rate', 'avoided', 'good_lost', 'cost', 'profit']
+    >>> [each.name for each in read_policy_measures(None, np.array(["clean", "found"]), 1, None, "inspect")]
+    ['acceptance', 'missed', 'hit_rate', 'found', 'in_vain']
     """
-    possible = (*PLAIN, *OF_COST)
-    wanted = (PLAIN if cost is None else possible) if names is None else tuple(names)
+    plain = MEASURES_OF[means].plain
+    possible = (*plain, *OF_COST)
+    wanted = (plain if cost is None else possible) if names is None else tuple(names)
     unknown = [name for name in wanted if name not in possible]
     if unknown or not wanted:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise InputError(f"metric {given} is not one of {', '.join(map(repr, possible))}.", "metric")
+        because = f" where a yes means {means}" if unknown and unknown[0] in PLAIN else ""
+        known = ", ".join(map(repr, possible))
+        raise InputError(f"metric {given} is not one of {known}{because}.", "metric")
     if cost is None and set(wanted) & set(OF_COST):
         raise InputError(
             f"metric {next(name for name in wanted if name in OF_COST)!r} needs cost=, a matrix "
@@ -419,37 +523,39 @@ def read_policy_measures(
         FAILURE_RATE: PolicyMeasure(FAILURE_RATE, failed, nothing, per_accepted=True),
         AVOIDED: PolicyMeasure(AVOIDED, nothing, failed, greater_is_better=True),
         GOOD_LOST: PolicyMeasure(GOOD_LOST, nothing, 1.0 - failed),
+        MISSED: PolicyMeasure(MISSED, nothing, failed),
+        HIT_RATE: PolicyMeasure(HIT_RATE, failed, nothing, per_accepted=True, greater_is_better=True),
+        FOUND: PolicyMeasure(FOUND, failed, nothing, greater_is_better=True),
+        IN_VAIN: PolicyMeasure(IN_VAIN, 1.0 - failed, nothing),
     }
     if cost is not None:
-        accepted, refused = read_cost(cost, classes, failure)
+        accepted, refused = read_cost(cost, classes, failure, means)
         policy_measures[COST] = PolicyMeasure(COST, accepted, refused)
         policy_measures[PROFIT] = PolicyMeasure(PROFIT, refused - accepted, nothing, greater_is_better=True)
     return [policy_measures[name] for name in wanted]
 
 
-def read_cost(cost: Any, classes: np.ndarray, failure: int) -> tuple[Array, Array]:
-    """Return the costs of accepting and of refusing a case of each class.
+def read_cost(cost: Any, classes: np.ndarray, failure: int, means: str = ACCEPT) -> tuple[Array, Array]:
+    """Return the costs of a yes and of a no to a case of each class.
 
-    With two classes, accepting means predicting the class that is not the failure, and `cost` is
-    C[true, predicted]. With more classes it has two columns, the costs of accepting and of refusing.
+    With two classes, `cost` is C[true, predicted], and :func:`codes_of_decisions` says what a yes predicts.
+    With more classes it has two columns, the costs of a yes and of a no.
 
     Examples
     --------
     >>> read_cost([[0, 1], [5, 0]], np.array(["good", "lost"]), failure=1)
     (array([0., 5.]), array([1., 0.]))
+    >>> read_cost([[0, 400], [3000, 400]], np.array(["clean", "fraud"]), failure=1, means="inspect")
+    (array([400., 400.]), array([   0., 3000.]))
     """
     try:
         matrix = np.asarray(cost, dtype=float)
     except (TypeError, ValueError):
         raise InputError.about("cost", "must hold numbers, in rows of equal length.") from None
     n_classes = len(classes)
-    yes, no = codes_of_decisions(failure, 2) if n_classes == 2 else (0, 1)
+    yes, no = codes_of_decisions(failure, 2, means) if n_classes == 2 else (0, 1)
     if matrix.shape != (n_classes, 2) or not np.isfinite(matrix).all():
-        what = (
-            "C[true, predicted]"
-            if n_classes == 2
-            else "with the cost of accepting and of refusing each class"
-        )
+        what = "C[true, predicted]" if n_classes == 2 else "with the cost of a yes and of a no to each class"
         raise InputError.about(
             "cost",
             f"has shape {matrix.shape}; a policy needs a finite matrix {what} of shape {(n_classes, 2)}.",
@@ -478,7 +584,7 @@ class DeciderOutcomes:
     codes : (n,) int array
         Decision-maker of each case.
     outcome : (n,) int array
-        0 if refused, k + 1 if accepted with label k.
+        0 if refused, k + 1 if accepted with label k, and one more if the outcome is pending.
     rows, weights, squares : (n,) arrays
         Number of cases, their total weight, and the sum of squared weights.
     """
@@ -546,5 +652,5 @@ class PolicySample:
         codes, makers = data.decision_maker_codes, data.decision_makers
         if data.panels is not None and data.own_decision_maker_codes is not None:
             codes, makers = data.own_decision_maker_codes, data.panels.people
-        outcome = np.where(data.row_decision == 1, data.y + 1, 0)
+        outcome = np.where(data.row_decision == 1, outcomes_of(data), 0)
         return DeciderOutcomes(makers, codes, outcome, np.ones(len(data)), data.weights, data.weights**2)

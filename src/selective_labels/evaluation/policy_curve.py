@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from selective_labels._display import Described, new_axes
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice, the_only
+from selective_labels._vocabulary import INSPECT
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt
@@ -23,6 +24,7 @@ from selective_labels.evaluation.display import (
     caution_lines,
     frame_along,
     interval_text,
+    money_a_year,
     sample_text,
 )
 from selective_labels.evaluation.fitted_table import FittedTable
@@ -32,15 +34,15 @@ from selective_labels.evaluation.policy import (
     BOTH,
     COST,
     EITHER,
-    FAILURE_RATE,
-    FAILURES,
-    TEAM_WORDS,
+    MEASURES_OF,
     WORDS,
     AnyPolicySample,
+    MeasureNames,
     Policy,
     PolicyActions,
     PolicyMeasure,
     read_policy_measures,
+    team_words,
 )
 from selective_labels.evaluation.policy_value import CutOffs, PolicyValue, choose_cut_off
 from selective_labels.evaluation.predictions import EvaluationRequest
@@ -68,10 +70,11 @@ class PolicyCurve(Described):
     pos_label : class label
         The failure.
     rates : (n_points,) array
-        Shares of cases with a score below the threshold, ascending.
+        Shares of cases that are accepted (or inspected) by the score, ascending.
     evaluations : dict of tuple of Evaluation
         By measure, one for each rate: "acceptance", "failures" (among all cases), "failure_rate" (among
-        accepted cases), "avoided", "good_lost"; with costs also "cost" and "profit".
+        accepted cases), "avoided", "good_lost"; where a yes inspects "acceptance" (the inspection rate),
+        "missed", "hit_rate", "found" and "in_vain"; with costs also "cost" and "profit".
     human : dict of Evaluation
         The same measures for the observed decisions.
     decision_makers : DataFrame
@@ -114,12 +117,12 @@ class PolicyCurve(Described):
     @property
     def assumption(self) -> str:
         """Name of the assumption."""
-        return self.human[FAILURES].assumption
+        return self.human[ACCEPTANCE].assumption
 
     @property
     def confidence_level(self) -> float:
         """Confidence level of every interval."""
-        return self.human[FAILURES].confidence_level
+        return self.human[ACCEPTANCE].confidence_level
 
     def __len__(self) -> int:
         return len(self.rates)
@@ -147,7 +150,7 @@ class PolicyCurve(Described):
             for start in range(0, len(names), MEASURES_SIDE_BY_SIDE)
         ]
 
-    def difference(self, start: float | str, stop: float, measure: str = FAILURES) -> Evaluation:
+    def difference(self, start: float | str, stop: float, measure: str | None = None) -> Evaluation:
         """Bound the difference of a measure between two rates, or between a rate and the human.
 
         E[(d_stop(X) - d_start(X)) η_failure(X)] for failures: only cases between the thresholds matter.
@@ -158,13 +161,15 @@ class PolicyCurve(Described):
             A rate, or "human" for the observed decisions.
         stop : float
             Another rate.
-        measure : str
+        measure : str, optional
+            Default: "failures", or "missed" where a yes inspects.
 
         Returns
         -------
         Evaluation
             Measure at `stop` minus measure at `start`.
         """
+        measure = self.names.main if measure is None else measure
         require_choice("measure", measure, tuple(self.policy_measures))
         first = self._course(stop)
         second = (
@@ -183,11 +188,12 @@ class PolicyCurve(Described):
             self.policy_sample.sample, functional, name, self.assumption, limits, self.confidence_level
         )
 
-    def against_human(self, measure: str = FAILURES) -> Evaluation:
+    def against_human(self, measure: str | None = None) -> Evaluation:
         """Bound the difference of a measure between the score and the human at the human's acceptance rate.
 
         The acceptance rate is estimated, and the interval accounts for this.
         """
+        measure = self.names.main if measure is None else measure
         cases, actions = self.policy_sample.cases, self.policy_sample.actions(self._policy(None))
         functional = PolicyValue.of(
             self.policy_measures[measure], cases, (1.0, actions), (-1.0, PolicyActions.human(len(cases)))
@@ -202,16 +208,36 @@ class PolicyCurve(Described):
             self.confidence_level,
         )
 
+    def money_a_year(self, cases_per_year: float, name: str = "the score") -> str:
+        """Say what the recommended cut-off would cost or save in a year, compared with today.
+
+        The cut-off is the one with the smallest worst-case regret, and the range is the confidence interval
+        of the difference of its mean cost from that of the observed decisions.
+
+        Parameters
+        ----------
+        cases_per_year : float
+        name : str
+            Name of the score.
+        """
+        if self.cut_offs is None:
+            raise InputError("money a year needs costs, and the rule 'score': give cost=.", "cost")
+        place = self.cut_offs.minimax_regret
+        change = self.difference("human", float(self.cut_offs.acceptance[place]), COST)
+        doing = f"Following {name} at {self.cut_offs.thresholds[place]:.4g}"
+        return money_a_year(doing, (change.ci_lower, change.ci_upper), cases_per_year)
+
     def sentences(self) -> list[str]:
         """Describe the rule, the effect of accepting more cases, the assumption and the sample."""
-        human = self.human[FAILURES]
+        human = self.human[self.names.main]
+        side = "from the cut-off on" if self.decision_means == INSPECT else "below the cut-off"
         return [
             *caution_lines(human.sample),
-            f"rate: share of cases with a score below the cut-off; {self._words}.",
+            f"rate: share of cases with a score {side}; {self._words}.",
             *(f"{name}: {WORDS[name]}." for name in self.evaluations),
             *self.answers(),
             assumption_text(self.assumption, human.sample.sentence),
-            "What the human accepted, and how often it failed, needs no assumption.",
+            "What the human accepted, and how often the event happened there, needs no assumption.",
             f"Sample: {sample_text(human.sample)} Intervals stand in brackets below the bounds. "
             f"{coverage_text(human, self.simultaneous, 'rate')}",
         ]
@@ -221,13 +247,14 @@ class PolicyCurve(Described):
         cut_offs = [] if self.cut_offs is None else self.cut_offs.sentences()
         return [self._human_sentence(), *self._step_sentences(), *cut_offs]
 
-    def plot(self, measure: str = FAILURES, ax: Any = None) -> Any:
+    def plot(self, measure: str | None = None, ax: Any = None) -> Any:
         """Draw one measure against the acceptance rate, with the human and the decision-makers.
 
         Returns
         -------
         matplotlib Axes
         """
+        measure = self.names.main if measure is None else measure
         require_choice("measure", measure, tuple(self.evaluations))
         ax = new_axes() if ax is None else ax
         frame = self.to_frame()
@@ -248,7 +275,17 @@ class PolicyCurve(Described):
 
     @property
     def _words(self) -> str:
-        return TEAM_WORDS[KNOWN_RULE.get(self.rule, self.rule)]
+        return team_words(KNOWN_RULE.get(self.rule, self.rule), self.decision_means)
+
+    @property
+    def decision_means(self) -> str:
+        """What a yes means, "accept" or "inspect"."""
+        return self.policy_sample.cases.decision_means
+
+    @property
+    def names(self) -> MeasureNames:
+        """Names of the measures, which depend on what a yes means."""
+        return MEASURES_OF[self.decision_means]
 
     def _policy(self, rate: float | None) -> Policy:
         return Policy(self.scores, rate, with_human=KNOWN_RULE.get(self.rule, self.rule))
@@ -257,10 +294,11 @@ class PolicyCurve(Described):
         return self.policy_sample.actions(self._policy(float(rate)))
 
     def _human_sentence(self) -> str:
-        accepted, failed, rate = (self.human[name] for name in (ACCEPTANCE, FAILURES, FAILURE_RATE))
+        wanted = (ACCEPTANCE, self.names.seen, self.names.rate)
+        accepted, happened, rate = (self.human[name] for name in wanted)
         return (
-            f"The human accepted {accepted.lower:.1%} of the cases; {failed.lower:.1%} of all cases were "
-            f"accepted and failed, {rate.lower:.1%} of the accepted."
+            f"The human accepted {accepted.lower:.1%} of the cases; {happened.lower:.1%} of all cases were "
+            f"accepted and had the event, {rate.lower:.1%} of the accepted."
         )
 
     def _step_sentences(self) -> list[str]:
@@ -268,12 +306,13 @@ class PolicyCurve(Described):
         today = round(self.human[ACCEPTANCE].lower, 2)
         if self.rule != SCORE or not 0.0 < today <= 1.0 - STEP:
             return []
-        more = self.difference(today, today + STEP)
+        more = self.difference(today, today + STEP, self.names.seen)
         if not more.defined:
             return []
+        counted = "events found" if self.decision_means == INSPECT else "failures"
         return [
             f"Accept {STEP:.0%} more of the cases ({today:.0%} to {today + STEP:.0%}, by the score): between "
-            f"{100 * more.lower:.1f} and {100 * more.upper:.1f} more failures in 100 cases "
+            f"{100 * more.lower:.1f} and {100 * more.upper:.1f} more {counted} in 100 cases "
             f"({self.confidence_level:.0%} interval {100 * more.ci_lower:.1f} to {100 * more.ci_upper:.1f})."
         ]
 
@@ -300,7 +339,8 @@ def policy_curve_request(
     _check_rule(rule)
     classes = fitted.classes_with([scores])
     if len(classes) > 1:
-        read_policy_measures(None, classes, class_code(request.pos_label, classes), request.cost)
+        event = class_code(request.pos_label, classes)
+        read_policy_measures(None, classes, event, request.cost, fitted.table.decision_means)
     for each in (assumption,) if isinstance(assumption, str | Assumption) else assumption:
         _refuse_shares(each)
     policy = Policy(scores)
@@ -334,7 +374,8 @@ def policy_curve_of(
     """Compute the curve on rows, or cells of rows, that are already scored."""
     _check_rule(rule)
     cases, sample = policy_sample.cases, policy_sample.sample
-    policy_measures = read_policy_measures(None, cases.classes, policy_sample.failure, cost)
+    means = cases.decision_means
+    policy_measures = read_policy_measures(None, cases.classes, policy_sample.failure, cost, means)
     team = None if rule == RULES[0] else rule
     policy_actions = [
         policy_sample.actions(Policy(scores, share, with_human=team)) for share in rates.tolist()
@@ -361,6 +402,8 @@ def policy_curve_of(
             thresholds = np.unique(np.where(inside, np.nextafter(thresholds, np.inf), thresholds))
         by_name = {policy_measure.name: policy_measure for policy_measure in policy_measures}
         cut_offs = choose_cut_off(sample, risk, by_name[COST], assumption, thresholds, confidence_level)
+        if means == INSPECT:  # the order of acting is minus the score
+            cut_offs = replace(cut_offs, thresholds=-cut_offs.thresholds, decision_means=means)
     return PolicyCurve(
         rule=rule,
         pos_label=cases.classes.tolist()[policy_sample.failure],
@@ -379,10 +422,12 @@ def policy_curve_of(
 
 
 def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: float = 0.95) -> pd.DataFrame:
-    """Acceptance rate, failures per case and failure rate among accepted cases, by decision-maker.
+    """Acceptance rate, and share of the event among all and among accepted cases, by decision-maker.
 
     These shares are observed. Their intervals are those of Clopper and Pearson, with Kish's effective number
-    of cases if weights differ. Decision-makers are comparable if cases are assigned at random.
+    of cases if weights differ. Decision-makers are comparable if cases are assigned at random. If outcomes
+    are pending, the failure rate is that of the others, and failures per case are its product with the
+    acceptance rate.
     """
     seen = policy_sample.deciders
     n_makers, failed = len(seen.makers), seen.outcome == policy_sample.failure + 1
@@ -392,11 +437,13 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         return np.bincount(seen.codes, values, minlength=n_makers).astype(float)
 
     everybody, accepted = np.ones(len(seen.codes), dtype=bool), seen.outcome > 0
+    labeled = accepted & (seen.outcome <= len(policy_sample.cases.classes))
     columns = {"decision_maker": seen.makers, "cases": total(seen.rows).astype(int)}
+    names = MEASURES_OF[policy_sample.cases.decision_means]
     for name, above, below in (
-        ("acceptance", accepted, everybody),
-        ("failures", failed, everybody),
-        ("failure_rate", failed, accepted),
+        (ACCEPTANCE, accepted, everybody),
+        (names.seen, failed, everybody),
+        (names.rate, failed, labeled),
     ):
         size, squares = total(seen.weights * below), total(seen.squares * below)
         share = np.divide(total(seen.weights * above), size, out=np.full(n_makers, np.nan), where=size > 0.0)
@@ -405,6 +452,9 @@ def decision_maker_points(policy_sample: AnyPolicySample, confidence_level: floa
         columns[f"{name}_ci_lower"], columns[f"{name}_ci_upper"] = clopper_pearson(
             share * number, number, (tail, tail)
         )
+    if labeled.sum() < accepted.sum():
+        for end in ("", "_ci_lower", "_ci_upper"):
+            columns[f"{names.seen}{end}"] = columns[f"{ACCEPTANCE}{end}"] * columns[f"{names.rate}{end}"]
     return pd.DataFrame(columns)
 
 

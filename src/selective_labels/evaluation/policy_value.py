@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from selective_labels._display import digits
 from selective_labels._errors import UndefinedError
+from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
 from selective_labels.evaluation.predictions import any_pending, seen_worth
 from selective_labels.identification.bounds import Array, Bounds, allocate_slack
@@ -284,7 +285,8 @@ class CutOffs:
     Attributes
     ----------
     thresholds : (n_cut_offs,) array
-        Ascending; cases with a score below the threshold are accepted.
+        Ascending, and cases with a score below the threshold are accepted; where a yes inspects descending,
+        and cases with a score above the threshold are inspected.
     acceptance : (n_cut_offs,) array
         Acceptance rate at each threshold.
     worst_cost : (n_cut_offs,) array
@@ -310,6 +312,7 @@ class CutOffs:
     possible: np.ndarray
     could_be_best: np.ndarray
     confidence_level: float
+    decision_means: str = ACCEPT
 
     @property
     def minimax_cost(self) -> int:
@@ -340,11 +343,12 @@ class CutOffs:
         """Describe the recommended thresholds and their uncertainty."""
         cost, regret = self.minimax_cost, self.minimax_regret
         inside = self.acceptance[self.could_be_best]
+        side = "above" if self.decision_means == INSPECT else "below"
         return [
-            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score below "
+            f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score {side} "
             f"{digits(self.thresholds[cost])}); it costs {digits(self.worst_cost_upper[cost])} a case at "
             "most.",
-            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score below "
+            f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score {side} "
             f"{digits(self.thresholds[regret])}); the best cut-off saves "
             f"{digits(self.worst_regret_upper[regret])} a case at most.",
             f"Both limits are {self.confidence_level:.0%} limits for all {len(self.thresholds)} cut-offs at "

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import effective_sample_size
+from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.assumptions.base import Assumption
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
@@ -154,18 +155,20 @@ def is_human(given: Any) -> bool:
     return isinstance(given, str) and given == HUMAN
 
 
-def codes_of_decisions(event: int, n_classes: int) -> tuple[int, int]:
+def codes_of_decisions(event: int, n_classes: int, means: str = ACCEPT) -> tuple[int, int]:
     """Return the codes of the classes that a yes and a no predict.
 
-    A yes predicts that the event does not happen, a no that it does. With more than two classes, the first
-    of the others stands for all of them.
+    If a yes accepts, it predicts that the event does not happen, and a no that it does; if a yes inspects, it
+    predicts that the event happens. With more than two classes, the first of the others stands for all of
+    them.
 
     Examples
     --------
-    >>> codes_of_decisions(1, 2), codes_of_decisions(0, 3)
-    ((0, 1), (1, 0))
+    >>> codes_of_decisions(1, 2), codes_of_decisions(0, 3), codes_of_decisions(1, 2, "inspect")
+    ((0, 1), (1, 0), (1, 0))
     """
-    return int(event == 0), event
+    other = int(event == 0)
+    return (event, other) if means == INSPECT else (other, event)
 
 
 class Decisions(Protocol):
@@ -178,6 +181,10 @@ class Decisions(Protocol):
     @property
     def y(self) -> np.ndarray:
         """Codes of labels, -1 where not observed, (n_samples,)."""
+
+    @property
+    def decision_means(self) -> str:
+        """What a yes means, "accept" or "inspect"."""
 
     @property
     def label_weights(self) -> np.ndarray | None:
@@ -233,7 +240,7 @@ class HumanPredictions(Predictions):
                 f"the human predicts {self.classes.tolist()[self.event]!r} or another class, not which.",
                 "metric",
             )
-        yes, no = codes_of_decisions(self.event, 2)
+        yes, no = codes_of_decisions(self.event, 2, self.cases.decision_means)
         return np.eye(2)[np.where(self.cases.row_decision == 1, yes, no)]
 
     @cached_property
@@ -272,8 +279,8 @@ class HumanPredictions(Predictions):
         return PendingRatio(gain, base, worth=np.stack([added, more]), accepted=accepted, label=label)
 
     def _parts(self, table: Array) -> tuple[Array, Array]:
-        """Return what each class contributes if all cases are refused, and what accepting adds."""
-        yes, no = codes_of_decisions(self.event, len(self.classes))
+        """Return the contribution of each class if every decision is a no, and what a yes adds."""
+        yes, no = codes_of_decisions(self.event, len(self.classes), self.cases.decision_means)
         others = np.delete(table, self.event, axis=1)
         if (others != others[:, :1]).any():
             raise InputError(
@@ -302,7 +309,7 @@ def read_predictions(
     name : str
         Name of the classifier in messages.
     pos_label : class label, optional
-        The event that a refusal by the human predicts. Default: the last class.
+        The event, of which the human's decisions are predictions. Default: the last class.
     """
     if is_human(given):
         return HumanPredictions(data, data.classes, class_code(pos_label, data.classes))

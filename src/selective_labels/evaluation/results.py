@@ -10,6 +10,7 @@ import pandas as pd
 
 from selective_labels._display import Display
 from selective_labels._errors import InputError, UndefinedError
+from selective_labels._vocabulary import Vocabulary
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.instrument import NoAssumption
 from selective_labels.evaluation import display
@@ -420,6 +421,12 @@ class Evaluations(Display):
 
     items: tuple[Evaluation, ...]
     gaps: "Evaluations | None" = None
+
+    def in_words(self, vocabulary: Vocabulary) -> Self:
+        """The same results, each of them shown in the words of a domain."""
+        gaps = None if self.gaps is None else self.gaps.in_words(vocabulary)
+        items = tuple(each.in_words(vocabulary) for each in self.items)
+        return Display.in_words(replace(self, items=items, gaps=gaps), vocabulary)
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.items)

@@ -14,7 +14,7 @@ from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
-from selective_labels.data.pending import WORST_CASE, refuse_pending
+from selective_labels.data.pending import WORST_CASE, pending_note, refuse_pending
 from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
@@ -302,6 +302,8 @@ class ScoredSample:
     def summary_of(self, assumption: str) -> dict[str, Any]:
         """Return the description of the sample, which does not depend on the rows of a result."""
         data = self.data
+        who = self.assignment if self.assumed(assumption).needs_decision_makers else ""
+        notes = [who, pending_note(data)]
         return {
             "n_decision_makers": data.n_decision_makers if data.panels is None else len(data.panels.people),
             "clipped_share": self.clipped[assumption],
@@ -310,7 +312,7 @@ class ScoredSample:
             "refusal": self.refused.get(assumption),
             "numeric": data.numeric,
             "n_panels": None if data.panels is None else data.panels.n_panels,
-            "assignment": self.assignment if self.assumed(assumption).needs_decision_makers else "",
+            "assignment": " ".join(filter(None, notes)),
             "cautions": self.cautions.get(assumption, ()),
         }
 

@@ -544,7 +544,8 @@ def sensitivity_request(
     subjects = [
         _subject(each, data, metric, pos_label) for each in (classifier, compare_to) if each is not None
     ] or [_subject(None, data, metric, pos_label)]
-    metrics = read_metrics(metric, subjects[0], pos_label, request.cost, request.with_human)
+    how = request.cost, request.with_human, data.decision_means
+    metrics = read_metrics(metric, subjects[0], pos_label, *how)
     one = the_only(metrics, "metric", "a sensitivity curve is of one metric.")
     used = [named(limit), *(family.at(each) for each in grid.tolist())]
     named_subjects = list(zip([UNNAMED, "compare_to"], subjects, strict=False))

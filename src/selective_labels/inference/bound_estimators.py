@@ -282,18 +282,21 @@ class SeenSeparation:
     """½ (1 - a / p + b / (1 - p)): balanced accuracy of decisions, with p = P(event) alone unknown.
 
     a = P(accepted, event) and b = P(accepted, no event) are observed. The value increases in p, so its ends
-    are those of p.
+    are those of p. If a yes predicts the event, the value is one minus this.
 
     Attributes
     ----------
     missed, passed : (n_samples,) arrays
         Whether an accepted case is the event, and whether it is not; their means are a and b.
+    predicts_event : bool
+        Whether a yes predicts that the event happens.
     """
 
     missed: Array
     passed: Array
     event: int
     n_classes: int
+    predicts_event: bool = False
 
     def ends(self, evidence: Evidence, weights: Array | None) -> Ends:
         """Lower and upper bound."""
@@ -302,18 +305,21 @@ class SeenSeparation:
         like = evidence.slack if weights is None else weights
         seen = self.missed, self.passed
         missed, passed = (mean_estimate(of_rows(each, like), weights) for each in seen)
-        return self._end(low, missed, passed), self._end(high, missed, passed)
+        first, second = (high, low) if self.predicts_event else (low, high)
+        return self._end(first, missed, passed), self._end(second, missed, passed)
 
-    @staticmethod
-    def _end(share: Estimate, missed: Estimate, passed: Estimate) -> Estimate:
+    def _end(self, share: Estimate, missed: Estimate, passed: Estimate) -> Estimate:
+        sign = -1.0 if self.predicts_event else 1.0
         p, rest = share.value, 1.0 - share.value
         if not min(p, rest) > NEGLIGIBLE:
             raise UndefinedError(
                 "the event, or its complement, has no probability among these cases.", "metric"
             )
-        gradient = 0.5 * np.array([missed.value / p**2 + passed.value / rest**2, -1.0 / p, 1.0 / rest])
+        slopes = np.array([missed.value / p**2 + passed.value / rest**2, -1.0 / p, 1.0 / rest])
         found = smooth_estimate(
-            lambda share, a, b: 0.5 * (1.0 - a / share + b / (1.0 - share)), gradient, [share, missed, passed]
+            lambda share, a, b: 0.5 * (1.0 - sign * (a / share - b / (1.0 - share))),
+            0.5 * sign * slopes,
+            [share, missed, passed],
         )
         return replace(found, support=min(p, rest))
 

@@ -14,6 +14,7 @@ from selective_labels._parallel import with_progress
 from selective_labels._validation import Models, Roles, as_seed, split_keywords
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.parse import known
+from selective_labels.data.named_costs import cost_matrix, question_transposed
 from selective_labels.data.reading import read_data
 from selective_labels.data.roles import GivenRoles, as_series
 from selective_labels.data.selective_labels import SelectiveLabels, class_code
@@ -357,9 +358,9 @@ def assess(
         the event; with more than two classes accuracy, and prevalence and recall of each class.
     pos_label : class label, optional
         The event (failure). Default: the last class.
-    cost : (n_classes, n_classes) array, optional
-        C[true, predicted] over the sorted classes. The robust rule minimizes this cost, the two rules are
-        compared by it, and it is added to the metrics.
+    cost : (n_classes, n_classes) array or dict, optional
+        C[true, predicted] over the sorted classes, or costs by name as in :func:`selective_labels.evaluate`.
+        The robust rule minimizes this cost, the two rules are compared by it, and it is added to the metrics.
     threshold : float, optional
         Scores of `predictions` or `model` from here on predict the event. Default: one half of a probability;
         of other scores, or with `cost`, the cut at which as many cases are accepted as were.
@@ -401,7 +402,9 @@ def assess(
     cases = Cases(data, read_subgroups(by, data, kinds))
     how = Settings(nuisance, cv, n_jobs, spawn_seeds(as_seed(models.get("random_state"))))
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
-    policy_measures = _Stakes(metric, pos_label, cost, threshold)
+    how_costs = data.classes, class_code(pos_label, data.classes), data.decision_means
+    question_transposed(cost, *how_costs)
+    policy_measures = _Stakes(metric, pos_label, cost_matrix(cost, *how_costs), threshold)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:

@@ -1,7 +1,7 @@
 """The cases of a report: columns and their bins, subgroups, counts, and the section about the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels.data.features import CATEGORY, DATE, NUMBER, kind_by_type
+from selective_labels.data.pending import pending_note
 from selective_labels.data.roles import as_series
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.evaluation.scored_rows import with_classes_of
@@ -259,15 +260,14 @@ def table_section(
         "classes": [str(label) for label in data.classes.tolist()],
         "class_shares_labeled": shares.tolist(),
         "roles": roles,
-        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None),
+        "words": table_words(roles, data.classes.tolist()[event], data.panels is not None, data.vocabulary),
+        "vocabulary": asdict(data.vocabulary),
         "features": [
             {"name": each.name, "kind": each.kind, "missing_share": float(each.values.isna().mean())}
             for each in columns
         ],
         "left_out": [{"name": name, "reason": reason} for name, reason in description.left_out],
-        "notes": list(
-            dict.fromkeys([*description.notes, *_shared(data), *_ignored(data.n_ignored_labels), *notes])
-        ),
+        "notes": list(dict.fromkeys([*description.notes, *_shared(data), *_unused(data), *notes])),
     }
 
 
@@ -290,10 +290,14 @@ def _shared(data: SelectiveLabels) -> list[str]:
     ]
 
 
-def _ignored(n_labels: int) -> list[str]:
-    if not n_labels:
-        return []
-    return [f"{n_labels:,} labels were given where the decision is 0, and were not read."]
+def _unused(data: SelectiveLabels) -> list[str]:
+    """What is said of labels that are pending, and of labels that were not read."""
+    notes = [pending_note(data)] if data.has_pending else []
+    if data.n_ignored_labels:
+        notes.append(
+            f"{data.n_ignored_labels:,} labels were given where the decision is 0, and were not read."
+        )
+    return notes
 
 
 MOST_FEATURES = 8

@@ -13,6 +13,7 @@ import numpy as np
 
 from selective_labels._errors import InputError
 from selective_labels._parallel import with_progress
+from selective_labels._vocabulary import INSPECT
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.data.selective_labels import SelectiveLabels
@@ -37,18 +38,15 @@ from selective_labels.evaluation.policy import (
     BOTH,
     COST,
     EITHER,
-    FAILURE_RATE,
-    FAILURES,
-    GOOD_LOST,
-    SEARCHED,
+    MEASURES_OF,
     Policy,
     PolicyActions,
     PolicyMeasure,
     PolicySample,
-    people_accept_risk,
+    otherwise,
+    people_act_otherwise,
     read_policy_actions,
     read_policy_measures,
-    turned,
 )
 from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_of
 from selective_labels.evaluation.policy_value import PolicyValue
@@ -60,7 +58,6 @@ from selective_labels.report.cases import Cases, Column, binned
 from selective_labels.report.document import Part, amount, percent_range
 from selective_labels.report.rules import ReportedRule, predicted_halves, subject_of, undefined
 
-MEASURES = (FAILURE_RATE, FAILURES, GOOD_LOST)
 # Acceptance rates from 5 % to 100 %; the present rate is added.
 N_RATES = 20
 NEAR = 0.01
@@ -88,7 +85,9 @@ def acceptance_part(
     money = None if len(data.classes) != 2 else cost
     present = float(np.average(data.row_decision, weights=sample.weights))
     rates = stops(present)
-    measures = MEASURES if money is None else (*MEASURES, COST)
+    names = MEASURES_OF[data.decision_means]
+    plain_ones = (names.rate, names.main, names.lost)
+    measures = plain_ones if money is None else (*plain_ones, COST)
     curves = {
         key: policy_curve_of(
             PolicySample(sample, event), as_risk(scores, data.classes), assumption, rates, cost=money
@@ -143,7 +142,7 @@ def _of_model(key: str, curve: PolicyCurve, present: float, measures: Sequence[s
         "key": key,
         "start": int(np.argmin(np.abs(curve.rates - present))),
         "points": points,
-        # The difference in failures from the present decisions, at the present acceptance rate.
+        # The difference in the main measure from the present decisions, at the present acceptance rate.
         "against_human": ends(curve.against_human()) if 0.0 < present < 1.0 else None,
         "step": _step(curve, present),
         "cut_off": _cut_off(curve),
@@ -153,7 +152,7 @@ def _of_model(key: str, curve: PolicyCurve, present: float, measures: Sequence[s
 def _step(curve: PolicyCurve, present: float) -> dict[str, Any] | None:
     if not 0.0 < present <= 1.0 - STEP:
         return None
-    return {"more": STEP} | ends(curve.difference(present, present + STEP))
+    return {"more": STEP} | ends(curve.difference(present, present + STEP, curve.names.seen))
 
 
 def _cut_off(curve: PolicyCurve) -> dict[str, Any] | None:
@@ -205,8 +204,11 @@ def team_part(
     if data.labeled.all():
         raise InputError("Every case was accepted: there is nothing that a score could change.", "decision")
     money = None if len(data.classes) != 2 else cost
-    policy_measures = {each.name: each for each in read_policy_measures(None, data.classes, event, money)}
-    main = policy_measures[FAILURE_RATE if money is None else COST]
+    names = MEASURES_OF[data.decision_means]
+    found = read_policy_measures(None, data.classes, event, money, data.decision_means)
+    policy_measures = {each.name: each for each in found}
+    usual = names.main if data.decision_means == INSPECT else names.rate
+    main = policy_measures[usual if money is None else COST]
     risk = as_risk(rule.scores, data.classes)
     human = PolicyActions.human(len(data))
     ways = {"human": human}
@@ -217,7 +219,7 @@ def team_part(
         ways[name] = read_policy_actions(Policy(risk, with_human=team), data, event)
     shown = [
         policy_measures[name]
-        for name in (ACCEPTANCE, FAILURE_RATE, FAILURES, COST)
+        for name in (ACCEPTANCE, names.rate, names.main, COST)
         if name in policy_measures
     ]
     return Part(
@@ -242,18 +244,14 @@ def team_part(
 
 
 def reversed_part(sample: ScoredSample, rules: Sequence[ReportedRule], event: int) -> Part | None:
-    """Explain why there is no table about teams if decision-makers accept what a rule calls risky.
-
-    In tests and searches, a positive decision means that the event is suspected, not that it is unlikely.
-    """
+    """Explain why there is no table about teams if decision-makers act on the other end of a score."""
     data = sample.data
     for rule in rules:
         risk = (rule.codes == event).astype(float) if rule.scores is None else rule.scores
-        if people_accept_risk(risk, data):
+        if people_act_otherwise(risk, data):
             sentence = (
-                f"What people and score are worth together is not shown: {SEARCHED} (“{rule.name}”). A "
-                "yes that is a test or a search does not predict that the event is absent; costs of people "
-                f"would be the wrong way round: {turned(data, event)}."
+                f"What people and score are worth together is not shown. {otherwise(data)}: else costs of "
+                f"people are the wrong way round (“{rule.name}”)."
             )
             return Part({"missing": sentence, "reversed": True})
     return None
@@ -630,7 +628,7 @@ def _largest_last(column: Column) -> dict[str, np.ndarray]:
     return {bins.labels[code]: bins.codes == code for code in order}
 
 
-# Parcelling assumes a factor by which refused cases fail more often; this value is common.
+# Parcelling assumes a factor by which refused cases have the event more often; this value is common.
 FACTOR = 1.5
 # Lenders use linear models, and all of them together take one second with 10,000 cases.
 LINEAR = "linear"
@@ -672,7 +670,8 @@ METHODS = (
     ),
     Method(
         "Parcelling",
-        f"Refused cases fail {FACTOR:g} times as often as accepted ones of the same score, by a guess.",
+        f"Refused cases have the event {FACTOR:g} times as often as accepted ones of the same score, by a "
+        "guess.",
         lambda random_state: ParcellingClassifier(LINEAR, factor=FACTOR, random_state=random_state),
     ),
     Method(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from selective_labels._errors import DiagnosticWarning, InputError, LargeWorkWarning
-from selective_labels._vocabulary import plural
+from selective_labels._vocabulary import Vocabulary, plural
 
 
 class SectionStore(Protocol):
@@ -116,6 +116,7 @@ class TableDescription:
     rule: str | None = None
 
 
+NO_WORDS, NEUTRAL = Vocabulary(), Vocabulary().meaning()
 YES = {"1", "1.0", "yes", "y", "true", "t"}
 NO = {"0", "0.0", "no", "n", "false", "f"}
 # Names that carry no information.
@@ -137,8 +138,10 @@ OF_A_KEY = {"id", "ids", "no", "nr", "num", "number", "code", "key", "name"}
 LONGEST = 40
 
 
-def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = False) -> dict[str, str]:
-    """Vocabulary of a report, from the names of columns and the class of the event.
+def table_words(
+    roles: Mapping[str, str | None], event: Any, panels: bool = False, vocabulary: Vocabulary = NO_WORDS
+) -> dict[str, str]:
+    """Words of a report: those of the domain, else from the names of columns and the class of the event.
 
     Parameters
     ----------
@@ -147,6 +150,8 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
     event : class label
     panels : bool
         Whether decision-makers decide in panels.
+    vocabulary : Vocabulary
+        Words of the domain.
 
     Returns
     -------
@@ -159,15 +164,22 @@ def table_words(roles: Mapping[str, str | None], event: Any, panels: bool = Fals
     ['defaulted', 'underwriter', 'underwriters', 'approved', 'not approved']
     >>> table_words({"label": "outcome", "decision": None, "decision_maker": "z"}, 1)["event"]
     'outcome = 1'
+    >>> list(table_words(loans, "yes", vocabulary=Vocabulary.read("lending")).values())
+    ['defaulted', 'loan officer', 'loan officers', 'approved', 'declined']
     """
     maker = "panel" if panels else _maker(roles.get("decision_maker"))
+    if not panels and vocabulary.decision_maker != NO_WORDS.decision_maker:
+        maker = vocabulary.decision_maker
     accepted = _accepted(roles.get("decision"))
+    if vocabulary.yes_past not in ("", NEUTRAL.yes_past):
+        accepted = vocabulary.yes_past
+    refused = "refused" if accepted == "accepted" else f"not {accepted}"
     return {
         "event": _event(roles.get("label"), event),
         "maker": maker,
-        "makers": plural(maker),
+        "makers": plural(maker) if maker != vocabulary.decision_maker else vocabulary.decision_makers,
         "accepted": accepted,
-        "refused": "refused" if accepted == "accepted" else f"not {accepted}",
+        "refused": vocabulary.no_past if vocabulary.no_past not in ("", NEUTRAL.no_past) else refused,
     }
 
 

@@ -31,6 +31,7 @@ from selective_labels.report.wording import (
     say,
     sentence,
     span,
+    vocabulary_of,
     words_of,
 )
 
@@ -69,7 +70,7 @@ def render_markdown(document: Document) -> str:
         *_part(document, "diagnosis", "Appendix: all checks", _checks),
         *_made(document),
     ]
-    return "\n\n".join(parts) + "\n"
+    return vocabulary_of(document).say("\n\n".join(parts)) + "\n"
 
 
 def escaped(text: Any) -> str:

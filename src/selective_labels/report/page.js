@@ -45,7 +45,7 @@
       moveMarks(of("svg"), place, point[measure]);
       return `${of("svg").closest("figure").querySelector("h4").textContent}: ${ends[2 * column]}`;
     });
-    panel.querySelector("output.said").textContent = `Accepting ${rate}${now}. ${said.slice(0, 1).join("; ")}.`;
+    panel.querySelector("output.said").textContent = `${panel.dataset.doing} ${rate}${now}. ${said.slice(0, 1).join("; ")}.`;
   };
 
   const panels = [...document.querySelectorAll(".explorer")];

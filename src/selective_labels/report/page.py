@@ -417,6 +417,10 @@ def human_reading(document: Document) -> list[tuple[str, str]]:
     ]
 
 
+# Shares of the event among the accepted: where a yes accepts, and where it inspects.
+RATES = ("failure_rate", "hit_rate")
+
+
 def team_rows(document: Document) -> list[dict[str, str]]:
     """Combinations of decision-makers and score, each against the decision-makers alone."""
     part, words = document["team"], words_of(document)
@@ -424,7 +428,7 @@ def team_rows(document: Document) -> list[dict[str, str]]:
     rows = []
     for way in part["ways"]:
         values, found = way["values"], way["difference"]
-        event = values["failure_rate"]
+        event = next(values[name] for name in RATES if name in values)
         money = values.get(MONEY)
         rows.append(
             {
@@ -454,7 +458,7 @@ def _difference(found: Mapping[str, Any], measure: str, show: Show) -> str:
 def _chart(document: Document, model: Mapping[str, Any], name: str) -> str:
     part, leniency = document["acceptance"], section(document, "leniency")
     makers: list[tuple[float, float]] = []
-    if name == "failure_rate" and not is_missing(leniency):
+    if name in RATES and not is_missing(leniency):
         makers = [
             (each["leniency"], each["label_rate"])
             for each in leniency["decision_makers"]

@@ -108,6 +108,7 @@ def render(document: Mapping[str, Any]) -> str:
             numbers=embeddable_json(document),
         )
     )
+    page = wording.page_in_words(page, wording.vocabulary_of(document))
     # A lone surrogate cannot be written to a file.
     return page.encode("utf-8", "replace").decode("utf-8")
 

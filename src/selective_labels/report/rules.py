@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import InputError
+from selective_labels._vocabulary import INSPECT
 from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.compare import compare_sample, paired_difference
@@ -22,8 +23,13 @@ from selective_labels.evaluation.metrics import (
     expected_cost,
     named_metrics,
 )
-from selective_labels.evaluation.policy import accept_lowest, warn_if_reversed
-from selective_labels.evaluation.predictions import ArrayPredictions, ClassifierPredictions, read_predictions
+from selective_labels.evaluation.policy import accept_lowest, acting_order, warn_if_reversed
+from selective_labels.evaluation.predictions import (
+    ArrayPredictions,
+    ClassifierPredictions,
+    codes_of_decisions,
+    read_predictions,
+)
 from selective_labels.evaluation.results import Evaluation, plain
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.nuisance.folds import make_folds, outcome_codes
@@ -121,7 +127,8 @@ def given_predictions(
     With a threshold, scores from there on predict the event.
 
     If costs are given, or if a score is not a probability, the score has no natural cut-off. It then accepts
-    the cases with the lowest scores, as many as the decision-makers accepted, as `evaluate --cost` does.
+    the cases with the lowest scores (or inspects those with the highest), as many as the decision-makers
+    did, as `evaluate --cost` does.
     """
     data = cases.data
     if pd.isna(values).any():
@@ -168,14 +175,14 @@ def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> Re
     """Accept as many cases as the decision-makers did; ties at the cut-off all get the majority decision."""
     data = cases.data
     share = float(np.average(data.row_decision, weights=data.weights))
-    accepted, _ = accept_lowest(risk, share, data.weights)
+    accepted, _ = accept_lowest(acting_order(risk, data.decision_means), share, data.weights)
+    end = "highest" if data.decision_means == INSPECT else "lowest"
     description = (
-        f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the "
-        "lowest scores."
+        f"The scores that were given: as many cases are accepted as were ({share:.1%}), those with the {end} "
+        "scores."
     )
-    return ReportedRule(
-        "yours", name or GIVEN, description, np.where(accepted >= 0.5, 1 - event, event), risk
-    )
+    yes, no = codes_of_decisions(event, 2, data.decision_means)
+    return ReportedRule("yours", name or GIVEN, description, np.where(accepted >= 0.5, yes, no), risk)
 
 
 def usual_practice(cases: Cases, event: int, seeds: np.ndarray, cost: Any = None) -> ReportedRule:

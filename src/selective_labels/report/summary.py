@@ -253,8 +253,9 @@ def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str,
         )
     elif step is not None and step["ci_lower"] is not None:
         many = f"{100 * step['ci_lower']:.1f} to {100 * step['ci_upper']:.1f}"
+        does = "find" if "missed" in acceptance["human"] else "add"
         steps.append(
-            f"Accepting {percent(step['more'])} more of all cases, by “{name}”, would add {many} cases of "
+            f"Accepting {percent(step['more'])} more of all cases, by “{name}”, would {does} {many} cases of "
             f"“{words['event']}” per 100 cases."
         )
     return steps

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selective_labels._vocabulary import Vocabulary
 from selective_labels.assumptions.parse import known
 
 # Maximum length of a name, and of its longer version in a tooltip.
@@ -196,6 +197,42 @@ DEFAULT = {
     "accepted": "accepted",
     "refused": "refused",
 }
+# Texts of a page, and what is none: scripts, styles, code and tags.
+NO_TEXT = re.compile(
+    r"(<script\b.*?</script>|<style\b.*?</style>|<code\b.*?</code>|<pre\b.*?</pre>|<[^>]*>)", re.DOTALL
+)
+TEXT_OF_TAGS = re.compile(r'(?<=\s)((?:aria-label|title|alt|data-doing)=")([^"]*)(?=")')
+
+
+def vocabulary_of(document: Mapping[str, Any]) -> Vocabulary:
+    """The words of the document's domain.
+
+    Examples
+    --------
+    >>> vocabulary_of({"data": {"vocabulary": {"case": "claim"}}}).cases
+    'claims'
+    """
+    return Vocabulary(**(document.get("data") or {}).get("vocabulary", {}))
+
+
+def page_in_words(page: str, vocabulary: Vocabulary) -> str:
+    """A page of neutral words in the words of a domain: its texts, not its scripts, styles and code.
+
+    Examples
+    --------
+    >>> words = Vocabulary("claim", yes="investigate", means="inspect")
+    >>> page_in_words('<p class="case" title="Accepted cases">A case in <code>case.csv</code></p>', words)
+    '<p class="case" title="Investigated claims">A claim in <code>case.csv</code></p>'
+    """
+    parts = NO_TEXT.split(page)
+    return "".join(
+        TEXT_OF_TAGS.sub(lambda found: found[1] + vocabulary.say(found[2]), part)
+        if place % 2
+        else vocabulary.say(part)
+        for place, part in enumerate(parts)
+    )
+
+
 SPOKEN = re.compile(r"(?<![\w“])(\d[\d,]* )?([Dd])ecision-maker(s?)")
 
 
@@ -279,6 +316,9 @@ MEASURES = {
     "failure_rate": Term("{event} among the accepted", "Of the accepted cases."),
     "failures": Term("Accepted and {event}", "Of all cases."),
     "good_lost": Term("Refused without need", "Of all cases: refused, though not {event}."),
+    "hit_rate": Term("{event} among the accepted", "Of the accepted cases; higher is better."),
+    "missed": Term("Refused and {event}", "Of all cases: the event happens, and nobody looked."),
+    "in_vain": Term("Accepted in vain", "Of all cases: accepted, though not {event}."),
     "cost": Term("Cost", "Mean cost of a case; lower is better."),
 }
 WAYS = {

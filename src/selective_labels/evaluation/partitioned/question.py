@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from selective_labels._errors import InputError
+from selective_labels._vocabulary import ACCEPT
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.refused import Prevalence
@@ -51,6 +52,8 @@ from selective_labels.evaluation.policy import (
     DeciderOutcomes,
     Policy,
     PolicyActions,
+    acting_order,
+    acting_threshold,
     deferred_by,
     modes,
     risk_of,
@@ -89,7 +92,7 @@ class RowsPass:
         self, fitted: ScoredPartitions, request: EvaluationRequest, with_outcomes: bool = False
     ) -> None:
         judged, within, prepared = prepared_for(fitted, request)
-        self.metrics = read_metrics(request, prepared.data.classes)
+        self.metrics = read_metrics(request, prepared.data.classes, prepared.data.decision_means)
         refuse_shares(prepared.passing.assumptions, self.metrics, len(judged) > 1)
         if request.labels:
             refuse_joint(self.metrics)
@@ -118,7 +121,8 @@ class RowsPass:
         size = keys.within.size
         ties = {RANKS: tuple(range(size, size + len(keys.judged)))}
         samples = self._prepared.samples(sums, ties, keys.within.places)
-        return JudgedCells.of(samples, self.metrics, self._prepared.data.classes, keys)
+        data = self._prepared.data
+        return JudgedCells.of(samples, self.metrics, data.classes, keys, data.decision_means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +139,7 @@ class JudgedCells:
     metrics: Sequence[AnyMetric]
     classes: np.ndarray
     keys: CellKeys
+    decision_means: str = ACCEPT
 
     @classmethod
     def of(
@@ -143,9 +148,10 @@ class JudgedCells:
         metrics: Sequence[AnyMetric],
         classes: np.ndarray,
         keys: CellKeys,
+        decision_means: str = ACCEPT,
     ) -> "JudgedCells":
         """Drop calibration bins without rows, and replace means by the shares as which they were summed."""
-        found = cls(samples, metrics, classes, keys)
+        found = cls(samples, metrics, classes, keys, decision_means)
         kept: list[AnyMetric] = []
         for each in metrics:
             if table_of(each, found.paired).startswith(MEAN):
@@ -169,7 +175,8 @@ class JudgedCells:
         judged = self.keys.judged[place]
         if is_human(judged.given):
             event = class_code(judged.pos_label, self.classes)
-            return HumanPredictions(CellCases.of(self.classes, key[:, -1]), self.classes, event)
+            cases = CellCases.of(self.classes, key[:, -1], self.decision_means)
+            return HumanPredictions(cases, self.classes, event)
         # Tables of means have no key for predictions.
         own = key[:, min(self.keys.within.size + place, key.shape[1] - 1)]
         return CellPredictions(own, self.classes, table, self.keys.event, self.keys.bins)
@@ -190,9 +197,12 @@ class JudgedCells:
         return table_of(metric.metric if isinstance(metric, SummedMean) else metric, self.paired)
 
 
-def read_metrics(request: EvaluationRequest, classes: np.ndarray) -> list[AnyMetric]:
+def read_metrics(
+    request: EvaluationRequest, classes: np.ndarray, decision_means: str = ACCEPT
+) -> list[AnyMetric]:
     """Return the requested metric objects; raise an error for metrics that need rows in memory."""
-    found = metric_objects(request.metric, classes, request.pos_label, request.cost, request.with_human)
+    how = request.cost, request.with_human, decision_means
+    found = metric_objects(request.metric, classes, request.pos_label, *how)
     for each in found:
         if not isinstance(each, OF_CELLS):
             name = getattr(each, "name", each)
@@ -363,7 +373,10 @@ class PolicyKeys:
 
     def __call__(self, frame: pd.DataFrame, data: SelectiveLabels) -> dict[str, CellTable]:
         """Return the keys of every row: groups, bins, deferral, and the outcome last."""
-        risks = [risk_of(each.subject(frame, data), self.failure) for each in self.judged]
+        risks = [
+            acting_order(risk_of(each.subject(frame, data), self.failure), data.decision_means)
+            for each in self.judged
+        ]
         bins = [binned(risk, edges) for risk, edges in zip(risks, self.edges, strict=True)]
         deferred = [
             np.zeros(len(data), dtype=int) if each is None else deferred_by(each, data).astype(int)
@@ -383,12 +396,13 @@ class CellCases:
     classes: np.ndarray
     row_decision: np.ndarray
     y: np.ndarray
+    decision_means: str = ACCEPT
     label_weights: np.ndarray | None = None
 
     @classmethod
-    def of(cls, classes: np.ndarray, outcome: np.ndarray) -> "CellCases":
+    def of(cls, classes: np.ndarray, outcome: np.ndarray, decision_means: str) -> "CellCases":
         """Make cases from outcome codes: 0 if refused, k + 1 if accepted with label k."""
-        return cls(classes, (outcome > 0).astype(int), outcome - 1)
+        return cls(classes, (outcome > 0).astype(int), outcome - 1, decision_means)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -413,11 +427,13 @@ class CellPolicySample:
     keys: PolicyKeys
     by_decision_maker: CellSample
     decision_makers: np.ndarray
+    decision_means: str = ACCEPT
 
     @property
     def cases(self) -> CellCases:
         """The cells."""
-        return CellCases.of(self.sample.sample_summary.classes, self.sample.cells.key[:, -1])
+        classes, outcome = self.sample.sample_summary.classes, self.sample.cells.key[:, -1]
+        return CellCases.of(classes, outcome, self.decision_means)
 
     @property
     def deciders(self) -> DeciderOutcomes:
@@ -433,7 +449,8 @@ class CellPolicySample:
         deferred = self.sample.cells.key[:, first + len(self.keys.judged) + place].astype(float)
         below, above = modes(policy, len(bins), deferred)
         risk = values_of_bins(bins, self.keys.edges[place])
-        return PolicyActions(below, above, risk, policy.acceptance, policy.threshold, between=bins % 2 == 0)
+        threshold = acting_threshold(policy.threshold, self.decision_means)
+        return PolicyActions(below, above, risk, policy.acceptance, threshold, between=bins % 2 == 0)
 
 
 def values_of_bins(bins: np.ndarray, edges: np.ndarray) -> Array:
@@ -476,8 +493,12 @@ def policies_in_passing(
     for policy, risk in zip(chosen, risks, strict=True):
         if any(policy is each for each in request.given):
             warn_if_reversed(risk, prepared.data, failure)
-    cuts = [each.threshold for each in chosen if each.threshold is not None]
-    edges = tuple(np.union1d(each, [*cuts, *thresholds]) for each in edges_of_scores(risks))
+    means = prepared.data.decision_means
+    wanted = [each.threshold for each in chosen if each.threshold is not None]
+    found = [acting_threshold(each, means) for each in (*wanted, *thresholds)]
+    cuts = [each for each in found if each is not None]
+    orders = [acting_order(each, means) for each in risks]
+    edges = tuple(np.union1d(each, cuts) for each in edges_of_scores(orders))
     deferring = tuple(
         each.score if isinstance(each.with_human, str) and each.with_human == UNDECIDED else None
         for each in chosen
@@ -489,4 +510,4 @@ def policies_in_passing(
     keys = PolicyKeys(judged, deferring, within, failure, edges)
     samples = prepared.samples(prepared.run(keys, keys.columns), {}, within.places)
     makers = prepared.data.decision_makers
-    return CellPolicySample(samples[COURSES], failure, keys, samples[DECIDERS], makers)
+    return CellPolicySample(samples[COURSES], failure, keys, samples[DECIDERS], makers, means)

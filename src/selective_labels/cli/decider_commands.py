@@ -1,0 +1,137 @@
+"""Commands about people who decide: advice, deciders and disparity."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from selective_labels.cli.options import (
+    DEFAULT_ASSUMPTION,
+    MODEL,
+    Assume,
+    Assumption,
+    Cluster,
+    Cost,
+    Data,
+    FileOptions,
+    FittingOptions,
+    OutputOptions,
+    PosLabel,
+    TableOptions,
+)
+
+
+class High(StrEnum):
+    """What a high value of the advice means."""
+
+    YES = "yes"
+    NO = "no"
+
+
+Score = Annotated[
+    str | None, typer.Option(help="Column of a score: a high one means the event.", metavar="COLUMN")
+]
+Groups = Annotated[str, typer.Option(help="Column of subgroups.", metavar="COLUMN")]
+
+
+@dataclass(frozen=True)
+class InferenceOptions:
+    """The event, the assumption and the intervals."""
+
+    pos_label: PosLabel = None
+    assumption: Annotated[Assumption, typer.Option(help="What to assume.", rich_help_panel=MODEL)] = (
+        DEFAULT_ASSUMPTION
+    )
+    assume: Assume = None
+    confidence_level: Annotated[float, typer.Option(help="Of intervals.", rich_help_panel=MODEL)] = 0.95
+    cluster: Annotated[
+        Cluster | None, typer.Option(help="What standard errors take as units.", rich_help_panel=MODEL)
+    ] = None
+
+
+@dataclass(frozen=True)
+class AdviceOptions:
+    """The advice, and whether it was shown."""
+
+    advice: Annotated[str, typer.Option(help="Column of the advice: 1 is a yes.", metavar="COLUMN")]
+    shown: Annotated[str, typer.Option(help="Column: 1 where people saw the advice.", metavar="COLUMN")]
+    high: Annotated[
+        High | None, typer.Option(help="What a high value of an advice of several values means.")
+    ] = None
+    by: Annotated[str | None, typer.Option(help="Column of subgroups.", metavar="COLUMN")] = None
+    cost: Cost = None
+
+
+def advice(
+    context: typer.Context,
+    data: Data,
+    options: AdviceOptions,
+    inference: InferenceOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+) -> None:
+    """Did showing the score help? People with it, people without it, and the advice alone."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_deciders import weigh_advice
+
+    source = Source(context, data, file, table, output)
+    show(weigh_advice(source, options, inference, fitting), output.format)
+
+
+def deciders(
+    context: typer.Context,
+    data: Data,
+    inference: InferenceOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    score: Score = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Numbers in random order instead of names.")
+    ] = False,
+) -> None:
+    """Who decides well? Each decision-maker against like cases, with intervals, ranks and a score."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_deciders import compare_deciders
+
+    source = Source(context, data, file, table, output)
+    show(compare_deciders(source, score, anonymous, inference, fitting), output.format)
+
+
+def disparity(
+    context: typer.Context,
+    data: Data,
+    by: Groups,
+    inference: InferenceOptions,
+    table: TableOptions,
+    file: FileOptions,
+    fitting: FittingOptions,
+    output: OutputOptions,
+    score: Score = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Subgroup that others are compared with. Default: the largest.")
+    ] = None,
+) -> None:
+    """Are groups treated alike, given the outcome? Gaps as sharp bounds, and what the outcome test misses."""
+    from selective_labels.cli.inputs import Source
+    from selective_labels.cli.output import show
+    from selective_labels.cli.run_deciders import compare_groups
+
+    source = Source(context, data, file, table, output)
+    show(compare_groups(source, (by, reference), score, inference, fitting), output.format)
+
+
+def decider_commands(roles: str) -> tuple[tuple[Any, str], ...]:
+    """The commands, each with an example that names these roles."""
+    start = "selective-labels"
+    return (
+        (advice, f"{start} advice cases.csv {roles} --advice recommendation --shown shown"),
+        (deciders, f"{start} deciders cases.csv {roles} --score score --anonymous"),
+        (disparity, f"{start} disparity cases.csv {roles} --by region --score score"),
+    )
