@@ -58,6 +58,7 @@ BAD = {
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
     "keep_scores": ["scores"],  # of a table that is read whole
+    "case_id": ["score"],  # likewise
     "card": ["no/folder.md", "."],
     "over": ["faith"],
     "values": ["some", "nan", "-1"],

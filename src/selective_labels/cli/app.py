@@ -458,7 +458,8 @@ def predict(
     out: Annotated[
         str,
         typer.Option(
-            help="CSV (.csv, .csv.gz) to write; - for standard output; a folder if DATA is in partitions."
+            help="CSV (.csv, .csv.gz) to write; - for standard output; a folder if DATA is in partitions; "
+            "a new table if it is in a database."
         ),
     ],
     model: Annotated[Path | None, typer.Option(help="A model that fit saved.", metavar="FILE")] = None,
@@ -466,6 +467,7 @@ def predict(
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
+    from selective_labels._errors import TableError
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import predict_view, show
     from selective_labels.cli.run_predict import (
@@ -474,12 +476,25 @@ def predict(
         prediction_table,
         write_partitions,
         write_predictions,
+        write_relation,
     )
+    from selective_labels.io.engine_tables import names_relation, relation_at
     from selective_labels.io.files import require_writable
     from selective_labels.io.model_file import load_model
+    from selective_labels.io.read import without_password
     from selective_labels.io.table_roles import partitions_of
 
     model, data = _model_and_table(model, files)
+    if names_relation(data):
+        if not keep:
+            raise TableError("--keep is missing: name the column that identifies a case first.")
+        relation, saved = relation_at(data, keep[0], writable=True), load_model(model)
+        with working():
+            found = write_relation(relation, saved, out, keep)
+        used = {*saved.schema.names, *keep}
+        ignored = [column for column in relation.columns if column not in used]
+        show(predict_view(without_password(data), model, out, found, ignored), format)
+        return
     parts = partitions_of(data)
     if parts is None and out != STANDARD_OUTPUT:
         require_writable(out)

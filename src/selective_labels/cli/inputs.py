@@ -25,6 +25,7 @@ from selective_labels.data.features import CATEGORY, read_numbers
 from selective_labels.data.named_costs import NAMED_COSTS, cost_matrix
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partitioned import SAMPLE_ROWS, PartitionedLabels, reweighted
+from selective_labels.data.relations import RelationSource
 from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.metrics import NAMES, called_here, named_metrics
 from selective_labels.evaluation.policy import (
@@ -45,6 +46,7 @@ from selective_labels.evaluation.policy import (
 from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
 from selective_labels.io.decision_meaning import guessed_meaning, meaning_question, meaning_said
+from selective_labels.io.engine_tables import names_relation, relation_at
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import (
@@ -153,7 +155,15 @@ class Source:
         if save_to is not None:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
-        parts = partitions_of(self.name)
+        parts: ParquetSource | RelationSource | None
+        case_id, groups = self.table.case_id, self.table.groups
+        if names_relation(self.name):
+            parts = relation_at(self.name, groups or case_id)
+        else:
+            parts = partitions_of(self.name)
+        if case_id is not None and parts is None:
+            raise TableError("--case-id is for tables in partitions and in databases.")
+        not_features = [*not_features, case_id]
         if self.table.keep_scores is not None and (parts is None or not lazily):
             raise TableError("--keep-scores is for commands that score all rows of a table in partitions.")
         if parts is None:
@@ -208,7 +218,7 @@ class Source:
             return words.meaning(guess), ()
         return words.meaning(ACCEPT if guess == INSPECT else INSPECT), ()
 
-    def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
+    def _lazy(self, parts: ParquetSource | RelationSource, prepared: PreparedTable) -> PartitionedLabels:
         if self.table.share_labels:
             raise TableError("--share-labels needs rows in memory; give one table that is not in partitions.")
         if prepared.readings:
@@ -219,7 +229,9 @@ class Source:
         if self.table.pending is not None:
             raise TableError("--pending needs rows in memory; give one table that is not in partitions.")
         kept = self.table.keep_scores
-        lazy = as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
+        lazy = as_labels(
+            parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept, self.table.case_id
+        )
         return replace(lazy, vocabulary=prepared.data.vocabulary)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:

@@ -234,6 +234,14 @@ class TableOptions:
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    case_id: Annotated[
+        str | None,
+        _option(
+            "Of a table in partitions: what identifies a case, so that the order of rows does not matter.",
+            ROLE,
+            metavar="COLUMN",
+        ),
+    ] = None
     fit_rows: Annotated[
         int | None,
         _option(

@@ -99,7 +99,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             routed = sklearn.get_config()["enable_metadata_routing"]
             advice = "" if routed else f" In a search or cross-validation, {ROUTING}."
             raise InputError(f"decision_maker is missing: {reason}.{advice}", "decision_maker")
-        refuse_pending(data, self._name, self._refused_pending)
+        refuse_pending(data, type(self).__name__, self._refused_pending)
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)
@@ -156,11 +156,6 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         """Score the predictions for these rows; see :meth:`score`."""
         return full_label_accuracy(data, predicted)
-
-    @property
-    def _name(self) -> str:
-        """Name of the classifier in messages."""
-        return type(self).__name__
 
     @property
     def _refused_pending(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from selective_labels.data.decision_words import AGAINST, IN_FAVOUR
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.relations import RelationSource
 
 # With more distinct values, the rest is counted and not listed.
 MOST_VALUES = 6
@@ -391,8 +392,10 @@ def partitions_of(name: str) -> ParquetSource | None:
     return None
 
 
-def shown_rows(source: ParquetSource) -> pd.DataFrame:
-    """Sample rows of all columns from equally spaced parts, to find roles and column kinds."""
+def shown_rows(source: ParquetSource | RelationSource) -> pd.DataFrame:
+    """Sample rows of all columns, by hash or from equally spaced parts, to find roles and column kinds."""
+    if isinstance(source, RelationSource):
+        return source.some_rows(SHOWN_ROWS)
     source.check(source.columns)
     step = max(1, len(source.parts) // SHOWN_PARTS)
     parts = source.parts[::step][:SHOWN_PARTS]
@@ -402,11 +405,12 @@ def shown_rows(source: ParquetSource) -> pd.DataFrame:
 
 
 def as_labels(
-    source: ParquetSource,
+    source: ParquetSource | RelationSource,
     roles: Roles,
     features: Sequence[str],
     fit_rows: int | None,
     keep_scores: Path | None = None,
+    case_id: str | None = None,
 ) -> PartitionedLabels:
     """Lazy labels of a partitioned table with its roles."""
     named = RoleColumns(
@@ -416,5 +420,6 @@ def as_labels(
         roles.weight,
         roles.groups,
         roles.strata,
+        case_id,
     )
     return PartitionedLabels.of(source, named, features, None, fit_rows, None, keep_scores)
