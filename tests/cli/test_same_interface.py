@@ -99,6 +99,7 @@ SPECIAL = {
         "assume": "assumptions",
     },
     "plan": {"against": "b"},
+    "compare": {"threshold": "a", "acceptance": "a"},  # a Policy has them
     "fit": {"model": "self"},
     "check": {"assume": "assumptions"},
 }
@@ -106,8 +107,9 @@ SPECIAL = {
 
 def parameters_of(function):
     """Names of all parameters, with those of the groups that are passed on."""
-    names = set(inspect.signature(function).parameters)
-    if "settings" in names:
+    parameters = inspect.signature(function).parameters
+    names = set(parameters)
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         names |= {*Roles.__annotations__, *Fitting.__annotations__, *Inference.__annotations__}
     return names
 
