@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from selective_labels import assumptions
+from selective_labels.diagnostics import maturity
 from selective_labels.diagnostics.diagnose import CHECKS
 
 TABLE = Path(__file__).parents[1] / "diagnostics.md"
@@ -42,7 +43,7 @@ class CheckCard(FromMarkdown):
         """A short list."""
         code = self.arguments[0]
         family, question, reference = table_of_checks()[code]
-        name = next((check.name for check in CHECKS if check.code == code), None)
+        name = next((check.name for check in (*CHECKS, *maturity.CHECKS) if check.code == code), None)
         lines = [f"**Question.** {question}", f"**Family.** `{family}`"]
         if name is not None:
             lines.insert(0, f"**Name.** {name}")

@@ -37,8 +37,6 @@ class Maturity(NamedTuple):
 
     Attributes
     ----------
-    matured : (n_samples,) bool array
-        R.
     due : (n_samples,) float array
         Date at which the outcome is due, as a number (days, for dates); NaN where unknown. With a 0-1 column,
         R itself.
@@ -46,7 +44,6 @@ class Maturity(NamedTuple):
         Codes of labels that were there before they were due, -1 elsewhere.
     """
 
-    matured: np.ndarray
     due: np.ndarray
     early: np.ndarray
 
@@ -160,7 +157,7 @@ def read_maturity(
     early = accepted & labels.seen & ~known
     if dated:
         _warn_of_lost(hole, early, due)
-    maturity = Maturity(known, due, np.where(early, labels.codes, HOLE))
+    maturity = Maturity(due, np.where(early, labels.codes, HOLE))
     if pending == WORST_CASE or not early.any():
         return labels, maturity
     codes, seen = np.where(early, HOLE, labels.codes), labels.seen & ~early

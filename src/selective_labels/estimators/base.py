@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 import sklearn
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
@@ -98,7 +99,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             routed = sklearn.get_config()["enable_metadata_routing"]
             advice = "" if routed else f" In a search or cross-validation, {ROUTING}."
             raise InputError(f"decision_maker is missing: {reason}.{advice}", "decision_maker")
-        refuse_pending(data, self._name, self._refused_pending)
+        refuse_pending(data, type(self).__name__, self._refused_pending)
         self.classes_ = data.classes
         self.n_ignored_labels_ = data.n_ignored_labels
         self._learn(data)
@@ -138,6 +139,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         models = (getattr(self, name, None) for name in ("estimator", "nuisance", "propensity"))
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = all(
             get_tags(model).input_tags.allow_nan for model in models if hasattr(model, "fit")
         )
@@ -154,11 +156,6 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _score(self, data: SelectiveLabels, predicted: np.ndarray) -> float:
         """Score the predictions for these rows; see :meth:`score`."""
         return full_label_accuracy(data, predicted)
-
-    @property
-    def _name(self) -> str:
-        """Name of the classifier in messages."""
-        return type(self).__name__
 
     @property
     def _refused_pending(self) -> tuple[str, ...]:
@@ -217,6 +214,7 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
     kinds = None
     if isinstance(X, SelectiveLabels):
         X, kinds = X.X, None if X.coding is None else X.coding.kinds
+    X = dense(X) if issparse(X) else X
     refuse_repeated_names(X)
     coding = estimator._coding
     if coding is not None:

@@ -234,7 +234,7 @@ class PendingRatio(Ratio):
         return min(with_pending, less_declined, by_decision, key=lambda end: sign * end.value)
 
     def _if_accepted(self, accepted: np.ndarray) -> tuple[Array, Array]:
-        """C + D v and g + D w."""
+        """Return c + D v and g + D w."""
         return self.numerator + accepted * self.worth[0], self.denominator + accepted * self.worth[1]
 
     def _with_worst(
