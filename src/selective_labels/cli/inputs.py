@@ -176,6 +176,7 @@ class Source:
             frame = shown_rows(parts)
             roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
+        frame = self._fill_scores(frame, not_features, parts is not None)
         for model in models:
             model.schema.read(frame)  # raise if a column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
@@ -211,7 +212,7 @@ class Source:
         if means is not None or words.means is not None:
             return words.meaning(None if means is None else means.value), ()
         guess = guessed_meaning(roles, frame)
-        if self.table.yes or not _somebody_answers():
+        if self.table.yes or not somebody_answers():
             return words.meaning(), (meaning_said(roles, guess),)
         if typer.confirm(meaning_question(roles, guess), default=True, err=True):
             return words.meaning(guess), ()
@@ -241,13 +242,27 @@ class Source:
         found = [name for role in NAMING_ROLES if (name := roles.to_dict()[role]) is not None]
         return frame if set(found) <= set(given) else opened.read(texts, found), roles
 
+    def _fill_scores(
+        self, frame: pd.DataFrame, columns: Sequence[str | None], in_parts: bool
+    ) -> pd.DataFrame:
+        """Give cases without a score the one of --missing-score."""
+        given = self.table.missing_score
+        if given is None:
+            return frame
+        value = _score_for_blanks(given)
+        if in_parts:
+            raise TableError("--missing-score needs rows in memory; fill the column of the partitions.")
+        names = [each for each in columns if each is not None and each in frame.columns]
+        blank = [each for each in names if frame[each].isna().any()]
+        return frame.assign(**{each: _filled(frame[each], value) for each in blank})
+
     def _ask_about_holes(self, frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, list[str]]:
         """Ask on a terminal whether words such as "unknown" mean a missing label.
 
         Without a terminal, such words raise an error later.
         """
         known = list(self.table.classes or ())
-        if not _somebody_answers():
+        if not somebody_answers():
             return frame, known
         for word in hole_words(frame[label], classes=known):
             rows = frame[label] == word
@@ -282,6 +297,40 @@ class Source:
             kinds=kinds,
             accepted=self.table.accepted or (),
         )
+
+
+def _score_for_blanks(given: str) -> float:
+    """The score of --missing-score; infinite for "lowest" and "highest".
+
+    Examples
+    --------
+    >>> _score_for_blanks("0.5"), _score_for_blanks("highest")
+    (0.5, inf)
+    """
+    ends = {"lowest": -np.inf, "highest": np.inf}
+    try:
+        value = ends[given] if given in ends else float(given)
+    except ValueError:
+        value = np.nan
+    if np.isnan(value):
+        raise TableError(f"--missing-score {shown(given)} is no number, and not lowest or highest.")
+    return value
+
+
+def _filled(column: pd.Series, value: float) -> pd.Series:
+    """A column of scores with one score, the lowest or the highest, for all cases that have none.
+
+    Examples
+    --------
+    >>> _filled(pd.Series([0.2, None, 0.7]), np.inf).tolist()
+    [0.2, 0.7, 0.7]
+    """
+    scores = read_numbers(column.dropna()).numbers
+    if not len(scores) or scores.isna().any():
+        raise TableError(f"--missing-score is for scores; column {shown(column.name)} holds other values.")
+    if np.isinf(value):
+        value = scores.max() if value > 0.0 else scores.min()
+    return scores.reindex(column.index).fillna(value)
 
 
 def _sampled(
@@ -346,7 +395,8 @@ def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
 
 
-def _somebody_answers() -> bool:
+def somebody_answers() -> bool:
+    """Whether there is a terminal, so that a question can be answered."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -355,7 +405,7 @@ def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
     roles, guessed = find_roles(frame, given)
     if guessed and not options.yes:
         words = [f"{OPTIONS[role]} {shown(roles.to_dict()[role])}" for role in guessed]
-        if not _somebody_answers():
+        if not somebody_answers():
             raise TableError(
                 f"Roles are guessed: give {' '.join(words)} if that is right, or --yes to accept."
             )

@@ -34,6 +34,8 @@ RATES = np.linspace(0.0, 1.0, 41)
 FEW_CASES, FEW_DECIDERS = 10, 10
 FUNNEL, CATERPILLAR = "funnel", "caterpillar"
 N_BOOTSTRAP = 500
+# Numbers of cases that differ by more than this factor are drawn on a logarithmic axis.
+WIDE_RANGE = 10.0
 # At most this share of a list of names is wrong on average.
 FALSE_SHARE = 0.05
 
@@ -194,13 +196,13 @@ class Deciders(Described):
         )
         best = "most" if words.means == INSPECT else "fewest"
         return [
-            f"Leniency: share {words.yes_past}, minus what like {words.cases} lead one to expect. Excess: "
-            f"share of all {words.cases} that were {words.yes_past} and are {self.pos_label}, minus the "
-            f"same, and minus what leniency explains. {slope}; it is a straight line, so at extreme rates "
-            f"curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
+            f"Leniency: share {words.yes_past}, minus what comparable {words.cases} lead one to expect. "
+            f"Excess: share of all {words.cases} that were {words.yes_past} and are {self.pos_label}, minus "
+            f"the same, and minus what leniency explains. {slope}; it is a straight line, so at extreme "
+            f"rates curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
             f"{self.confidence_level:.2g} if effects are normal.",
-            "A row compares decision-makers on like cases; it does not say why they differ, and differences "
-            "in cases that features do not show count as theirs.",
+            "A row compares decision-makers on comparable cases; it does not say why they differ, and "
+            "differences in cases that features do not show count as theirs.",
         ]
 
     def _few(self) -> list[str]:
@@ -291,7 +293,7 @@ def _funnel(found: Deciders, ax: Any) -> None:
             ax.plot(along, sign * reach, style, color="0.5", linewidth=1)
     ax.axhline(0.0, color="0.5", linewidth=1)
     ax.set(
-        xscale="log",
+        xscale="log" if size.max() > WIDE_RANGE * size.min() else "linear",
         xlabel=f"number of {found.vocabulary.cases}",
         ylabel=f"excess of {found.pos_label} per case",
         title="Funnel plot: 95 % and 99.8 % limits of chance",

@@ -12,65 +12,12 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import TableError, several, shown
+from selective_labels.data.decision_words import AGAINST, IN_FAVOUR
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.relations import RelationSource
 
-IN_FAVOUR = frozenset(
-    [
-        "1",
-        "1.0",
-        "yes",
-        "y",
-        "true",
-        "t",
-        "approved",
-        "approve",
-        "accepted",
-        "accept",
-        "granted",
-        "grant",
-        "released",
-        "release",
-        "admitted",
-        "admit",
-        "funded",
-        "issued",
-        "booked",
-        "tested",
-        "selected",
-        "hired",
-        "passed",
-        "pass",
-    ]
-)
-AGAINST = frozenset(
-    [
-        "0",
-        "0.0",
-        "no",
-        "n",
-        "false",
-        "f",
-        "declined",
-        "decline",
-        "rejected",
-        "reject",
-        "denied",
-        "deny",
-        "refused",
-        "refuse",
-        "detained",
-        "detain",
-        "withheld",
-        "unfunded",
-        "dismissed",
-        "untested",
-        "failed",
-        "fail",
-    ]
-) | {"not approved", "not accepted", "not granted", "not released", "not tested", "turned down"}
 # With more distinct values, the rest is counted and not listed.
 MOST_VALUES = 6
 
