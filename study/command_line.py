@@ -248,7 +248,7 @@ def attacks(
         table = run(EXPERIMENT, tasks, setup, out, resume=resume, workers=Workers(jobs))
     typer.echo(f"{len(tasks)} draws are in {table.path}.")
     if docs is not None:
-        typer.echo(f"Wrote {write_page(table.read(), docs)}.")
+        typer.echo(f"Wrote {write_page(table.read(), docs, setup.entropy)}.")
 
 
 @app.command(epilog="Example: python -m study benchmark --out runs/field --data FOLDER --jobs 2 --page DIR")

@@ -82,7 +82,7 @@ REFUSED = {
     "dicts as groups": lambda: read(groups=DICTS),
     "dicts as subgroups": lambda: sl.evaluate([1] * N, read(), by=DICTS, **QUICK),
     "subgroups of two types": lambda: sl.evaluate([1] * N, read(), by=[1, "a"] * 20, **QUICK),
-    "a sparse X": lambda: read(X=csr_array(X)),
+    "a huge sparse X": lambda: read(X=csr_array((N, 10**9))),
     "a dict as X": lambda: read(X={"a": list(range(N))}),
     "a string as X": lambda: read(X="table.csv"),
     "a dict as frame": lambda: SelectiveLabels.from_frame({"a": 1}, label="y", decision_maker="z"),
@@ -154,6 +154,10 @@ def test_labels_that_are_not_seen_may_be_anything():
     labels = pd.Series([*[0, 1] * 10, *strange], dtype=object)
     decision = [1] * 20 + [0] * 20
     assert read(y=labels, decision=decision).classes.tolist() == [0, 1]
+
+
+def test_sparse_arrays_are_written_out():
+    assert_array_equal(read(X=csr_array(X)).features, X)
 
 
 def test_sparse_columns_are_written_out():

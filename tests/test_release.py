@@ -27,6 +27,7 @@ RETIRED = [
     r"play of chance",
     r"turn(ed)? the words round",
     r"dealt out",
+    r"(?<![-\w])like cases",
     r"cannot be told from",
     r"what others do, beside ours",
     r"how many rows some rows are",

@@ -207,7 +207,7 @@ class Described(Display):
         """The tables, and the sentences below them."""
         tables = [
             text
-            for part in self._shown_parts()
+            for part in self.shown_parts()
             for text in (part.to_string(index=False, float_format="{:.4g}".format), "")
         ]
         return "\n".join([self.title, "", *tables, *self.sentences()])
@@ -215,19 +215,20 @@ class Described(Display):
     def html(self) -> str:
         """The same for a notebook."""
         tables = "".join(
-            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self._shown_parts()
+            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self.shown_parts()
         )
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
         return f"<h4>{escape(self.title)}</h4>{tables}{sentences}"
 
-    def _shown_parts(self) -> list[pd.DataFrame]:
-        return [_thinned(part, self.lines_each) for part in self.printed_parts()]
+    def shown_parts(self, n_rows: int = PRINTED_ROWS) -> list[pd.DataFrame]:
+        """Printed tables with some of their rows, spread evenly, the first and the last among them."""
+        return [_thinned(part, self.lines_each, n_rows) for part in self.printed_parts()]
 
 
-def _thinned(frame: pd.DataFrame, lines_each: int) -> pd.DataFrame:
+def _thinned(frame: pd.DataFrame, lines_each: int, n_rows: int) -> pd.DataFrame:
     """Rows (of as many lines) spread evenly over a long table, the first and the last among them."""
     count = len(frame) // lines_each
-    rows = np.unique(np.linspace(0, count - 1, min(count, PRINTED_ROWS)).round().astype(int))
+    rows = np.unique(np.linspace(0, count - 1, min(count, n_rows)).round().astype(int))
     return frame.iloc[(rows[:, None] * lines_each + np.arange(lines_each)).ravel()]
 
 

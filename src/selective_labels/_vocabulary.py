@@ -287,7 +287,9 @@ _NEUTRAL_YES = {
 }
 # A neutral word that was shortened is no word of any domain.
 _CUT = re.compile(r"\s+\b(?:acc|ref)\w*…")
-_QUOTED = re.compile(r"(“[^”]*”|`[^`]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|&#39;.*?&#39;|--[\w-]+)")
+_QUOTED = re.compile(
+    r"(“[^”]*”|`[^`]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|&#39;.*?&#39;|--[\w-]+(?: accept\b)?)"
+)
 
 
 def _by_quotation(text: str) -> list[tuple[bool, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+from scipy.stats import binom
 
 from selective_labels.io.files import whole_file
 from study.attacks.answers import CAUTIONED, MISSED, REFUSED
@@ -13,18 +14,22 @@ KEYS = ["nuisance", "cell", "question"]
 COVERS, SHARE = "covers", "sum of shares"
 # Nominal coverage is .95; a row holds if it covers as often as this, or misses in silence at most so often.
 LEAST, MOST_MISSED, MOST_CAUTIONED = 0.93, 0.05, 0.05
+# Failures that as few draws as these have at least so often, if the promise is kept, prove nothing.
+CHANCE = 0.05
 COLUMNS = ("what is done", "question", "draws", "covers", "refused", "cautioned", "missed", "holds")
 HEAD = """# Coverage under misuse
 
-`python -m study attacks` does on purpose what users do by mistake, on tables whose truth is known, and
-counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the share of the
-numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the share of draws
-with a sentence in place of a number. *Cautioned*: with a number that is called doubtful. *Missed*: the
-truth is outside, and nothing says so. A row holds if *covers* is at least {least} or *missed* at most
-{missed}. In a control nothing is wrong: a caution or a refusal there is a false alarm, and the row holds
-if it covers and at most {cautioned:.0%} of the draws have one. The standard error of a share of .95 is
-.022 with 100 draws, .05 with 20. For "{inside}" (bounds at level .9) and "{right}", *covers* is the mean
-share of rows, which is to be {inside_least} and {right_least}.
+`python -m study attacks --seed {seed}` does on purpose what users do by mistake, on tables whose truth
+is known, and counts what becomes of the nominal 95 % interval, the verdict or the promise. *Covers*: the
+share of the numbers given whose truth lies in the interval, whatever is said beside it. *Refused*: the
+share of draws with a sentence in place of a number. *Cautioned*: with a number that is called doubtful.
+*Missed*: the truth is outside, and nothing says so. A row holds if *covers* is at least {least} or
+*missed* at most {missed}; it is unclear if it does not, and as many failures among so few draws are no
+surprise where it holds (probability {chance} or more). In a control nothing is wrong: a caution or a
+refusal there is a false alarm, and the row holds if it covers and at most {cautioned:.0%} of the draws
+have one. The standard error of a share of .95 is .01 with 400 draws and .05 with 20. For "{inside}"
+(bounds at level .9) and "{right}", *covers* is the mean share of rows, which is to be {inside_least} and
+{right_least}.
 
 """
 
@@ -60,20 +65,34 @@ def holds(row: pd.Series, cell: Cell) -> bool:
     return bool(covers or row[MISSED] <= MOST_MISSED * row["draws"])
 
 
-def write_page(results: pd.DataFrame, folder: Path) -> Path:
+def may_hold(row: pd.Series, cell: Cell) -> bool:
+    """Whether so few draws may have as many failures by chance, in a cell that does what must hold of it."""
+    if row["question"] in LEAST_SHARES:
+        return holds(row, cell)
+    failures = [(row[MISSED], row["draws"], MOST_MISSED)]
+    if cell.control:
+        uncovered = row["given"] - row[COVERS]
+        alarms = row[REFUSED] + row[CAUTIONED]
+        failures = [(uncovered, row["given"], 1.0 - LEAST), (alarms, row["draws"], MOST_CAUTIONED)]
+    return all(binom.sf(count - 1, draws, most) >= CHANCE for count, draws, most in failures)
+
+
+def write_page(results: pd.DataFrame, folder: Path, seed: int) -> Path:
     """Write the page of all draws; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "coverage-attacks.md"
     with whole_file(path) as draft:
-        draft.write_text("\n".join(_lines(counted(results))))
+        draft.write_text("\n".join(_lines(counted(results), seed)))
     return path
 
 
-def _lines(table: pd.DataFrame) -> Iterator[str]:
+def _lines(table: pd.DataFrame, seed: int) -> Iterator[str]:
     yield HEAD.format(
+        seed=seed,
         least=LEAST,
         missed=MOST_MISSED,
         cautioned=MOST_CAUTIONED,
+        chance=CHANCE,
         inside=INSIDE,
         right=RIGHT,
         inside_least=LEAST_SHARES[INSIDE],
@@ -100,4 +119,5 @@ def _counts(row: pd.Series, cell: Cell) -> str:
     found = row[SHARE] if row["question"] in LEAST_SHARES else row[COVERS]
     covers = f"{found / row['given']:.2f}" if row["given"] else "–"
     shares = " | ".join(f"{row[each] / row['draws']:.2f}" for each in (REFUSED, CAUTIONED, MISSED))
-    return f"{row['draws']} | {covers} | {shares} | {'yes' if holds(row, cell) else '**no**'}"
+    verdict = "yes" if holds(row, cell) else "unclear" if may_hold(row, cell) else "**no**"
+    return f"{row['draws']} | {covers} | {shares} | {verdict}"

@@ -58,6 +58,7 @@ BAD = {
     "every": ["fortnight"],
     "fit_rows": ["0", "-5", "some"],
     "keep_scores": ["scores"],  # of a table that is read whole
+    "case_id": ["score"],  # likewise
     "card": ["no/folder.md", "."],
     "over": ["faith"],
     "values": ["some", "nan", "-1"],
@@ -68,6 +69,8 @@ BAD = {
     "cases": ["-1", "some", "nan"],
     "decision_makers": ["-1", "some", "inf"],
     "decision_means": ["maybe", ""],
+    "pending": ["later", ""],
+    "matured": ["nowhere", ""],
     "cases_per_year": ["-5", "some", "nan"],
     **{f"cost_{name}": ["five", "nan"] for name in ("inspect", "missed", "default", "declined_good")},
     "words": ["retail", "case=", "colour=red"],
@@ -76,6 +79,9 @@ BAD = {
     "width": ["-1", "some", "0", "nan"],
     "power": ["2", "some", "0", "1", "nan"],
     "data": ["nowhere.csv", "empty.csv", ".", ""],
+    "files": ["nowhere.csv", "empty.csv", ".", ""],
+    "fail_on": ["maybe"],
+    "missing_score": ["some", "nan", ""],
     "accepted": ["nobody"],
     "separator": [";;", ""],
     "encoding": ["klingon", ""],
@@ -113,6 +119,7 @@ FREE = {
     "title",
     "yes",
     "share_labels",
+    "verbose",
     "simultaneous",
     "missing",
     "classes",
@@ -122,6 +129,7 @@ FREE = {
 }
 # Where a base must differ, because two options do not go together.
 INSTEAD = {
+    ("predict", "model"): ("predict", "cases.csv", "--out", "p.csv"),
     ("evaluate", "model"): ("evaluate", "cases.csv", *ROLES),
     ("ladder", "model"): ("ladder", "cases.csv", *ROLES),
     ("compare", "with_human"): ("compare", "cases.csv", *ROLES, "--a", "guess", "--b", "human"),
@@ -150,8 +158,7 @@ def command_line(name, parameter, value, model):
     base = list(INSTEAD.get((name, parameter.name), BASES[name]))
     base = [str(model) if each == "{model}" else each for each in base]
     if parameter.param_type_name == "argument":
-        place = 1 if name == "predict" and parameter.name == "model" else base.index("cases.csv")
-        base[place] = value
+        base[base.index("cases.csv")] = value
         return base
     spelled = parameter.opts[0]
     if spelled in base:

@@ -147,7 +147,16 @@ def test_other_decisions_are_refused_by_what_they_are():
         read(CODES, decision=[2, 0, 1, "No", 1, 0])
 
 
-ORDERED = ["Yes", "No", "Yes", "Yes", "Yes", "No"]
+ORDERED = ["A", "R", "A", "A", "A", "R"]
+
+
+@pytest.mark.parametrize("words", [("Yes", "no"), ("approved", "Declined"), ("TRUE", "FALSE")])
+def test_decisions_in_common_words_are_read(words):
+    yes, no = words
+    decision = [yes, no, yes, yes, yes, no]
+    assert read([1, -1, 0, 1, 0, -1], decision=decision).decision.tolist() == [1, 0, 1, 1, 1, 0]
+    with pytest.raises(InputError, match="decision holds text"):  # labels only where the word is a no
+        read([-1, 1, -1, -1, -1, 0], decision=decision)
 
 
 @pytest.mark.parametrize("holes", [-1, None], ids=["-1", "None"])
@@ -159,7 +168,7 @@ def test_decisions_in_words_are_refused_with_what_to_write(holes, kind):
     with pytest.raises(InputError) as refused:
         SelectiveLabels.from_frame(frame, **roles)
     said = str(refused.value)
-    assert "holds text, 'Yes', 'No': make it 1 where the label is revealed, else 0" in said
+    assert "holds text, 'A', 'R': make it 1 where the label is revealed, else 0" in said
     scope = {"frame": frame}
     exec(said.partition("such as ")[2].removesuffix("."), scope)
     data = SelectiveLabels.from_frame(scope["frame"], **roles)
@@ -167,7 +176,7 @@ def test_decisions_in_words_are_refused_with_what_to_write(holes, kind):
 
 
 def test_what_to_write_for_a_list_of_words_works_and_is_no_guess():
-    with pytest.raises(InputError, match="holds text, 'Yes', 'No'") as refused:
+    with pytest.raises(InputError, match="holds text, 'A', 'R'") as refused:
         read([1, -1, 0, 1, 0, -1], decision=ORDERED)
     scope = {"decision": ORDERED}
     exec(str(refused.value).partition("such as ")[2].removesuffix("."), scope)

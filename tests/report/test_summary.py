@@ -77,7 +77,8 @@ def test_with_an_instrument_the_range_and_the_naive_number_stand_side_by_side():
     summary = summarise(DATA, sections(), LOTTERY)
     assert summary["headline"] == (
         "“defaulted” among the approved cases: 11%. Among everybody: 18% to 37% with 95% confidence, if "
-        "officers get their cases as if by lot."
+        "officers get their cases as if by lot. Whether “Yours” or “Ours” is right more often is undecided: "
+        "between -7.0 and +6.0 percentage points."
     )
     text = text_of(summary)
     assert "53% to 72% (95% confidence)" in text
@@ -86,9 +87,48 @@ def test_with_an_instrument_the_range_and_the_naive_number_stand_side_by_side():
     assert "for about 35% of the cases" in text
 
 
+def stated(contradicted=False, assumption="instrument & informed(yes)"):
+    """A ladder whose last step is what the user states."""
+    rungs = []
+    for name, ends in (("none", (0.1, 0.6)), ("instrument", (0.18, 0.37)), (assumption, (0.2, 0.24))):
+        low, high = (None, None) if contradicted and name == assumption else ends
+        rungs.append(
+            {
+                "assumption": name,
+                "adds": name.rpartition(" & ")[2],
+                "sentence": f"what {name.rpartition(' & ')[2]} says.",
+                "contradicted": low is None,
+                **dict.fromkeys(("lower", "ci_lower"), low),
+                **dict.fromkeys(("upper", "ci_upper"), high),
+            }
+        )
+    ladders = [{"rungs": rungs}]
+    difference = sections("b", (-0.1, -0.05))["comparison"]["results"][0] | {"assumption": assumption}
+    return {"ladder": {"ladders": ladders, "comparison": None if contradicted else difference}}
+
+
+def test_the_first_line_answers_under_what_the_user_states():
+    summary = summarise(DATA, sections() | stated(), LOTTERY)
+    assert "Among everybody: 20% to 24%" in summary["headline"]
+    assert "if officers get their cases as if by lot and informed(yes) holds." in summary["headline"]
+    assert "“Ours” is right more often than “Yours”, by between 3.0 and 12.0" in summary["headline"]
+    assert "You state besides: what informed(yes) says." in summary["assumed"]
+
+
+def test_what_the_data_or_the_checks_contradict_is_not_used_in_the_first_line():
+    contradicted = summarise(DATA, sections() | stated(contradicted=True), LOTTERY)
+    assert "18% to 37%" in contradicted["headline"]
+    assert any("The data contradict what you state" in each for each in contradicted["next"])
+    refuted = summarise(DATA, sections() | stated(), NOTHING)
+    assert "assuming nothing" in refuted["headline"]
+    no_nucem = {"diagnosis": {"verdict": [{"assumption": "nucem", "verdict": "refuted"}]}}
+    by_nucem = summarise(DATA, sections() | stated(assumption="nucem") | no_nucem, LOTTERY)
+    assert "18% to 37%" in by_nucem["headline"]
+
+
 def test_without_a_valid_instrument_that_is_said_first_and_only_free_numbers_are_used():
     summary = summarise(DATA, sections(), NOTHING)
-    assert summary["headline"].endswith("assuming nothing.")
+    assert "confidence, assuming nothing. Whether “Yours” or “Ours”" in summary["headline"]
     assert summary["assumed"][0].startswith("Nothing. Who decided cannot be used here")
     assert summary["sentences"][0].startswith("Who decided cannot be used")
     assert "The instrument is not valid." in summary["sentences"][0]

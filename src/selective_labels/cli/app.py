@@ -29,19 +29,39 @@ from selective_labels.cli.options import (
     FittingOptions,
     Format,
     Mode,
-    ModelFile,
     MoneyOptions,
     Names,
     NumberOptions,
     OutputOptions,
     PageOptions,
     PosLabel,
+    SeveralAssumptions,
     SubjectOptions,
     TableOptions,
+    with_all,
     with_groups,
 )
 
 ROLES = "--label failed --decision released --decision-maker officer"
+
+
+# Exit status of `check` where the data refute the instrument.
+CONTRADICTED = 3
+
+
+class FailOn(StrEnum):
+    """The mildest verdict on the instrument at which `check` fails."""
+
+    DOUBTFUL = "doubtful"
+    REFUTED = "refuted"
+    NEVER = "never"
+
+
+FAILING: dict[FailOn, tuple[str, ...]] = {
+    FailOn.DOUBTFUL: ("doubtful", "refuted"),
+    FailOn.REFUTED: ("refuted",),
+    FailOn.NEVER: (),
+}
 
 
 class Over(StrEnum):
@@ -192,7 +212,7 @@ def sensitivity(
 
     subject.require_one(at_least=0 if curve.metric == "share" else 1)
     source = Source(context, data, file, table, output)
-    show(draw_sensitivity(source, subject, curve, fitting), output.format)
+    show(draw_sensitivity(source, subject, curve, fitting), output.format, output.verbose)
 
 
 def policy(
@@ -218,7 +238,7 @@ def policy(
     subject.require_one()
     source = Source(context, data, file, table, output)
     assumed = Assumed.read(assume, () if assume else [assumption.value])
-    show(draw_policies(source, subject, policy_measures, fitting, assumed), output.format)
+    show(draw_policies(source, subject, policy_measures, fitting, assumed), output.format, output.verbose)
 
 
 def plan(
@@ -239,7 +259,7 @@ def plan(
 
     subject.require_one(at_least=1 if wanted.against is not None else 0)
     source = Source(context, data, file, table, output)
-    show(make_plan(source, subject, (wanted, cut), fitting), output.format)
+    show(make_plan(source, subject, (wanted, cut), fitting), output.format, output.verbose)
 
 
 def drift(
@@ -259,7 +279,7 @@ def drift(
 
     subject.require_one()
     source = Source(context, data, file, table, output)
-    show(follow(source, subject, options, fitting), output.format)
+    show(follow(source, subject, options, fitting), output.format, output.verbose)
 
 
 COMMANDS: tuple[tuple[Any, str], ...] = (
@@ -335,11 +355,22 @@ def check(
     fitting: FittingOptions,
     output: OutputOptions,
     assume: Assume = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            help="Exit with status 3 where the instrument is refuted, where it is doubtful or refuted, or "
+            "never.",
+        ),
+    ] = FailOn.REFUTED,
 ) -> None:
-    """Say whether this data can answer the question: checks, and which assumptions may be used."""
+    """Say whether this data can answer the question: checks, and which assumptions may be used.
+
+    The exit status is 3 where the data refute that who decided can be used (see --fail-on), else 0.
+    """
     from selective_labels.assumptions.parse import Assumed
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import check_view, show
+    from selective_labels.cli.verdicts import instrument_verdict
     from selective_labels.diagnostics.diagnose import diagnose
 
     assumed = Assumed.read(assume)
@@ -348,7 +379,10 @@ def check(
     together = assumed.listed(prepared.data.classes)
     with working():
         diagnosis = diagnose(prepared.data, assumptions=together, **fitting.keywords)
-    show(check_view(loaded, diagnosis), output.format)
+    view = check_view(loaded, diagnosis)
+    show(view, output.format, output.verbose)
+    if instrument_verdict(view.document["verdict"])["verdict"] in FAILING[fail_on]:
+        raise typer.Exit(CONTRADICTED)
 
 
 @command(f"selective-labels fit cases.csv {ROLES} --model model.skops")
@@ -407,25 +441,33 @@ def fit(
     save_model(classifier, model, schema=schema)
     if card is not None:
         write_whole(card, model_card(classifier, prepared.data, title=f"Model card: {model.name}"))
-    show(fit_view(loaded, classifier, model), output.format)
+    show(fit_view(loaded, classifier, model), output.format, output.verbose)
 
 
-@command("selective-labels predict model.skops new.csv --out predictions.csv --keep case_id")
+@command("selective-labels predict --model model.skops new.csv --out predictions.csv --keep case_id")
 def predict(
     context: typer.Context,
-    model: ModelFile,
-    data: Data,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="The table, as for the other commands; a model file may stand before it instead of --model.",
+            metavar="DATA",
+        ),
+    ],
     file: FileOptions,
     out: Annotated[
         str,
         typer.Option(
-            help="CSV (.csv, .csv.gz) to write; - for standard output; a folder if DATA is in partitions."
+            help="CSV (.csv, .csv.gz) to write; - for standard output; a folder if DATA is in partitions; "
+            "a new table if it is in a database."
         ),
     ],
+    model: Annotated[Path | None, typer.Option(help="A model that fit saved.", metavar="FILE")] = None,
     keep: Annotated[Names, typer.Option(help="A column to carry over, such as an id. Repeatable.")] = None,
     format: Annotated[Format, typer.Option(help="Of the summary.")] = Format.TABLE,
 ) -> None:
     """Predict every row of a table: class, bounds of class probabilities, whether the data decide."""
+    from selective_labels._errors import TableError
     from selective_labels.cli.inputs import open_source
     from selective_labels.cli.output import predict_view, show
     from selective_labels.cli.run_predict import (
@@ -434,11 +476,25 @@ def predict(
         prediction_table,
         write_partitions,
         write_predictions,
+        write_relation,
     )
+    from selective_labels.io.engine_tables import names_relation, relation_at
     from selective_labels.io.files import require_writable
     from selective_labels.io.model_file import load_model
+    from selective_labels.io.read import without_password
     from selective_labels.io.table_roles import partitions_of
 
+    model, data = _model_and_table(model, files)
+    if names_relation(data):
+        if not keep:
+            raise TableError("--keep is missing: name the column that identifies a case first.")
+        relation, saved = relation_at(data, keep[0], writable=True), load_model(model)
+        with working():
+            found = write_relation(relation, saved, out, keep)
+        used = {*saved.schema.names, *keep}
+        ignored = [column for column in relation.columns if column not in used]
+        show(predict_view(without_password(data), model, out, found, ignored), format)
+        return
     parts = partitions_of(data)
     if parts is None and out != STANDARD_OUTPUT:
         require_writable(out)
@@ -464,6 +520,17 @@ def predict(
         show(predict_view(data, model, out, found, ignored), format)
 
 
+def _model_and_table(model: Path | None, files: list[str]) -> tuple[Path, str]:
+    """The model of --model, or the first of two arguments, and the table."""
+    if model is None and len(files) == 2:
+        return Path(files[0]), files[1]
+    if model is None:
+        raise InputError("Give the model: selective-labels predict --model FILE DATA.", "model")
+    if len(files) != 1:
+        raise InputError(f"Give one table beside --model, not {len(files)}.", "data")
+    return model, files[0]
+
+
 @command(f"selective-labels evaluate cases.csv {ROLES} --predictions score --metric accuracy --metric tpr")
 def evaluate(
     context: typer.Context,
@@ -476,7 +543,7 @@ def evaluate(
     fitting: FittingOptions,
     output: OutputOptions,
     assumption: Annotated[
-        list[Assumption] | None,
+        list[SeveralAssumptions] | None,
         typer.Option(help="What to assume. Default: instrument. Repeatable.", rich_help_panel=MODEL),
     ] = None,
     assume: Assume = None,
@@ -489,10 +556,10 @@ def evaluate(
     from selective_labels.cli.run_evaluation import judge
 
     subject.require_one()
-    request = assumption or ([] if assume else [DEFAULT_ASSUMPTION])
-    assumed = Assumed.read(assume, [each.value for each in request])
+    request = with_all(assumption) or ([] if assume else [DEFAULT_ASSUMPTION.value])
+    assumed = Assumed.read(assume, request)
     source = Source(context, data, file, table, output)
-    show(judge(source, subject, (numbers, cut), fitting, assumed, by), output.format)
+    show(judge(source, subject, (numbers, cut), fitting, assumed, by), output.format, output.verbose)
 
 
 @command(f"selective-labels ladder cases.csv {ROLES} --predictions guess --assume informed:yes")
@@ -502,12 +569,13 @@ def ladder(
     subject: SubjectOptions,
     table: TableOptions,
     file: FileOptions,
+    cut: CutOptions,
     numbers: NumberOptions,
     fitting: FittingOptions,
     output: OutputOptions,
     assume: Assume = None,
     assumption: Annotated[
-        list[Assumption] | None,
+        list[SeveralAssumptions] | None,
         typer.Option(help="A last assumption, judged by itself. Repeatable.", rich_help_panel=MODEL),
     ] = None,
 ) -> None:
@@ -518,9 +586,9 @@ def ladder(
     from selective_labels.cli.run_evaluation import climb
 
     subject.require_one()
-    assumed = Assumed.read(assume, [each.value for each in assumption or ()])
+    assumed = Assumed.read(assume, with_all(assumption))
     source = Source(context, data, file, table, output)
-    show(climb(source, subject, numbers, fitting, assumed), output.format)
+    show(climb(source, subject, (numbers, cut), fitting, assumed), output.format, output.verbose)
 
 
 @command(f"selective-labels compare cases.csv {ROLES} --a new_model --b old_model")
@@ -564,7 +632,7 @@ def compare(
     assumed = Assumed.read(assume, () if assume else [(assumption or DEFAULT_ASSUMPTION).value])
     source = Source(context, data, file, table, output)
     contest = MetricDifference(a, b, with_human)
-    show(set_against(source, contest, (numbers, cut), fitting, assumed), output.format)
+    show(set_against(source, contest, (numbers, cut), fitting, assumed), output.format, output.verbose)
 
 
 @command(f"selective-labels report cases.csv {ROLES} --predictions score --by region --out report.html")
@@ -594,7 +662,11 @@ def report(
     typed = shlex.join(["selective-labels", "report", *arguments])
     advise(f"Nothing was written to {out}; the same command goes on with the unfinished sections.")
     page = Page(out, typed, shown, Assumed.read(shown.assume))
-    show(write_report(Source(context, data, file, table, output), subject, fitting, page), output.format)
+    show(
+        write_report(Source(context, data, file, table, output), subject, fitting, page),
+        output.format,
+        output.verbose,
+    )
 
 
 for _function, _example in COMMANDS:

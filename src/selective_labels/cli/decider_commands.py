@@ -95,7 +95,7 @@ def deciders(
         bool, typer.Option("--anonymous", help="Numbers in random order instead of names.")
     ] = False,
 ) -> None:
-    """Who decides well? Each decision-maker against like cases, with intervals, ranks and a score."""
+    """Who decides well? Each decision-maker against comparable cases, with intervals, ranks and a score."""
     from selective_labels.cli.inputs import Source
     from selective_labels.cli.output import show
     from selective_labels.cli.run_deciders import compare_deciders

@@ -25,6 +25,7 @@ from selective_labels.data.features import CATEGORY, read_numbers
 from selective_labels.data.named_costs import NAMED_COSTS, cost_matrix
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partitioned import SAMPLE_ROWS, PartitionedLabels, reweighted
+from selective_labels.data.relations import RelationSource
 from selective_labels.data.selective_labels import class_code
 from selective_labels.evaluation.metrics import NAMES, called_here, named_metrics
 from selective_labels.evaluation.policy import (
@@ -45,6 +46,7 @@ from selective_labels.evaluation.policy import (
 from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
 from selective_labels.io.decision_meaning import guessed_meaning, meaning_question, meaning_said
+from selective_labels.io.engine_tables import names_relation, relation_at
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
 from selective_labels.io.prepare import (
@@ -153,7 +155,15 @@ class Source:
         if save_to is not None:
             require_writable(save_to)
         kinds = {name: kind for model in models for name, kind in model.schema.kinds.items()}
-        parts = partitions_of(self.name)
+        parts: ParquetSource | RelationSource | None
+        case_id, groups = self.table.case_id, self.table.groups
+        if names_relation(self.name):
+            parts = relation_at(self.name, groups or case_id)
+        else:
+            parts = partitions_of(self.name)
+        if case_id is not None and parts is None:
+            raise TableError("--case-id is for tables in partitions and in databases.")
+        not_features = [*not_features, case_id]
         if self.table.keep_scores is not None and (parts is None or not lazily):
             raise TableError("--keep-scores is for commands that score all rows of a table in partitions.")
         if parts is None:
@@ -166,6 +176,7 @@ class Source:
             frame = shown_rows(parts)
             roles = _roles(frame, self.table)
         frame, known = self._ask_about_holes(frame, roles.label)
+        frame = self._fill_scores(frame, not_features, parts is not None)
         for model in models:
             model.schema.read(frame)  # raise if a column is missing
         rules = replace(self._rules(frame, kinds, not_features), classes=known)
@@ -207,7 +218,7 @@ class Source:
             return words.meaning(guess), ()
         return words.meaning(ACCEPT if guess == INSPECT else INSPECT), ()
 
-    def _lazy(self, parts: ParquetSource, prepared: PreparedTable) -> PartitionedLabels:
+    def _lazy(self, parts: ParquetSource | RelationSource, prepared: PreparedTable) -> PartitionedLabels:
         if self.table.share_labels:
             raise TableError("--share-labels needs rows in memory; give one table that is not in partitions.")
         if prepared.readings:
@@ -218,7 +229,9 @@ class Source:
         if self.table.pending is not None:
             raise TableError("--pending needs rows in memory; give one table that is not in partitions.")
         kept = self.table.keep_scores
-        lazy = as_labels(parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept)
+        lazy = as_labels(
+            parts, prepared.roles, list(prepared.kinds), self.table.fit_rows, kept, self.table.case_id
+        )
         return replace(lazy, vocabulary=prepared.data.vocabulary)
 
     def _frame_and_roles(self, opened: OpenTable, texts: list[str]) -> tuple[pd.DataFrame, Roles]:
@@ -228,6 +241,20 @@ class Source:
         roles = _roles(frame, self.table)
         found = [name for role in NAMING_ROLES if (name := roles.to_dict()[role]) is not None]
         return frame if set(found) <= set(given) else opened.read(texts, found), roles
+
+    def _fill_scores(
+        self, frame: pd.DataFrame, columns: Sequence[str | None], in_parts: bool
+    ) -> pd.DataFrame:
+        """Give cases without a score the one of --missing-score."""
+        given = self.table.missing_score
+        if given is None:
+            return frame
+        value = _score_for_blanks(given)
+        if in_parts:
+            raise TableError("--missing-score needs rows in memory; fill the column of the partitions.")
+        names = [each for each in columns if each is not None and each in frame.columns]
+        blank = [each for each in names if frame[each].isna().any()]
+        return frame.assign(**{each: _filled(frame[each], value) for each in blank})
 
     def _ask_about_holes(self, frame: pd.DataFrame, label: str) -> tuple[pd.DataFrame, list[str]]:
         """Ask on a terminal whether words such as "unknown" mean a missing label.
@@ -270,6 +297,40 @@ class Source:
             kinds=kinds,
             accepted=self.table.accepted or (),
         )
+
+
+def _score_for_blanks(given: str) -> float:
+    """The score of --missing-score; infinite for "lowest" and "highest".
+
+    Examples
+    --------
+    >>> _score_for_blanks("0.5"), _score_for_blanks("highest")
+    (0.5, inf)
+    """
+    ends = {"lowest": -np.inf, "highest": np.inf}
+    try:
+        value = ends[given] if given in ends else float(given)
+    except ValueError:
+        value = np.nan
+    if np.isnan(value):
+        raise TableError(f"--missing-score {shown(given)} is no number, and not lowest or highest.")
+    return value
+
+
+def _filled(column: pd.Series, value: float) -> pd.Series:
+    """A column of scores with one score, the lowest or the highest, for all cases that have none.
+
+    Examples
+    --------
+    >>> _filled(pd.Series([0.2, None, 0.7]), np.inf).tolist()
+    [0.2, 0.7, 0.7]
+    """
+    scores = read_numbers(column.dropna()).numbers
+    if not len(scores) or scores.isna().any():
+        raise TableError(f"--missing-score is for scores; column {shown(column.name)} holds other values.")
+    if np.isinf(value):
+        value = scores.max() if value > 0.0 else scores.min()
+    return scores.reindex(column.index).fillna(value)
 
 
 def _sampled(

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
@@ -91,15 +91,18 @@ class Propensity(StrEnum):
     MODEL = "model"
 
 
-def assumption_choices() -> type[StrEnum]:
-    """Choices of --assumption: all named assumptions.
+ALL = "all"
+
+
+def assumption_choices(*besides: str) -> type[StrEnum]:
+    """Choices of --assumption: all named assumptions, and other words.
 
     Examples
     --------
-    >>> [each.value for each in assumption_choices()]
-    ['none', 'instrument', 'nucem', 'unconfounded']
+    >>> [each.value for each in assumption_choices("all")]
+    ['none', 'instrument', 'nucem', 'unconfounded', 'all']
     """
-    members = {name.upper(): name for name in names()}
+    members = {name.upper(): name for name in (*names(), *besides)}
     return StrEnum("Assumption", members)  # type: ignore[return-value]
 
 
@@ -107,9 +110,25 @@ if TYPE_CHECKING:
 
     class Assumption(StrEnum):
         """Assumption about cases whose label is not observed."""
+
+    class SeveralAssumptions(StrEnum):
+        """The same, or "all" of them."""
 else:
     Assumption = assumption_choices()
+    SeveralAssumptions = assumption_choices(ALL)
 DEFAULT_ASSUMPTION = Assumption("instrument")
+
+
+def with_all(chosen: Sequence[StrEnum] | None) -> list[str]:
+    """Names of the chosen assumptions, with all of them in place of "all".
+
+    Examples
+    --------
+    >>> with_all([SeveralAssumptions("all"), SeveralAssumptions("none")])
+    ['none', 'instrument', 'nucem', 'unconfounded']
+    """
+    found = [each for one in chosen or () for each in (names() if one == ALL else [one.value])]
+    return list(dict.fromkeys(found))
 
 
 def _option(words: str, panel: str | None = None, spelled: tuple[str, ...] = (), **settings: Any) -> Any:
@@ -124,9 +143,6 @@ Data = Annotated[
         metavar="DATA",
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A model that fit saved.", metavar="MODEL")]
-
-
 Names = list[str] | None
 PosLabel = Annotated[
     str | None,
@@ -218,6 +234,14 @@ class TableOptions:
         str | None, _option("Cells within which cases are assigned at random.", ROLE, metavar="COLUMN")
     ] = None
     groups: Annotated[str | None, _option("Repeated cases, kept together.", ROLE, metavar="COLUMN")] = None
+    case_id: Annotated[
+        str | None,
+        _option(
+            "Of a table in partitions: what identifies a case, so that the order of rows does not matter.",
+            ROLE,
+            metavar="COLUMN",
+        ),
+    ] = None
     fit_rows: Annotated[
         int | None,
         _option(
@@ -239,6 +263,14 @@ class TableOptions:
             spelled=("--share-labels",),
         ),
     ] = False
+    missing_score: Annotated[
+        str | None,
+        _option(
+            "Score of cases that have none, in the columns to judge: a number, lowest or highest.",
+            ROLE,
+            metavar="NUMBER|lowest|highest",
+        ),
+    ] = None
     weight: Annotated[str | None, _option("Weight of each case.", ROLE, metavar="COLUMN")] = None
     pending: Annotated[
         Pending | None,
@@ -452,6 +484,9 @@ class PageOptions(MoneyOptions):
     by: Annotated[Names, _option("Column of subgroups. Repeatable.", metavar="COLUMN")] = None
     metric: Annotated[Names, _option("Metrics to show. Repeatable.", MODEL)] = None
     pos_label: PosLabel = None
+    threshold: Annotated[
+        float | None, _option("Scores from here on mean the event; those below are accepted.", MODEL)
+    ] = None
     title: Annotated[str, _option("Of the page.")] = "What the data can tell"
     assume: Assume = None
     period: Annotated[
@@ -465,6 +500,7 @@ class OutputOptions:
     """Output format, and the configuration file."""
 
     format: Annotated[Format, _option("table, json or csv. Default: table.")] = Format.TABLE
+    verbose: Annotated[bool, _option("Show all details below the answer.", spelled=("--verbose",))] = False
     config: Annotated[
         Path | None, _option("Read options from a TOML file; the command line wins.", metavar="FILE")
     ] = None
@@ -524,7 +560,7 @@ def _fields(group: Any) -> list[inspect.Parameter]:
 
 
 # These options do not describe the job itself.
-NEVER_SAVED = ("config", "save_config", "help")
+NEVER_SAVED = ("config", "save_config", "help", "verbose")
 
 
 class ConfigurableCommand(TyperCommand):

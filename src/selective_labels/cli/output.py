@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -9,17 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from selective_labels._display import Described
 from selective_labels._errors import several, shown
+from selective_labels.assumptions.base import VIOLATED, WARNING
 from selective_labels.cli.console import spoken, warnings_told
 from selective_labels.cli.inputs import Loaded, Stakes
 from selective_labels.cli.options import Format
 from selective_labels.cli.run_predict import Predicted
-from selective_labels.diagnostics.results import Diagnosis, questions
+from selective_labels.cli.verdicts import (
+    check_verdict,
+    comparison_verdict,
+    evaluation_verdict,
+    ladder_verdict,
+)
+from selective_labels.diagnostics.results import CheckResult, Diagnosis, questions
 from selective_labels.diagnostics.strength import HEADINGS as STRENGTH_HEADINGS
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
@@ -30,6 +39,9 @@ from selective_labels.io.files import csv_text
 # Width of a line of results if standard output is not a terminal.
 PLAIN_WIDTH = 120
 LONGEST_CELL = 60
+UNLIMITED = sys.maxsize
+# Rows of a curve that are printed without --verbose.
+PRINTED_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +54,23 @@ class View:
         For JSON; ``docs/schemas`` describes it.
     rows : list of dict
         For CSV.
+    verdict : str
+        The line that answers, for people.
     parts : list
-        Sentences and rich tables, for people.
+        Sentences and rich tables that follow it.
+    details : list
+        Further ones, shown on request.
     """
 
     document: dict[str, Any]
     rows: list[dict[str, Any]]
+    verdict: str
     parts: list[Any] = field(default_factory=list)
+    details: list[Any] = field(default_factory=list)
 
 
-def show(view: View, format: Format) -> None:
-    """Print a result to standard output."""
+def show(view: View, format: Format, verbose: bool = False) -> None:
+    """Print a result to standard output, the verdict first and in full."""
     if format == Format.JSON:
         document = view.document | {"warnings": warnings_told()}
         print(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
@@ -60,8 +78,10 @@ def show(view: View, format: Format) -> None:
         print(csv_text(view.rows), end="")
     else:
         console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
-        for part in view.parts:
-            console.print(clean(part, limit=1000) if isinstance(part, str) else part)
+        for part in (view.verdict, *view.parts, *(view.details if verbose else [])):
+            console.print(clean(part, UNLIMITED) if isinstance(part, str) else part)
+        if view.details and not verbose:
+            console.print("(--verbose: all details)", style="dim")
 
 
 def clean(value: object, limit: int = LONGEST_CELL) -> Text:
@@ -96,7 +116,7 @@ def table(
     limit : int
         Maximum length of a cell.
     """
-    made = Table(title=title or None, title_justify="left")
+    made = Table(title=spoken(title) or None, title_justify="left")
     for heading in headings:
         made.add_column(heading, justify="right" if heading in right.split() else "left", overflow="fold")
     for row in rows:
@@ -199,28 +219,46 @@ def check_view(loaded: Loaded, diagnosis: Diagnosis) -> View:
     from selective_labels.report.diagnosis import diagnosis_content
 
     content = diagnosis_content(diagnosis)
-    findings = table(
-        ("code", "check", "status", "p-value", "finding"),
-        (
-            (each.code, f"{each.family}: {each.name}", each.status, number(each.p_value), each.message)
-            for each in diagnosis
-        ),
-        right="p-value",
-        limit=600,
-    )
-    permissions = table(
+    remarkable = [each for each in diagnosis if each.status in (WARNING, VIOLATED)]
+    verdicts = table(
         ("assumption", "may be used", "why"),
         (
             (words, "yes" if each["allowed"] else "no", each["reason"])
             for (_, _, words), each in zip(questions(), content["verdict"], strict=True)
         ),
         title="Verdict",
-        limit=600,
+        limit=UNLIMITED,
     )
+    found = Counter(each.status for each in diagnosis)
+    counted = ", ".join(f"{n} {status}" for status, n in found.items())
     advice = [f"{each.code}: {each.advice}" for each in diagnosis if each.advice]
     document = _document("check", data=_data(loaded), **content)
-    parts = [*_data_parts(loaded), findings, *advice, permissions, *_strength_parts(diagnosis)]
-    return View(document, content["checks"], parts)
+    return View(
+        document,
+        content["checks"],
+        check_verdict(content),
+        [
+            verdicts,
+            f"{len(diagnosis)} checks: {counted}.",
+            *([_findings(remarkable)] if remarkable else []),
+            *advice,
+            *_strength_parts(diagnosis),
+            *_data_parts(loaded),
+        ],
+        [_findings(diagnosis)],
+    )
+
+
+def _findings(results: Iterable[CheckResult]) -> Table:
+    return table(
+        ("code", "check", "status", "p-value", "finding"),
+        (
+            (each.code, f"{each.family}: {each.name}", each.status, number(each.p_value), each.message)
+            for each in results
+        ),
+        right="p-value",
+        limit=UNLIMITED,
+    )
 
 
 def _strength_parts(diagnosis: Diagnosis) -> list[Any]:
@@ -262,16 +300,17 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
     condition = "decision-makers get comparable cases as if at random and do not change the outcome"
     if model.assumption is not None:
         condition += " and what is assumed besides is true"
+    verdict = (
+        f"Saved: {path}. Worst-case regret: at most {limit} (95 % upper limit; estimate {regret}). If "
+        f"{condition}, the rule costs no more than that above the best rule, whatever the unseen labels are."
+    )
     parts = [
-        *_data_parts(loaded),
-        f"Model of decision and label: {report.chosen} ({report.settings}).",
-        f"Worst-case regret: at most {limit} (95 % upper limit; estimate {regret}). If {condition}, the rule "
-        "costs no more than that above the best rule, whatever the unseen labels are.",
-        *_assumed_of(model),
         *(f"Caution: {each}" for each in model.cautions_),
-        f"Saved: {path}",
+        *_assumed_of(model),
+        f"Model of decision and label: {report.chosen} ({report.settings}).",
+        *_data_parts(loaded),
     ]
-    return View(document, [row], parts)
+    return View(document, [row], verdict, parts)
 
 
 def _assumed_of(model: UCLClassifier) -> list[str]:
@@ -305,7 +344,6 @@ def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: 
         table(
             ("prediction", "cases"), ((each["class"], f"{each['n']:,}") for each in classes), right="cases"
         ),
-        f"Decided (only one class can be best): {found.n_decided / max(found.n_rows, 1):.0%} of the cases.",
         *[
             f"Column {name!r}: {count:,} rows hold a category that training had not."
             for name, count in found.unseen.items()
@@ -313,7 +351,11 @@ def predict_view(source: str, model: Path, out: str, found: Predicted, ignored: 
     ]
     if ignored:
         parts.append(f"Columns that the model does not use: {several(ignored, 10)}.")
-    return View(document, classes, [*parts, f"Saved: {out}"])
+    verdict = (
+        f"Saved: {out}. {found.n_rows:,} cases predicted; decided (only one class can be best): "
+        f"{found.n_decided / max(found.n_rows, 1):.0%}."
+    )
+    return View(document, classes, verdict, parts)
 
 
 def evaluate_view(
@@ -335,9 +377,10 @@ def evaluate_view(
     rows = [*results.to_frame().to_dict("records"), *Evaluations(tuple(gaps)).to_frame().to_dict("records")]
     sentences = {each.assumption: each.sample.sentence for each in results}
     assumed = [assumption_text(name, sentence) for name, sentence in sentences.items()]
-    said = [*policy_measures.sentences(loaded.classes), *_said([*results, *gaps])]
-    parts = [*_data_parts(loaded), _intervals([*results, *gaps]), *said, *assumed, *notes]
-    return View(document, _plain_rows(rows), parts)
+    shown = [*results, *gaps]
+    parts = [_intervals(shown), *_said(shown), *assumed, *notes, *_data_parts(loaded)]
+    verdict = evaluation_verdict(results, subject["name"])
+    return View(document, _plain_rows(rows), verdict, parts, policy_measures.sentences(loaded.classes))
 
 
 def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: list[str]) -> View:
@@ -355,45 +398,60 @@ def ladder_view(loaded: Loaded, subject: dict[str, str], found: Ladder, notes: l
         notes=notes,
     )
     shown = table(HEADINGS, found.rows(), title=first.metric, right="lower upper width saved", limit=200)
-    return View(document, rows, [*_data_parts(loaded), shown, *found.sentences(), *notes])
+    parts = [shown, *found.sentences(), *notes, *_data_parts(loaded)]
+    return View(document, rows, ladder_verdict(found), parts)
 
 
 def curve_view(
-    command: str, loaded: Loaded, content: dict[str, Any], rows: list[dict[str, Any]], found: Described
+    command: str,
+    loaded: Loaded,
+    content: dict[str, Any],
+    rows: list[dict[str, Any]],
+    found: Described,
+    verdict: str,
+    said: Sequence[str] = (),
 ) -> View:
-    """A curve or a plan as text, and its numbers."""
+    """A curve or a plan as text, and its numbers; `said` are the sentences that are not mere details."""
     document = _document(command, data=_data(loaded), **content)
-    tables: list[Any] = []
-    for frame in found.printed_parts():
+    sentences = found.sentences()
+    kept: list[Any] = [
+        each for each in sentences if each in said or each.startswith(("Caution", "Assumption"))
+    ]
+    details: list[Any] = [each for each in sentences if each not in kept and each != verdict]
+    shown, every = found.shown_parts(PRINTED_ROWS), found.printed_parts()
+    if sum(map(len, shown)) < sum(map(len, every)):
+        details = [*_tables(found.title, every), *details]
+    parts: list[Any] = [*_tables(found.title, shown), *kept, *_data_parts(loaded)]
+    return View(document, rows, verdict, parts, details)
+
+
+def _tables(title: str, frames: Sequence[pd.DataFrame]) -> list[Table]:
+    """Frames as tables, the first with a title."""
+    made = []
+    for place, frame in enumerate(frames):
         cells = [
             [number(each) if isinstance(each, float) else each for each in row]
             for row in frame.to_numpy().tolist()
         ]
-        title = "" if tables else found.title
-        tables.append(table([str(name) for name in frame.columns], cells, title=title, limit=200))
-    return View(document, rows, [*_data_parts(loaded), *tables, *found.sentences()])
+        columns = [str(name) for name in frame.columns]
+        made.append(table(columns, cells, title="" if place else title, limit=200))
+    return made
 
 
 def compare_view(loaded: Loaded, result: Comparison, notes: list[str], said: Sequence[str] = ()) -> View:
     """The difference, and the verdict."""
     values = result.to_dict()
     document = _document("compare", data=_data(loaded), comparison=values, notes=notes)
-    verdict = {"a": f"a ({result.a}) is better", "b": f"b ({result.b}) is better"}.get(
-        result.verdict, "undecided"
-    )
     parts = [
-        *_data_parts(loaded),
         _intervals([result]),
         _direction_of(result),
-        *said,
         *_said([result]),
         assumption_text(result.assumption, result.sample.sentence),
-        *result.remarks[1:],
         *notes,
-        f"Verdict: {verdict}.",
+        *_data_parts(loaded),
     ]
     row = {name: value for name, value in values.items() if not isinstance(value, list)}
-    return View(document, [row], parts)
+    return View(document, [row], comparison_verdict(result), parts, [*said, *result.remarks[1:]])
 
 
 def _direction_of(result: Comparison) -> str:
@@ -405,14 +463,17 @@ def _direction_of(result: Comparison) -> str:
 def report_view(document: dict[str, Any], out: Path, n_bytes: int) -> View:
     """Summary of the page and where it is saved."""
     summary = document["summary"]
-    lines = [summary["missing"]] if "missing" in summary else [summary["headline"], *summary["sentences"]]
+    saved = f"Saved: {out} ({n_bytes / 1e6:.1f} MB); open it in a browser."
     models = document["models"] if isinstance(document["models"], list) else []
     rows = [
         {"model": model["key"], **{name: each[name] for name in ("metric", "assumption", *ENDS)}}
         for model in models
         for each in model["evaluations"]
     ]
-    return View(document, rows, [*lines, f"Saved: {out} ({n_bytes / 1e6:.1f} MB); open it in a browser."])
+    if "missing" in summary:
+        return View(document, rows, summary["missing"], [saved])
+    parts = [*summary["assumed"], *summary["next"], saved]
+    return View(document, rows, summary["headline"], parts, summary["sentences"])
 
 
 def _intervals(results: list[Evaluation] | list[Comparison]) -> Any:

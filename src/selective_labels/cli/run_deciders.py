@@ -11,6 +11,8 @@ from selective_labels.cli.inputs import Loaded, Source, read_cost, require_cost_
 from selective_labels.cli.options import FittingOptions
 from selective_labels.cli.output import View, curve_view
 from selective_labels.cli.run_evaluation import subgroups_of
+from selective_labels.cli.verdicts import deciders_verdict, first_answer
+from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.functions import advice, deciders, disparity
 from selective_labels.evaluation.results import plain
 from selective_labels.io.prepare import pos_label_of, predictions_of
@@ -127,4 +129,5 @@ def _view(
         "rows": rows,
         "sentences": found.sentences(),
     }
-    return curve_view(command, loaded, content, rows, found)
+    verdict = deciders_verdict(found) if isinstance(found, Deciders) else first_answer(found)
+    return curve_view(command, loaded, content, rows, found, verdict, found.sentences())

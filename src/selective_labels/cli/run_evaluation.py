@@ -27,11 +27,11 @@ from selective_labels.cli.inputs import (
     one_measure,
     read_costs,
     require_level,
-    require_metrics,
     team_sentence,
 )
 from selective_labels.cli.options import CutOptions, FittingOptions, NumberOptions, SubjectOptions
 from selective_labels.cli.output import View, compare_view, curve_view, evaluate_view, ladder_view
+from selective_labels.cli.verdicts import drift_verdict, plan_verdict, policy_verdict, sensitivity_verdict
 from selective_labels.diagnostics.balance import quick_assignment
 from selective_labels.diagnostics.diagnose import diagnose
 from selective_labels.evaluation.display import ENDS, money_a_year
@@ -79,18 +79,9 @@ def judge(
             raise TableError("--by needs predicted classes: give --threshold.")
     judging = _judging(loaded, policy_measures, numbers)
     policy_measures = judging.policy_measures
-    column = str(subject.predictions)
-    judged: Any = HUMAN if _is_human(subject) else saved
+    judged = _judged(judging, subject, saved)
     if loaded.lazy is not None:
         subgroups = by
-    if _is_human(subject):
-        pass
-    elif loaded.lazy is not None:
-        if saved is None:
-            require_column(loaded.frame, column, "--predictions")
-        judged = judging.of_parts(column if saved is None else saved)
-    else:
-        judged = judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
     assumptions = assumed.listed(loaded.classes)
     with working():
         quick_checks(loaded, assumptions, fitting.seed)
@@ -136,36 +127,49 @@ def _require_classes(policy_measures: Stakes) -> None:
 
 
 def climb(
-    source: Source, subject: SubjectOptions, numbers: NumberOptions, fitting: FittingOptions, assumed: Assumed
+    source: Source,
+    subject: SubjectOptions,
+    request: tuple[NumberOptions, CutOptions],
+    fitting: FittingOptions,
+    assumed: Assumed,
 ) -> View:
     """Bounds on one metric of predictions or a model, from no assumption to all that were given."""
-    metrics = numbers.metric or ["accuracy"]
-    if len(metrics) > 1:
+    numbers, cut = request
+    if len(numbers.metric or ()) > 1:
         raise TableError("ladder takes one --metric.")
-    require_metrics(metrics, None)
+    policy_measures = one_measure(Stakes.read(numbers.metric, cut))
     require_level(numbers.confidence_level)
-    saved, loaded = _load(source, subject, lazily=True)
-    judging = _judging(loaded, Stakes.read(metrics, CutOptions()), numbers)
-    column, prepared = str(subject.predictions), loaded.prepared
-    judged: Any = saved
     if _is_human(subject):
-        judged = HUMAN
-    elif saved is None and loaded.lazy is not None:
-        require_column(loaded.frame, column, "--predictions")
-        judged = column
-    elif saved is None:
-        judged = judging.of_column(column, "--predictions")
+        _require_classes(policy_measures)
+    saved, loaded = _load(source, subject, lazily=True)
+    if holds_scores(loaded, [_column(subject)]):
+        policy_measures = one_measure(policy_measures.for_scores())
+    judging = _judging(loaded, policy_measures, numbers)
+    judged = _judged(judging, subject, saved)
     with working():
         found = ladder(
             judged,
             loaded.data,
             assumptions=[*assumed.one_by_one(judging.classes), *assumed.names],
-            metric=metrics[0],
+            metric=policy_measures.metrics[0],
             pos_label=judging.pos_label,
+            cost=policy_measures.cost,
             **numbers.keywords,
             **fitting.keywords,
         )
-    return ladder_view(loaded, _described(subject), found, _notes(saved, subject, prepared))
+    return ladder_view(loaded, _described(subject), found, _notes(saved, subject, loaded.prepared))
+
+
+def _judged(judging: Judging, subject: SubjectOptions, saved: SavedModel | None) -> Any:
+    """The decisions taken, a model or a column of predictions, in the form that the metrics need."""
+    loaded, column = judging.loaded, str(subject.predictions)
+    if _is_human(subject):
+        return HUMAN
+    if loaded.lazy is None:
+        return judging.of_column(column, "--predictions") if saved is None else judging.of_model(saved)
+    if saved is None:
+        require_column(loaded.frame, column, "--predictions")
+    return judging.of_parts(column if saved is None else saved)
 
 
 def _load(
@@ -367,7 +371,9 @@ def draw_sensitivity(
         **{name: _flip(getattr(curve, name)) for name in FLIPS},
         "sentences": curve.sentences(),
     }
-    return curve_view("sensitivity", loaded, content, rows, curve)
+    return curve_view(
+        "sensitivity", loaded, content, rows, curve, sensitivity_verdict(curve), curve.sentences()
+    )
 
 
 FLIPS = ("break_even", "break_even_ci", "break_even_below", "break_even_below_ci")
@@ -424,11 +430,11 @@ def draw_policies(
         ],
         "sentences": curve.sentences(),
     }
-    if request.cases_per_year is None:
-        return curve_view("policy", loaded, content, rows, curve)
-    headline = curve.money_a_year(request.cases_per_year, shown(str(_described(subject)["name"])))
-    view = curve_view("policy", loaded, content | {"sentences": [headline, *curve.sentences()]}, rows, curve)
-    return replace(view, parts=[headline, *view.parts])
+    headline = policy_verdict(curve)
+    if request.cases_per_year is not None:
+        headline = curve.money_a_year(request.cases_per_year, shown(str(_described(subject)["name"])))
+        content["sentences"] = [headline, *curve.sentences()]
+    return curve_view("policy", loaded, content, rows, curve, headline, curve.answers())
 
 
 def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:
@@ -464,7 +470,7 @@ def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitti
         "periods": rows,
         "sentences": found.sentences(),
     }
-    return curve_view("drift", loaded, content, rows, found)
+    return curve_view("drift", loaded, content, rows, found, drift_verdict(found))
 
 
 def make_plan(
@@ -539,7 +545,7 @@ def make_plan(
         "answers": found.answers,
         "sentences": found.sentences(),
     }
-    return curve_view("plan", loaded, content, rows, found)
+    return curve_view("plan", loaded, content, rows, found, plan_verdict(found), found.answers[1:])
 
 
 def _load_scores(

@@ -15,6 +15,9 @@ import pandas as pd
 from selective_labels._errors import TableError, shown
 from selective_labels._parallel import in_processes, one_thread, with_progress
 from selective_labels.data.partition_sources import ParquetPart, ParquetSource
+from selective_labels.data.partition_survey import RoleColumns
+from selective_labels.data.relation_output import write_table
+from selective_labels.data.relations import RelationSource
 from selective_labels.identification.costs import decided
 from selective_labels.io.files import drafts_of_workers, safe_cell, whole_file, write_whole
 from selective_labels.io.model_file import SavedModel
@@ -120,6 +123,34 @@ def write_predictions(predictions: pd.DataFrame, out: str) -> None:
         return
     content = text.encode()
     write_whole(Path(out), gzip.compress(content, mtime=0) if out.endswith(".gz") else content)
+
+
+@dataclass(frozen=True)
+class _SavedTask:
+    """Predictions for some rows of a relation. Sent to worker processes."""
+
+    saved: SavedModel
+    keep: tuple[str, ...]
+
+    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return prediction_table(self.saved, self.saved.schema.read(frame), frame, self.keep)
+
+
+def write_relation(source: RelationSource, saved: SavedModel, table: str, keep: Sequence[str]) -> Predicted:
+    """Predict all rows of a relation, and write a new table of its engine: whole, or not at all."""
+    require_names(source.columns, saved.schema.names, "The model's feature")
+    require_names(source.columns, keep, "--keep")
+    found: list[Predicted] = []
+    columns = list(dict.fromkeys([*saved.schema.names, *keep]))
+    write_table(
+        source,
+        table,
+        _SavedTask(saved, tuple(keep)),
+        columns,
+        RoleColumns(label="", case_id=source.key),
+        seen=lambda rows: found.append(Predicted.of(rows, {})),
+    )
+    return Predicted.added(found)
 
 
 # Metadata key under which a file of predictions stores its inputs.

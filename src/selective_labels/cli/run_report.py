@@ -69,6 +69,7 @@ def write_report(source: Source, subject: SubjectOptions, fitting: FittingOption
         "pos_label": event,
         "trained_elsewhere": saved is not None and training_share(saved, prepared) == 0,
         "cost": cost,
+        "threshold": page.shown.threshold,
         "assumptions": page.assumed.one_by_one(prepared.data.classes),
     }
     store = SectionStore(page.out, _fingerprint(prepared, columns, settings, subject.model))

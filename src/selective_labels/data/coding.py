@@ -25,6 +25,8 @@ from selective_labels.data.roles import HOLE
 
 # The squares of larger numbers, or sums of these squares, may overflow a float.
 LARGEST_NUMBER = 1e100
+# Cells of a sparse array that is written out.
+MOST_NUMBERS = 1e9
 WORDS = {NUMBER: "numbers", CATEGORY: "text or categories", DATE: "dates"}
 
 
@@ -276,13 +278,22 @@ def as_numbers(X: Any) -> np.ndarray:
 
 
 def dense(X: Any) -> Any:
-    """Convert sparse pandas columns to dense ones. Everything else is returned unchanged.
+    """Convert sparse arrays and sparse pandas columns to dense ones. Everything else is returned unchanged.
+
+    Models need dense features: a sparse array that would take more than 8 GB is refused.
 
     Examples
     --------
     >>> dense(pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.0])})).dtypes.tolist()
     [dtype('float64')]
     """
+    if issparse(X):
+        if np.prod(X.shape, dtype=float) > MOST_NUMBERS:
+            raise InputError.about(
+                "X",
+                f"is sparse, and its {X.shape[0]:,} x {X.shape[1]:,} cells are too many; use fewer columns.",
+            )
+        return X.toarray()
     if not isinstance(X, pd.DataFrame):
         return X
     sparse = [isinstance(each, pd.SparseDtype) for each in X.dtypes]
@@ -323,8 +334,6 @@ def as_table(X: Any) -> nw.DataFrame | None:
 
 def refuse_what_is_no_table(X: Any) -> None:
     """Raise :class:`InputError` for objects without rows and columns, and for lazy tables."""
-    if issparse(X):
-        raise InputError.about("X", "is sparse, which is not supported; give X.toarray().")
     if isinstance(X, Mapping | str | bytes | Set):
         raise InputError.about("X", f"is a {type(X).__name__}; give a table or an array.")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
@@ -511,7 +520,7 @@ def _check_columns(
     for feature in features or []:
         if list(features or []).count(feature) > 1:
             raise InputError(f"features names {feature!r} twice.", "features")
-        if feature in roles:
+        if roles.get(feature, "strata") != "strata":  # a stratum is known before the decision
             raise InputError(
                 f"Column {feature!r} is given both as {roles[feature]} and as a feature.", "features"
             )

@@ -15,6 +15,8 @@ WRITTEN = re.compile(
     rf"(?P<open>\()?(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)"
     rf"(?P<digits>\d[\d.,'’\s]*\d|\d|\.\d+)\s*(?P<after>{CURRENCY})?\s*(?P<percent>%)?(?P<close>\))?"
 )
+# Signs and codes of one currency.
+SAME_CURRENCY = {"EUR": "€", "USD": "$", "US$": "$", "GBP": "£"}
 PLAIN = re.compile(r"\d*\.?\d+|\d+\.")
 # Grouped digits before a decimal point or a decimal comma. The captured group is the thousands separator.
 POINT = re.compile(r"\d{1,3}(?:([,'’\s])\d{3})(?:\1\d{3})*(?:\.\d+)?")
@@ -95,12 +97,13 @@ def _refuse_two_meanings(
     percent = parts["percent"].notna()
     for mixed, what in (
         (percent.any() and not percent.all(), "percentages and plain numbers"),
-        (currency.nunique() > 1, "several currencies"),
+        (currency.replace(SAME_CURRENCY).nunique() > 1, "several currencies"),
     ):
         if whole and mixed:
             where = percent if what.startswith("percent") else parts["before"].fillna(parts["after"]).notna()
             others = cells[parts.index][~where]
-            second = others.iloc[0] if len(others) else cells[currency[currency != currency.iloc[0]].index[0]]
+            one = currency.replace(SAME_CURRENCY)
+            second = others.iloc[0] if len(others) else cells[one[one != one.iloc[0]].index[0]]
             first = cells[parts.index][where].iloc[0]
             raise InputError(
                 f"Column {shown(name)} mixes {what}, such as {shown(first)} and {shown(second)}; write them "

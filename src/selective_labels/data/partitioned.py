@@ -492,6 +492,39 @@ class PartitionedLabels:
             order = order[ranks[order] <= ranks[order[n_rows - 1]]]
         return frame.iloc[order]
 
+    def write_predictions(self, model: Any, table: str, keep: Sequence[str] = ()) -> int:
+        """Predict all rows of a relation, and write the predictions as a new table of its engine.
+
+        The table has the column that identifies a case, the columns `keep`, and `prediction`; of learners
+        that have them also `decided`, `lower_` and `upper_` of each class at level .9, and `probability_`.
+        It appears when it is complete, or not at all.
+
+        Parameters
+        ----------
+        model : fitted classifier
+        table : str
+            Name of a table that does not exist.
+        keep : sequence of str
+            Columns to carry over.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        from selective_labels.data.relation_output import PredictionTask, write_table
+
+        if not isinstance(self.source, RelationSource):
+            raise InputError(
+                "table: this table is no relation of an engine; the command predict writes Parquet files.",
+                "table",
+            )
+        require_columns([("keep", each) for each in keep], self.source.columns)
+        kept = tuple(dict.fromkeys([self.source.key, *keep]))
+        task = PredictionTask(model, self.roles, self.features, kept)
+        columns = list(dict.fromkeys([*self.features, *kept]))
+        return write_table(self.source, table, task, columns, self.roles, self.n_jobs)
+
     def sample(self, n_rows: int | None = None, random_state: Any = None) -> SelectiveLabels:
         """Sample about `n_rows` rows into memory by hash (default: `fit_rows`, or 200,000).
 

@@ -19,7 +19,7 @@ from selective_labels._errors import InputError, WorkerError, needs, shown
 from selective_labels._parallel import in_processes, one_thread, with_progress
 from selective_labels.data.partition_sources import FEW_ROWS, ROWS_AT_ONCE, Combine, RowsTask, combined
 from selective_labels.data.partition_survey import RoleColumns, Survey, SurveyTask
-from selective_labels.data.row_hash import DIGITS, PRIMES, HashRange
+from selective_labels.data.row_hash import DIGITS, PRIMES, SAMPLE, HashRange
 
 # Column of the keys of cases whose ids are texts, which the engine computes.
 KEY = "__case_key"
@@ -36,7 +36,13 @@ Condition = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at a table found: if a later look differs, the table has changed."""
+    """What a look at a table found: if a later look differs, the table has changed.
+
+    Attributes
+    ----------
+    checksum : int
+        Sum of the keys of the cases, each modulo a prime; -1 if it is not known.
+    """
 
     n_rows: int
     checksum: int
@@ -86,7 +92,7 @@ class RelationSource:
 
     @cached_property
     def _schema(self) -> dict[str, Any]:
-        with self._errors():
+        with self.errors():
             return dict(self.relation.collect_schema())
 
     def check(self, columns: Sequence[str]) -> None:
@@ -104,9 +110,13 @@ class RelationSource:
         """Describe the source in a few words."""
         return f"a relation of {self.engine}"
 
-    def first_rows(self, n_rows: int) -> pd.DataFrame:
-        """Some rows of all columns, whichever the engine returns first."""
-        return self._collected(self.relation.head(n_rows))
+    def some_rows(self, n_rows: int) -> pd.DataFrame:
+        """About so many rows of all columns, by hash if the engine computes it, else the first ones."""
+        found, share = self._key(), n_rows / max(self.n_rows, 1)
+        if found is None or share >= 1.0:
+            return self._collected(self.relation.head(n_rows))
+        rows = found[0].filter(HashRange(SAMPLE, 0, 0.0, share).holds(found[1]))
+        return self._collected(rows.select(*self.columns))
 
     def survey(self, roles: RoleColumns, others: Sequence[str] = ()) -> Survey | None:
         """Counts of the roles by one group-by in the engine, and values of other columns.
@@ -143,7 +153,7 @@ class RelationSource:
             raise InputError.about(
                 "sample_weight", f"is negative or not a number in {n_wrong:,} rows; mend it."
             )
-        self._compare(roles.kept, Look(int(n_rows.sum()), int(found[CHECKSUM].sum())))
+        self.compare(roles.kept, Look(int(n_rows.sum()), -1 if key is None else int(found[CHECKSUM].sum())))
         values = {each: self._values(key, roles.kept, each) for each in others}
         return SurveyTask(roles).counted(found, n_rows, found[WEIGHT].to_numpy(dtype=float), values)
 
@@ -177,14 +187,14 @@ class RelationSource:
         if self.engine == "pyspark":
             results = self._on_workers(native, columns, counted)
         else:
-            streamed = self._streamed(native, columns, counted, n_jobs)
+            streamed = self.streamed(native, columns, counted, n_jobs)
             results = list(with_progress(streamed, what, -(-self.n_rows // ROWS_AT_ONCE)))
         found = combined(results, counted.added)
         if found is None:
             return None
         n_rows, checksum, result = found
         if condition is None and (kept or not roles.kept):
-            self._compare(kept, Look(n_rows, checksum if counted.roles is not None else -1))
+            self.compare(kept, Look(n_rows, checksum if counted.roles is not None else -1))
         return result
 
     def _key(self) -> tuple[nw.LazyFrame[Any], Any] | None:
@@ -217,7 +227,8 @@ class RelationSource:
             )
         return found.to_numpy()
 
-    def _compare(self, kept: tuple[HashRange, ...], look: Look) -> None:
+    def compare(self, kept: tuple[HashRange, ...], look: Look) -> None:
+        """Raise :class:`InputError` if an earlier look at this subset found something else."""
         before = self._looks.setdefault(kept, look)
         same = look.checksum == before.checksum or -1 in (look.checksum, before.checksum)
         if look.n_rows != before.n_rows or not same:
@@ -228,11 +239,11 @@ class RelationSource:
             )
 
     def _collected(self, rows: nw.LazyFrame[Any]) -> pd.DataFrame:
-        with self._errors():
+        with self.errors():
             return _plain(rows.collect("pyarrow").to_native()).to_pandas()
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
         """Say in one sentence that the engine failed."""
         try:
             yield
@@ -241,7 +252,7 @@ class RelationSource:
         except Exception as error:  # each engine has its own
             raise _lost(self.engine, error) from error
 
-    def _streamed(
+    def streamed(
         self, native: Any, columns: Sequence[str], task: "CountedTask", n_jobs: int | None
     ) -> Iterator[Any]:
         """Results of chunks, which this process reads and processes of this machine work on."""
@@ -254,7 +265,7 @@ class RelationSource:
                 yield from in_processes([(task, each) for each in frames], n_jobs=n_jobs, batch_size=1)
 
     def _read(self, native: Any) -> Iterator[Any]:
-        with self._errors():
+        with self.errors():
             yield from _batches(native)
 
     def _on_workers(self, native: Any, columns: Sequence[str], task: "CountedTask") -> list[Any]:
@@ -271,7 +282,7 @@ class RelationSource:
                 found = error
             yield pa.RecordBatch.from_pydict({"sums": [pickle.dumps(found)]})
 
-        with self._errors():
+        with self.errors():
             rows = native.mapInArrow(step, "sums binary").collect()
         results = [pickle.loads(row.sums) for row in rows]
         for each in results:
@@ -398,7 +409,7 @@ def _asked(connection: Any, sql: str) -> Any:
     try:
         return ask(sql)
     except Exception as error:  # each engine has its own
-        raise InputError(f"sql: the engine refuses {shown(sql)}: {_first_line(error)}", "sql") from None
+        raise InputError(f"sql: the engine refuses {shown(sql)}: {first_line(error)}", "sql") from None
 
 
 def with_text_keys(native: Any, column: str) -> Any:
@@ -435,12 +446,13 @@ def _with_text_keys_of_ibis(native: Any, column: str) -> Any:
     return found
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """First line of the message of an engine."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _lost(engine: str, error: Exception) -> WorkerError:
     return WorkerError(
         f"The engine ({engine}) failed while the table was read ({type(error).__name__}: "
-        f"{_first_line(error)[:300]}); nothing was written. Connect again, and repeat the call."
+        f"{first_line(error)[:300]}); nothing was written. Connect again, and repeat the call."
     )

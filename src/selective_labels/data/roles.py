@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -13,6 +13,7 @@ from pandas.api.extensions import ExtensionArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from selective_labels._errors import InputError, several
+from selective_labels.data.decision_words import decisions_in_words
 
 # Code of a missing label.
 HOLE = -1
@@ -258,8 +259,13 @@ def _is_minus_one(labels: pd.Series) -> np.ndarray:
 
 def _read_decisions(decision: Any, missing: np.ndarray) -> np.ndarray:
     series = as_series(decision, "decision", len(missing))
-    if _is_text(series):
-        _refuse_words(series, missing)
+    if _is_text(series) and not series.isna().any():
+        said = decisions_in_words(series)
+        # Words that would reveal labels only where the decision is a no are the wrong way round.
+        if said is None or (said.any() and missing[said].all() and not missing.all()):
+            _refuse_words(series, missing)
+        else:
+            return said
     valid = series.isin([0, 1]).to_numpy(dtype=bool)
     found = "" if series[~valid].isna().all() else f" but {_few(series[~valid].dropna())}"
     remedy = "code it as 1 where the label is revealed, else 0"
@@ -267,7 +273,7 @@ def _read_decisions(decision: Any, missing: np.ndarray) -> np.ndarray:
     return series.astype(float).to_numpy() == 1
 
 
-def _refuse_words(decisions: pd.Series, missing: np.ndarray) -> None:
+def _refuse_words(decisions: pd.Series, missing: np.ndarray) -> NoReturn:
     """Raise for decisions given as text; suggest coding as 1 the word with the highest share of labels."""
     labeled = (~pd.Series(missing)).groupby(decisions.to_numpy()).mean()
     leading = labeled.index[labeled == labeled.max()]

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils import _safe_indexing
 
@@ -16,6 +17,7 @@ from selective_labels._vocabulary import ACCEPT, INSPECT, Vocabulary
 from selective_labels.data.coding import (
     TableCoding,
     as_table,
+    dense,
     features_or_none,
     names_of,
     refuse_repeated_names,
@@ -793,6 +795,7 @@ class SelectiveLabels(FromPartitions):
         >>> data.y, data.decision, data.decision_makers
         (array([ 1, -1,  0]), array([1, 0, 1]), array(['a', 'b'], dtype=object))
         """
+        X = dense(X) if issparse(X) else X
         features, coding = features_or_none(X, y, kinds)
         n_samples = len(features)
         check_pending(pending, decision=decision, matured=matured, share_labels=share_labels)

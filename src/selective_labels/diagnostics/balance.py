@@ -77,8 +77,8 @@ def _find_balance(context: Context) -> Finding:
             f"times as much as chance explains, most in the {indices.names[int(surplus.argmax())]}.",
             ratio,
             p_value,
-            "Give finer strata, or make sure that everything that drives assignment is among the features "
-            "and rely on it given the features only.",
+            f"{finer_strata(context)}, or make sure that everything that drives assignment is among the "
+            "features and rely on it given the features only.",
             detects,
         )
     return Finding(
@@ -89,6 +89,45 @@ def _find_balance(context: Context) -> Finding:
         p_value,
         detects=detects,
     )
+
+
+# A column with more values than this, or fewer rows in each, makes no strata.
+MOST_STRATA, ROWS_OF_STRATUM = 200, 20
+# Association with who decides, in multiples of what chance makes of it, from which a column is named.
+REMARKABLE = 2.0
+
+
+def finer_strata(context: Context) -> str:
+    """Advice that names the column whose values say most of who decides.
+
+    Among columns of few values, it is the one with the largest ratio of χ² (values by decision-makers, within
+    strata) to its degrees of freedom, Σ (n_vz - n_v n_z / n)² / (n_v n_z / n) / ((V - 1) (J - 1)).
+    """
+    data, rows = context.data, context.compared
+    makers, found = context.decision_maker[rows], {}
+    for place, name in enumerate(data.feature_names):
+        values = np.unique(data.features[rows, place], return_inverse=True)[1]
+        n_values = int(values.max(initial=-1)) + 1
+        if 2 <= n_values <= min(MOST_STRATA, len(rows) / ROWS_OF_STRATUM):
+            found[name] = _association(values, makers, context.cell[rows])
+    best = max(found, key=lambda name: found[name], default=None)
+    if best is None or found[best] < REMARKABLE:
+        return "Give finer strata"
+    return f"Give finer strata, such as {best!r}, which says most of who decides"
+
+
+def _association(values: np.ndarray, makers: np.ndarray, cell: np.ndarray) -> float:
+    """χ² of two codes over its degrees of freedom, summed over cells."""
+    statistic = free = 0.0
+    for each in np.unique(cell):
+        rows = cell == each
+        first, second = (np.unique(codes[rows], return_inverse=True)[1] for codes in (values, makers))
+        shape = int(first.max()) + 1, int(second.max()) + 1
+        counts = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).reshape(shape)
+        expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
+        statistic += float(np.sum((counts - expected) ** 2 / expected))
+        free += (shape[0] - 1) * (shape[1] - 1)
+    return statistic / max(free, 1.0)
 
 
 def _detects(drawn: np.ndarray, n_rows: int, level: float, name: str) -> str:
@@ -135,7 +174,7 @@ def _find_classifier(context: Context) -> Finding:
             f"Features predict {who} {context.place}: {gain:.3f} nats per case better than chance.",
             gain,
             p_value,
-            "Give finer strata, or rely on the instrument given the features only.",
+            f"{finer_strata(context)}, or rely on the instrument given the features only.",
         )
     return Finding(status, f"Features do not tell {who} {context.place}.", gain, p_value)
 
@@ -201,7 +240,7 @@ def _find_leniency_regression(context: Context) -> Finding:
             f"Some kinds of cases go to more lenient decision-makers {context.place} (F = {statistic:.1f}).",
             statistic,
             p_value,
-            "Give finer strata, or rely on the instrument given the features only.",
+            f"{finer_strata(context)}, or rely on the instrument given the features only.",
         )
     return Finding(
         status,
@@ -275,7 +314,7 @@ def _finding(context: Context, effort: Effort, n_looks: int) -> Finding:
             f"{100 * score.gain:.1f} points more than the share of all.",
             score.statistic,
             score.p_value,
-            "Give finer strata, or rely on the instrument given the features only.",
+            f"{finer_strata(context)}, or rely on the instrument given the features only.",
         )
     return Finding(
         status,

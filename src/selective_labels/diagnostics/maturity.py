@@ -128,8 +128,8 @@ def _find_early(context: Context) -> Finding:
     used = "The date decides, so these labels are not used" if data.pending == AT_RANDOM else "They count"
     return Finding(
         WARNING,
-        f"{told}, {often} often {data.classes.tolist()[found.code]!r} than like cases whose outcome was due: "
-        f"whether a label is there depends on the outcome. {used}.",
+        f"{told}, {often} often {data.classes.tolist()[found.code]!r} than comparable cases whose outcome "
+        f"was due: whether a label is there depends on the outcome. {used}.",
         p_value=found.p_value,
         advice=f"Keep matured=: {WORSE}.",
     )
@@ -160,13 +160,13 @@ def _find_trend(context: Context) -> Finding:
     if p_value > context.level:
         return Finding(
             OK,
-            "Labels of like cases do not change with time, as far as outcomes have matured.",
+            "Labels of comparable cases do not change with time, as far as outcomes have matured.",
             p_value=p_value,
         )
     often = "more" if found.more else "less"
     return Finding(
         WARNING,
-        f"The later the date, the {often} often is the label of like cases "
+        f"The later the date, the {often} often is the label of comparable cases "
         f"{data.classes.tolist()[found.code]!r}: either outcomes of one class are known earlier, or cases "
         "change with time. Pending cases are late ones.",
         p_value=p_value,

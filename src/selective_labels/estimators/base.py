@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 import sklearn
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, get_tags
@@ -138,6 +139,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         models = (getattr(self, name, None) for name in ("estimator", "nuisance", "propensity"))
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = all(
             get_tags(model).input_tags.allow_nan for model in models if hasattr(model, "fit")
         )
@@ -212,6 +214,7 @@ def read_features(estimator: BaseEstimator, X: Any) -> np.ndarray:
     kinds = None
     if isinstance(X, SelectiveLabels):
         X, kinds = X.X, None if X.coding is None else X.coding.kinds
+    X = dense(X) if issparse(X) else X
     refuse_repeated_names(X)
     coding = estimator._coding
     if coding is not None:

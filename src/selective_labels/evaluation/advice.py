@@ -26,8 +26,7 @@ from selective_labels.evaluation.lottery import (
 from selective_labels.evaluation.policy import (
     ACCEPTANCE,
     COST,
-    FAILURES,
-    GOOD_LOST,
+    MEASURES_OF,
     PolicyMeasure,
     read_policy_measures,
 )
@@ -356,10 +355,13 @@ def _estimates(
 
 def _measures(data: SelectiveLabels, event: int, cost: Any) -> list[PolicyMeasure]:
     """Share of a yes, both kinds of errors, and their sum or the cost."""
-    found = read_policy_measures((ACCEPTANCE, FAILURES, GOOD_LOST), data.classes, event, None)
+    means = data.decision_means
+    names = MEASURES_OF[means]
+    wanted = ACCEPTANCE, names.main, names.lost
+    found = read_policy_measures(wanted, data.classes, event, None, means)
     harm, errors = found[1:]
     if cost is not None:
-        return [*found, *read_policy_measures([COST], data.classes, event, cost)]
+        return [*found, *read_policy_measures([COST], data.classes, event, cost, means)]
     return [*found, PolicyMeasure(LOSS, harm.accepted + errors.accepted, harm.refused + errors.refused)]
 
 

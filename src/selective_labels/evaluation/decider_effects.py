@@ -21,7 +21,7 @@ class DeciderEffects:
 
     r_z = mean_z (D - m_D(x)),   f_z = mean_z (D 1{Y = event} - m_F(x)),   s_z = f_z - β r_z
 
-    with m the cross-fitted means of like cases over decision-makers. β is the slope of f on r across
+    with m the cross-fitted means of comparable cases over decision-makers. β is the slope of f on r across
     decision-makers, net of sampling error: the failures that each further yes brings. s_z is what leniency
     does not explain.
 
@@ -87,7 +87,7 @@ class DeciderEffects:
 
 
 def decider_effects(data: SelectiveLabels, fit: CrossFit, event: int) -> DeciderEffects:
-    """Compare decision-makers with what the models of like cases expect."""
+    """Compare decision-makers with what the models of comparable cases expect."""
     rows, number, code = np.arange(len(data)), data.n_decision_makers, data.decision_maker_codes
     model = case_model(fit, data.features, rows, rows)
     decision, failed = data.row_decision.astype(float), (data.y == event).astype(float)

@@ -194,13 +194,13 @@ class Deciders(Described):
         )
         best = "most" if words.means == INSPECT else "fewest"
         return [
-            f"Leniency: share {words.yes_past}, minus what like {words.cases} lead one to expect. Excess: "
-            f"share of all {words.cases} that were {words.yes_past} and are {self.pos_label}, minus the "
-            f"same, and minus what leniency explains. {slope}; it is a straight line, so at extreme rates "
-            f"curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
+            f"Leniency: share {words.yes_past}, minus what comparable {words.cases} lead one to expect. "
+            f"Excess: share of all {words.cases} that were {words.yes_past} and are {self.pos_label}, minus "
+            f"the same, and minus what leniency explains. {slope}; it is a straight line, so at extreme "
+            f"rates curvature counts as skill. Ranks: {best} first; a set holds the rank with probability "
             f"{self.confidence_level:.2g} if effects are normal.",
-            "A row compares decision-makers on like cases; it does not say why they differ, and differences "
-            "in cases that features do not show count as theirs.",
+            "A row compares decision-makers on comparable cases; it does not say why they differ, and "
+            "differences in cases that features do not show count as theirs.",
         ]
 
     def _few(self) -> list[str]:

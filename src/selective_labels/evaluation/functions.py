@@ -342,7 +342,7 @@ def ladder(
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         In your order, from weak to strong. "none" and, if there are decision-makers, "instrument" always
         come first. A part such as ``Informed("failed")`` is added to the instrument and to the parts before
-        it. A name or a combination is used as it is.
+        it. A name or a combination is used as it is; "all" stands for every named one.
     metric : str or metric object
         One, see `evaluate`.
     pos_label, cost
@@ -691,7 +691,7 @@ def deciders(
 ) -> Deciders:
     """Compare decision-makers with what their cases lead one to expect, and with a score at the same rate.
 
-    For decision-maker z, with m the cross-fitted means of like cases over decision-makers,
+    For decision-maker z, with m the cross-fitted means of comparable cases over decision-makers,
 
         leniency r_z = mean_z (D - m_D(x)),   f_z = mean_z (D 1{Y = event} - m_F(x)),
         excess s_z = f_z - β r_z

@@ -12,6 +12,7 @@ from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.fitted_table import FittedTable
 from selective_labels.evaluation.ladder_results import Ladder, build
 from selective_labels.evaluation.predictions import EvaluationRequest
+from selective_labels.evaluation.scored_rows import ALL, chosen_assumptions
 
 
 def ladder_request(
@@ -32,6 +33,8 @@ def ladder_steps(
 ) -> list[Assumption]:
     """List the steps: no assumption, the instrument, then the given assumptions; parts accumulate.
 
+    "all" stands for every named assumption that the input allows.
+
     Examples
     --------
     >>> from selective_labels.assumptions import Informed, Prevalence
@@ -44,7 +47,12 @@ def ladder_steps(
     nucem
     instrument & informed(1) & prevalence(1, 0.2)
     """
-    given = [assumptions] if isinstance(assumptions, str | Assumption) else list(assumptions)
+    listed = [assumptions] if isinstance(assumptions, str | Assumption) else list(assumptions)
+    given = [
+        step
+        for each in listed
+        for step in (chosen_assumptions(ALL, has_instrument) if each == ALL else [each])
+    ]
     base: Assumption = Instrument() if has_instrument else NoAssumption()
     assumption_steps = [NoAssumption(), base]
     for each in given:

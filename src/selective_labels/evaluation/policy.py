@@ -153,9 +153,11 @@ def warn_if_reversed(risk: Array, data: SelectiveLabels, failure: int) -> None:
     area, error = area_under(risk[seen], data.y[seen] == failure)
     if area < 0.5 - REVERSED * error:
         warnings.warn(
-            f"The score is taken as risk: cases with {'high' if inspects else 'low'} scores are "
-            f"{'inspected' if inspects else 'accepted'}. But among the labeled cases a higher score goes "
-            f"with fewer of {event!r} (AUC {area:.2f}): if a high score means a good case, turn its sign.",
+            data.vocabulary.say(
+                f"The score is taken as risk: cases with {'high' if inspects else 'low'} scores are "
+                "accepted. But among the labeled cases a higher score goes with fewer of "
+                f"{event!r} (AUC {area:.2f}): if a high score means a good case, turn its sign."
+            ),
             stacklevel=3,
         )
     elif people_act_otherwise(risk, data):
@@ -179,12 +181,12 @@ def people_act_otherwise(risk: Array, data: SelectiveLabels) -> bool:
 def otherwise(data: SelectiveLabels) -> str:
     """Say that people act on the other end of a score, and what to do if a yes means something else."""
     if data.decision_means == INSPECT:
-        return (
-            "A yes is said to inspect, so the highest scores are inspected. But people inspected cases with "
-            "lower scores than those they did not inspect. If a yes lets the case go through, say "
+        return data.vocabulary.say(
+            "A yes is said to inspect, so the highest scores are accepted. But people accepted cases with "
+            "lower scores than those they refused. If a yes lets the case go through, say "
             "decision_means='accept' (--decision-means accept)"
         )
-    return (
+    return data.vocabulary.say(
         "A yes is taken to accept, so the lowest scores are accepted. But people accepted cases with higher "
         "scores than those they refused. If a yes is a test or a search, say decision_means='inspect' "
         "(--decision-means inspect)"
@@ -426,10 +428,10 @@ MEASURES_OF = {
 }
 PLAIN = tuple(dict.fromkeys(name for each in MEASURES_OF.values() for name in each.plain))
 WORDS = {
-    MISSED: "share of all cases that are not inspected and have the event",
-    HIT_RATE: "share of the inspected cases that have the event",
-    FOUND: "share of all cases that are inspected and have the event",
-    IN_VAIN: "share of all cases that are inspected and do not have the event",
+    MISSED: "share of all cases that are refused and have the event",
+    HIT_RATE: "share of the accepted cases that have the event",
+    FOUND: "share of all cases that are accepted and have the event",
+    IN_VAIN: "share of all cases that are accepted and do not have the event",
     ACCEPTANCE: "share of all cases that are accepted",
     FAILURES: "share of all cases that are accepted and have the event",
     FAILURE_RATE: "share of the accepted cases that have the event",

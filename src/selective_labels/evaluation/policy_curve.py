@@ -235,14 +235,17 @@ class PolicyCurve(Described):
             *caution_lines(human.sample),
             f"rate: share of cases with a score {side}; {self._words}.",
             *(f"{name}: {WORDS[name]}." for name in self.evaluations),
-            self._human_sentence(),
-            *self._step_sentences(),
-            *([] if self.cut_offs is None else self.cut_offs.sentences()),
+            *self.answers(),
             assumption_text(self.assumption, human.sample.sentence),
             "What the human accepted, and how often the event happened there, needs no assumption.",
             f"Sample: {sample_text(human.sample)} Intervals stand in brackets below the bounds. "
             f"{coverage_text(human, self.simultaneous, 'rate')}",
         ]
+
+    def answers(self) -> list[str]:
+        """Describe what the human did, the effect of accepting more cases, and the recommended cut-offs."""
+        cut_offs = [] if self.cut_offs is None else self.cut_offs.sentences()
+        return [self._human_sentence(), *self._step_sentences(), *cut_offs]
 
     def plot(self, measure: str | None = None, ax: Any = None) -> Any:
         """Draw one measure against the acceptance rate, with the human and the decision-makers.

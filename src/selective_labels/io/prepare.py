@@ -339,7 +339,8 @@ def predictions_of(frame: pd.DataFrame, column: str, option: str = "--prediction
     if missing.any():
         raise TableError(
             f"{option}: column {shown(column)} has no prediction in {missing.sum():,} rows (the first is row "
-            f"{missing.to_numpy().argmax() + 1:,}); give every case one."
+            f"{missing.to_numpy().argmax() + 1:,}); give every case one, or a score with --missing-score "
+            "(highest: the riskiest)."
         )
     return frame[column].to_numpy()
 

@@ -12,64 +12,12 @@ import numpy as np
 import pandas as pd
 
 from selective_labels._errors import TableError, several, shown
+from selective_labels.data.decision_words import AGAINST, IN_FAVOUR
 from selective_labels.data.partition_sources import ParquetSource
 from selective_labels.data.partition_survey import RoleColumns
 from selective_labels.data.partitioned import PartitionedLabels
+from selective_labels.data.relations import RelationSource
 
-IN_FAVOUR = frozenset(
-    [
-        "1",
-        "1.0",
-        "yes",
-        "y",
-        "true",
-        "t",
-        "approved",
-        "approve",
-        "accepted",
-        "accept",
-        "granted",
-        "grant",
-        "released",
-        "release",
-        "admitted",
-        "admit",
-        "funded",
-        "issued",
-        "booked",
-        "tested",
-        "selected",
-        "hired",
-        "passed",
-        "pass",
-    ]
-)
-AGAINST = frozenset(
-    [
-        "0",
-        "0.0",
-        "no",
-        "n",
-        "false",
-        "f",
-        "declined",
-        "decline",
-        "rejected",
-        "reject",
-        "denied",
-        "deny",
-        "refused",
-        "refuse",
-        "detained",
-        "detain",
-        "withheld",
-        "unfunded",
-        "dismissed",
-        "untested",
-        "failed",
-        "fail",
-    ]
-) | {"not approved", "not accepted", "not granted", "not released", "not tested", "turned down"}
 # With more distinct values, the rest is counted and not listed.
 MOST_VALUES = 6
 
@@ -444,8 +392,10 @@ def partitions_of(name: str) -> ParquetSource | None:
     return None
 
 
-def shown_rows(source: ParquetSource) -> pd.DataFrame:
-    """Sample rows of all columns from equally spaced parts, to find roles and column kinds."""
+def shown_rows(source: ParquetSource | RelationSource) -> pd.DataFrame:
+    """Sample rows of all columns, by hash or from equally spaced parts, to find roles and column kinds."""
+    if isinstance(source, RelationSource):
+        return source.some_rows(SHOWN_ROWS)
     source.check(source.columns)
     step = max(1, len(source.parts) // SHOWN_PARTS)
     parts = source.parts[::step][:SHOWN_PARTS]
@@ -455,11 +405,12 @@ def shown_rows(source: ParquetSource) -> pd.DataFrame:
 
 
 def as_labels(
-    source: ParquetSource,
+    source: ParquetSource | RelationSource,
     roles: Roles,
     features: Sequence[str],
     fit_rows: int | None,
     keep_scores: Path | None = None,
+    case_id: str | None = None,
 ) -> PartitionedLabels:
     """Lazy labels of a partitioned table with its roles."""
     named = RoleColumns(
@@ -469,5 +420,6 @@ def as_labels(
         roles.weight,
         roles.groups,
         roles.strata,
+        case_id,
     )
     return PartitionedLabels.of(source, named, features, None, fit_rows, None, keep_scores)

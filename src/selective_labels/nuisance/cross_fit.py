@@ -523,11 +523,11 @@ class FittingSettings:
             times=self.n_repeats if self.n_repeats == 1 or seed == self.repeated_seeds[0] else 0,
         )
 
-    def warn_of_runtime(self, data: SelectiveLabels, times: int = 1) -> None:
-        """Warn if the models will take long; for callers that suppress warnings during the fit."""
+    def warn_of_runtime(self, data: SelectiveLabels, times: int = 1, said_from: float | None = None) -> None:
+        """Say how long the models will take, from some seconds on; for callers that suppress warnings."""
         n_columns = n_standardised(data.features, data.categorical)
         options, _ = candidates(self.nuisance, *_sizes(data, 0))
-        warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats)
+        warn_of_runtime(data, options, n_columns, self.cv, times=times * self.n_repeats, said_from=said_from)
 
 
 def one_arm_each(decision_maker: np.ndarray, n_decision_makers: int) -> Arms:

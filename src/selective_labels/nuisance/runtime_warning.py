@@ -75,8 +75,8 @@ def expected_seconds(work: Work) -> float:
     return work.times * sum(SECONDS[kind] * 1e-9 * count for kind, count in _numbers(work).items())
 
 
-def runtime_sentence(work: Work) -> str:
-    """Runtime warning before the work starts; empty if none is needed.
+def runtime_sentence(work: Work, said_from: float | None = None) -> str:
+    """Runtime warning before the work starts; empty if it will take fewer seconds than `said_from`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def runtime_sentence(work: Work) -> str:
     sizes = {"rows": work.n_rows, "columns": work.n_columns, "classes": work.n_classes}
     seconds = expected_seconds(work)
     large = [f"{size:,} {name}" for name, size in sizes.items() if size > BUILT_FOR[name]]
-    if seconds <= SAID_FROM_SECONDS and not large:
+    if seconds <= (SAID_FROM_SECONDS if said_from is None else said_from) and not large:
         return ""
     said = (
         f"{work.n_rows:,} rows with {work.n_columns:,} columns and {work.n_classes:,} classes: models of "
@@ -150,6 +150,7 @@ def warn_of_runtime(
     *,
     n_bands: int | None = None,
     times: int = 1,
+    said_from: float | None = None,
 ) -> None:
     """Warn if fitting models to these data will take long.
 
@@ -163,6 +164,8 @@ def warn_of_runtime(
         Columns of a linear model.
     times : int
         Number of times the models will be cross-fitted.
+    said_from : float, optional
+        Expected seconds from which the time is said; by default two minutes.
     """
     families = tuple(dict.fromkeys(each.family for each in options))
     if families == ("injected",):
@@ -172,6 +175,6 @@ def warn_of_runtime(
         n_arms = n_bands or N_BANDS
     folds = cv if isinstance(cv, int) else getattr(cv, "n_splits", None) or USUAL_FOLDS
     work = Work(len(data), n_columns, len(data.classes), n_arms, families, folds, times)
-    said = runtime_sentence(work)
+    said = runtime_sentence(work, said_from)
     if said:
         warnings.warn(said, LargeWorkWarning, stacklevel=4)

@@ -280,6 +280,8 @@ SCHEMA_VERSION = 2
 # A report takes about as long as three cross-fits of all rows: the evaluation is one, the two rules on
 # halves are one together, and the checks are one.
 WHOLE_FITS = 3
+# The expected time of a report is said from this many seconds on.
+SAID_FROM = 20.0
 
 
 class Publishing(TypedDict, total=False):
@@ -311,6 +313,7 @@ def assess(
     metric: Any = None,
     pos_label: Any = None,
     cost: Any = None,
+    threshold: float | None = None,
     assumptions: Any = (),
     period: Any = None,
     every: str | None = None,
@@ -358,6 +361,9 @@ def assess(
     cost : (n_classes, n_classes) array or dict, optional
         C[true, predicted] over the sorted classes, or costs by name as in :func:`selective_labels.evaluate`.
         The robust rule minimizes this cost, the two rules are compared by it, and it is added to the metrics.
+    threshold : float, optional
+        Scores of `predictions` or `model` from here on predict the event. Default: one half of a probability;
+        of other scores, or with `cost`, the cut at which as many cases are accepted as were.
     assumptions : name or object of :mod:`selective_labels.assumptions`, or a list of these
         Assumptions in addition to the instrument, from weak to strong. The section "ladder" shows how much
         each of them narrows the bounds, as :func:`selective_labels.ladder` does.
@@ -398,11 +404,11 @@ def assess(
     rule = _UserRule(predictions, model, trained_elsewhere, description.rule)
     how_costs = data.classes, class_code(pos_label, data.classes), data.decision_means
     question_transposed(cost, *how_costs)
-    policy_measures = _Stakes(metric, pos_label, cost_matrix(cost, *how_costs))
+    policy_measures = _Stakes(metric, pos_label, cost_matrix(cost, *how_costs), threshold)
     periods = None if period is None else read_periods(period, every, len(data))
     bench = _open_workbench(cases, columns, rule, policy_measures, how, sections, assumptions, periods)
     if sections is None or sections.get("models") is None:
-        FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS)
+        FittingSettings(nuisance, cv=cv).warn_of_runtime(bench.cases.data, WHOLE_FITS, SAID_FROM)
     bench.check_predictions()
     parts = _compute(bench)
     notes = [*bench.notes, *(note for part in parts.values() for note in part.notes)]
@@ -439,12 +445,14 @@ class _UserRule:
         return [] if self.model is None else [self.model]
 
     def reported(
-        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, cost: Any
+        self, cases: Cases, rows: np.ndarray, n_samples: int, event: int, stakes: "_Stakes"
     ) -> ReportedRule | None:
         """The user's rule on some of the `n_samples` rows."""
         if self.model is not None:
-            return given_model(self.model, cases, event, self.trained_elsewhere, self.name)
+            return given_model(self.model, cases, event, self.trained_elsewhere, self.name, stakes.threshold)
         if self.predictions is None:
+            if stakes.threshold is not None:
+                raise InputError("threshold cuts scores: give predictions or a model with it.", "threshold")
             return None
         one_column = np.ndim(self.predictions) != 2
         values = as_series(self.predictions, "predictions", n_samples) if one_column else self.predictions
@@ -452,16 +460,18 @@ class _UserRule:
             raise InputError.about("predictions", f"has {len(values)} rows and X has {n_samples}.")
         name = self.name or getattr(self.predictions, "name", None)
         called = None if name is None else str(name)
-        return given_predictions(np.asarray(values)[rows], cases, event, called, cost)
+        how = stakes.cost, stakes.threshold
+        return given_predictions(np.asarray(values)[rows], cases, event, called, *how)
 
 
 @dataclass(frozen=True)
 class _Stakes:
-    """Metrics, the event and the cost matrix."""
+    """Metrics, the event, the cost matrix and the threshold of scores."""
 
     metric: Any
     pos_label: Any
     cost: Any
+    threshold: float | None = None
 
 
 def _open_workbench(
@@ -491,7 +501,7 @@ def _open_workbench(
         metrics=objects,
         cost=policy_measures.cost,
         settings=settings,
-        given=rule.reported(cases, rows, len(everybody), event, policy_measures.cost),
+        given=rule.reported(cases, rows, len(everybody), event, policy_measures),
         classifiers=rule.classifiers,
         store=store,
         assumption_steps=assumption_steps,
@@ -530,7 +540,9 @@ def _steps(bench: Workbench) -> dict[str, Callable[[], Part]]:
     def ladder() -> Part:
         if not bench.assumption_steps:
             raise InputError(NOTHING_ASSUMED, "assumptions")
-        return ladder_part(bench.scored, bench.yours, bench.metrics, bench.event, bench.assumption_steps)
+        how = bench.metrics, bench.event, bench.assumption_steps
+        contest = (bench.ours, bench.main_metric) if len(bench.rules) > 1 else None
+        return ladder_part(bench.scored, bench.yours, *how, contest)
 
     def subgroups() -> Part:
         if not bench.cases.by:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels._errors import InputError
+from selective_labels._parallel import with_progress
 from selective_labels._vocabulary import INSPECT
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
@@ -341,6 +342,7 @@ def ladder_part(
     metrics: Sequence[AnyMetric],
     event: int,
     assumption_steps: Sequence[Assumption],
+    contest: tuple[ReportedRule, AnyMetric] | None = None,
 ) -> Part:
     """Bounds on the first metric of one rule and on the share of the event, under each step of the ladder.
 
@@ -355,6 +357,8 @@ def ladder_part(
         Code of the class.
     assumption_steps : sequence of Assumption
         Assumptions from weak to strong.
+    contest : (rule, metric), optional
+        The other rule, with which the first is compared under the strongest step that the data allow.
     """
     if [each for each in assumption_steps if each.name not in sample.assumptions]:
         raise InputError("Assumptions about decision-makers cannot be used with this table.", "assumptions")
@@ -375,7 +379,13 @@ def ladder_part(
             for each in found
         ]
         ladders.append(_content(build(list(assumption_steps), left)))
-    return Part({"model": rule.key, "ladders": ladders})
+    usable = [name for name in names if name not in refuted]
+    comparison = None
+    if contest is not None:
+        other, metric = contest
+        paired = paired_difference(rule.subject(classes), other.subject(classes), metric)
+        comparison = compare_sample(sample, paired, usable[-1], names=(rule.name, other.name)).to_dict()
+    return Part({"model": rule.key, "ladders": ladders, "comparison": comparison})
 
 
 def _content(found: Ladder) -> dict[str, Any]:
@@ -717,7 +727,7 @@ def _predicted(
     method: Method, cases: Cases, event: int, seeds: np.ndarray, cost: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     codes, chances = np.empty(len(cases), dtype=int), np.empty(len(cases))
-    for half in predicted_halves(cases, seeds, method.make):
+    for half in with_progress(predicted_halves(cases, seeds, method.make), method.name, 2):
         codes[half.rows], chances[half.rows] = half.cheapest(cost), half.subject.probabilities[:, event]
     return codes, chances
 

@@ -90,9 +90,14 @@ class ReportedRule:
 
 
 def given_model(
-    model: Any, cases: Cases, event: int, trained_elsewhere: bool, name: str | None = None
+    model: Any,
+    cases: Cases,
+    event: int,
+    trained_elsewhere: bool,
+    name: str | None = None,
+    threshold: float | None = None,
 ) -> ReportedRule:
-    """Predictions of the user's fitted classifier."""
+    """Predictions of the user's fitted classifier, or of its scores cut at a threshold."""
     subject = read_predictions(model, cases.data, "model")
     codes = subject.chosen.argmax(axis=1)
     scores = None
@@ -100,6 +105,8 @@ def given_model(
         scores = subject.probabilities[:, event]
     elif subject.has_scores:
         scores = subject.score(event)
+    if threshold is not None:
+        codes = cut_at(threshold, scores, event, cases.data.classes)
     judged = "It is judged on cases that it was not trained on."
     if not trained_elsewhere:
         judged = "It is judged on cases that it may have been trained on; if it was, the numbers flatter it."
@@ -108,9 +115,16 @@ def given_model(
 
 
 def given_predictions(
-    values: np.ndarray, cases: Cases, event: int, name: str | None = None, cost: Any = None
+    values: np.ndarray,
+    cases: Cases,
+    event: int,
+    name: str | None = None,
+    cost: Any = None,
+    threshold: float | None = None,
 ) -> ReportedRule:
     """The user's predictions: classes, probabilities of all classes, or a score of the event.
+
+    With a threshold, scores from there on predict the event.
 
     If costs are given, or if a score is not a probability, the score has no natural cut-off. It then accepts
     the cases with the lowest scores (or inspects those with the highest), as many as the decision-makers
@@ -124,9 +138,15 @@ def given_predictions(
     if values.ndim == 1 and _are_scores(values, data.classes):
         chance = values.astype(float)
         warn_if_reversed(chance, data, event)
+        if threshold is not None:
+            codes = cut_at(threshold, chance, event, data.classes)
+            description = f"The scores that were given: from {threshold:g} on they predict the event."
+            return ReportedRule("yours", name or GIVEN, description, codes, chance)
         if cost is not None or chance.min() < 0.0 or chance.max() > 1.0:
             return _as_many(chance, cases, event, name)
         values = np.column_stack([chance, 1.0 - chance] if event == 0 else [1.0 - chance, chance])
+    if threshold is not None:
+        raise InputError("threshold cuts scores, and the predictions are classes; leave it out.", "threshold")
     subject = read_predictions(values, data, "predictions")
     if values.ndim == 1 or values.shape[1] == 1:
         description = "The predicted classes that were given."
@@ -136,6 +156,19 @@ def given_predictions(
     codes = np.where(chances[:, event] >= 0.5, event, chances.argmax(axis=1))
     description = "The predicted probabilities that were given: the most probable class is predicted."
     return ReportedRule("yours", name or GIVEN, description, codes, chances[:, event])
+
+
+def cut_at(threshold: float, scores: np.ndarray | None, event: int, classes: np.ndarray) -> np.ndarray:
+    """Codes of the classes that scores of the event predict, from a threshold on; two classes.
+
+    Examples
+    --------
+    >>> cut_at(0.5, np.array([0.2, 0.5]), 1, np.array(["no", "yes"]))
+    array([0, 1])
+    """
+    if scores is None or len(classes) != 2:
+        raise InputError("threshold needs scores of the event, and two classes; leave it out.", "threshold")
+    return np.where(scores >= threshold, event, 1 - event)
 
 
 def _as_many(risk: np.ndarray, cases: Cases, event: int, name: str | None) -> ReportedRule:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from selective_labels.evaluation.display import ENDS
 from selective_labels.report.diagnosis import Basis
 from selective_labels.report.document import (
     IF,
@@ -29,13 +31,71 @@ BY_LOT = {
 }
 
 
-def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> str | None:
-    """The share of the event among accepted and among all cases; None if it is not available."""
+@dataclass(frozen=True)
+class Stated:
+    """What the user states besides the instrument, and the numbers under the strongest part that fits.
+
+    Attributes
+    ----------
+    names, sentences : tuple of str
+        The parts that are used, and what they say.
+    share, comparison : dict or None
+        Share of the event, and the difference of the two rules, under all of them.
+    """
+
+    names: tuple[str, ...]
+    sentences: tuple[str, ...]
+    share: Mapping[str, Any]
+    comparison: Mapping[str, Any] | None
+
+    @classmethod
+    def read(cls, sections: Mapping[str, Any], basis: Basis) -> "Stated | None":
+        """The strongest step of the ladder that neither data nor checks contradict, if there is one."""
+        ladder = sections.get("ladder", {"missing": ""})
+        if "missing" in ladder or basis.given == "all seen":
+            return None
+        verdicts = sections.get("diagnosis", {}).get("verdict", ())
+        refuted = {each["assumption"] for each in verdicts if each.get("verdict") == "refuted"}
+        if basis.assumption == "none":
+            refuted |= {"instrument", *LIKE_AN_INSTRUMENT}
+        else:
+            refuted -= {"instrument"}
+        rungs = ladder["ladders"][-1]["rungs"]
+        usable = [
+            each
+            for each in rungs
+            if each["ci_lower"] is not None and not {*each["assumption"].split(" & ")} & refuted
+        ]
+        if not usable or usable[-1]["assumption"] in ("none", "instrument"):
+            return None
+        best = usable[-1]
+        parts = [each for each in best["assumption"].split(" & ") if each != "instrument"]
+        added = {each["adds"]: each["sentence"] for each in rungs if not each["contradicted"]}
+        comparison = ladder.get("comparison")
+        if comparison is not None and comparison["assumption"] != best["assumption"]:
+            comparison = None
+        told = tuple(added[each] for each in parts if each in added)
+        return cls(tuple(parts), told or (best["sentence"],), best, comparison)
+
+
+# Assumptions that contain the instrument, or stand in its place.
+LIKE_AN_INSTRUMENT = ("nucem", "tilt")
+
+
+def headline(
+    answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str], stated: Stated | None = None
+) -> str | None:
+    """The share of the event among accepted and among all cases; None if it is not available.
+
+    The share among all cases is that under all that the user stated, unless the data contradict it.
+    """
     if "missing" in answers:
         return None
     event, accepted = words["event"], words["accepted"]
     result, labeled = answers["event"]["result"], answers["event"]["labeled"]
-    if is_empty(result) or result["lower"] is None:
+    if stated is not None:
+        result = {**result, **{end: stated.share[end] for end in ENDS}}
+    elif is_empty(result) or result["lower"] is None:
         return None
     # The headline uses the confidence interval, which accounts for sampling error, if there is one.
     ends = ("lower", "upper") if result["ci_lower"] is None else ("ci_lower", "ci_upper")
@@ -44,7 +104,10 @@ def headline(answers: Mapping[str, Any], basis: Basis, words: Mapping[str, str])
         everybody += f" with {percent(result['confidence_level'])} confidence"
     if basis.given == "all seen":
         return f"“{event}” among everybody: {everybody}. Every outcome was seen."
-    condition = f"if {_by_lot(basis, words)}" if basis.given else "assuming nothing"
+    conditions = [_by_lot(basis, words)] if basis.given else []
+    if stated is not None:
+        conditions += [f"{' and '.join(stated.names)} {'holds' if len(stated.names) == 1 else 'hold'}"]
+    condition = f"if {' and '.join(conditions)}" if conditions else "assuming nothing"
     among = f"“{event}” among the {accepted} cases: {percent(labeled)}. " if labeled is not None else ""
     return f"{among}Among everybody: {everybody}, {condition}."
 
@@ -64,8 +127,40 @@ def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     ]
 
 
-def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
+def better_or_worse(comparison: Mapping[str, Any], basis: Basis, stated: Stated | None = None) -> str | None:
+    """Which of the two rules is better and by how much, in a few words; None if they cannot be compared."""
+    found = _compared(comparison, basis, stated)
+    if found is None:
+        return None
+    money = found["metric"] == COST
+    low, high = found["ci_lower"], found["ci_upper"]
+    spoken = cost_range if money else points_range
+    if found["verdict"] == "undecided":
+        what = "costs less" if money else "is right more often"
+        return f"Whether “{found['a']}” or “{found['b']}” {what} is undecided: between {spoken(low, high)}."
+    worse = found["b" if found["verdict"] == "a" else "a"]
+    gain = spoken(*sorted((abs(low), abs(high)))).replace("+", "")
+    says = "costs less than" if money else "is right more often than"
+    return f"“{found[found['verdict']]}” {says} “{worse}”, by between {gain}."
+
+
+def _compared(comparison: Mapping[str, Any], basis: Basis, stated: Stated | None) -> Mapping[str, Any] | None:
+    """The comparison of the two rules under all that was stated, else under the basis."""
+    if "missing" in comparison or comparison["disagreement"] == 0.0:
+        return None
+    found = {each["assumption"]: each for each in comparison["results"]}.get(basis.assumption)
+    if stated is not None and stated.comparison is not None:
+        found = stated.comparison
+    return None if found is None or found["ci_lower"] is None else found
+
+
+def assumed(basis: Basis, words: Mapping[str, str], stated: Stated | None = None) -> list[str]:
     """The assumption behind the figures, and the part of it that cannot be tested."""
+    besides = [] if stated is None else [f"You state besides: {each}" for each in stated.sentences]
+    return [*_assumed(basis, words), *besides]
+
+
+def _assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
     makers = words["makers"]
     if basis.given == "all seen":
         return ["Nothing: every outcome was seen."]
@@ -88,14 +183,16 @@ def assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
     ]
 
 
-def next_steps(sections: Mapping[str, Any], basis: Basis, words: Mapping[str, str]) -> list[str]:
+def next_steps(
+    sections: Mapping[str, Any], basis: Basis, words: Mapping[str, str], stated: Stated | None = None
+) -> list[str]:
     """Recommendations about the rule, about the acceptance rate, and about narrowing the bounds."""
     if basis.given == "all seen":
         return []
     steps = [
-        *_which_rule(sections["comparison"], sections["outlook"], basis),
+        *_which_rule(_compared(sections["comparison"], basis, stated), sections["outlook"]),
         *(_searched(sections["team"]) or _accept_more(sections["acceptance"], sections["models"], words)),
-        *_narrow(sections["answers"], sections["ladder"], basis, words),
+        *_narrow(sections["answers"], sections["ladder"], basis, words, stated),
     ]
     return [full_sentence(each) for each in steps]
 
@@ -104,11 +201,8 @@ def _by_lot(basis: Basis, words: Mapping[str, str]) -> str:
     return BY_LOT[str(basis.given)].format(makers=words["makers"])
 
 
-def _which_rule(comparison: Mapping[str, Any], outlook: Mapping[str, Any], basis: Basis) -> list[str]:
-    if "missing" in comparison:
-        return []
-    found = {each["assumption"]: each for each in comparison["results"]}.get(basis.assumption)
-    if found is None or found["ci_lower"] is None or comparison["disagreement"] == 0.0:
+def _which_rule(found: Mapping[str, Any] | None, outlook: Mapping[str, Any]) -> list[str]:
+    if found is None:
         return []
     money = found["metric"] == "cost"
     spoken = cost_range if money else points_range
@@ -168,7 +262,11 @@ def _accept_more(acceptance: Mapping[str, Any], models: Any, words: Mapping[str,
 
 
 def _narrow(
-    answers: Mapping[str, Any], ladder: Mapping[str, Any], basis: Basis, words: Mapping[str, str]
+    answers: Mapping[str, Any],
+    ladder: Mapping[str, Any],
+    basis: Basis,
+    words: Mapping[str, str],
+    stated: Stated | None,
 ) -> list[str]:
     if "missing" in answers:
         return []
@@ -180,8 +278,10 @@ def _narrow(
     result = answers["event"]["result"]
     if result["ci_lower"] is None or result["ci_upper"] - result["ci_lower"] < WIDE:
         return []
+    if stated is not None:
+        return []
     if "missing" not in ladder:
-        return ["What you know besides (--assume) is used under “What you know” below, and not above."]
+        return ["The data contradict what you state besides (--assume), so it is not used above."]
     return [
         f"The range narrows if you know more: that among comparable cases those {words['refused']} have "
         f"“{words['event']}” more often than those {words['accepted']}, or less often; or about how many of "
@@ -251,6 +351,12 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
             "none", None, "The numbers could not be computed with it; the notes on the data say why."
         )
     words, answers = data["words"], sections["answers"]
+    stated = Stated.read(sections, basis)
+    first = headline(answers, basis, words, stated)
+    if first is None:
+        first = _headline(models, rule, found, basis)
+    elif (better := better_or_worse(sections["comparison"], basis, stated)) is not None:
+        first = f"{first} {better}"
     verdict = (
         _verdict(basis, words["makers"])
         if rule is not None
@@ -265,9 +371,9 @@ def summarise(data: Mapping[str, Any], sections: Mapping[str, Any], basis: Basis
     if basis.assumption == "instrument":
         sentences += _decided(sections["decided"], basis)
     return {
-        "headline": headline(answers, basis, words) or _headline(models, rule, found, basis),
-        "assumed": [*cautions(models), *assumed(basis, words)],
-        "next": next_steps(sections, basis, words),
+        "headline": first,
+        "assumed": [*cautions(models), *assumed(basis, words, stated)],
+        "next": next_steps(sections, basis, words, stated),
         "sentences": sentences,
         "does_not_say": [*_unsaid(basis), *ALWAYS_UNSAID],
     }

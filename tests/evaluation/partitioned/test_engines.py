@@ -1,7 +1,6 @@
-"""The pass is a plain function of a frame: other engines map it, as docs/large.md shows."""
+"""The pass is a plain function of a frame, and what it returns may be added in any order."""
 
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -33,35 +32,4 @@ def test_a_loop_over_frames_in_any_order(folder):
     frame = pd.concat([pd.read_parquet(path, columns=question.columns) for path in folder.iterdir()])
     shuffled = frame.sample(frac=1.0, random_state=0)
     parts = [step(shuffled.iloc[start : start + 250]) for start in range(0, 900, 250)]
-    agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))
-
-
-def test_duckdb(folder):
-    duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
-    data = from_folder(folder, case_id="case")
-    question = partition_pass("guess", data, **HOW)
-    columns = ", ".join(f'"{name}"' for name in question.columns)
-    reader = duckdb.sql(f"SELECT {columns} FROM '{folder}/*.parquet'").to_arrow_reader(200)
-    parts = [question.function(batch.to_pandas()) for batch in reader]
-    agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning:pyspark")  # of versions of pandas, not ours
-def test_spark(folder, monkeypatch):
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # of the workers
-    sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
-    data = from_folder(folder, case_id="case")
-    question = partition_pass("guess", data, **HOW)
-
-    def step(frames):
-        for frame in frames:
-            yield pd.DataFrame({"sums": [pickle.dumps(question.function(frame))]})
-
-    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    try:
-        frame = spark.read.parquet(str(folder)).select(question.columns)
-        rows = frame.mapInPandas(step, "sums binary").collect()
-    finally:
-        spark.stop()
-    parts = [pickle.loads(row.sums) for row in rows]
     agree(evaluate_judged(question.subjects(*parts)), evaluate("guess", data, **HOW))

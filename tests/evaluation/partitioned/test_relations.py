@@ -287,8 +287,8 @@ def test_a_query_that_changes_between_passes_is_told(connection):
         sl.evaluate("guess", data, **QUICK)
 
 
-class Leaver:
-    """Ends the connection instead of predicting."""
+class Interrupter:
+    """Ends the query of its connection in the middle of a pass, as an administrator or a timeout does."""
 
     classes_ = np.array([0.0, 1.0])
 
@@ -298,11 +298,11 @@ class Leaver:
     def predict(self, X):
         self.rows -= len(X)
         if self.rows < 0:
-            self.connection.close()
+            self.connection.interrupt()
         return np.where(X["x_1"] > 0, 0.0, 1.0)
 
 
-def test_a_connection_that_is_lost_is_told_in_a_sentence(monkeypatch):
+def test_a_query_that_is_ended_in_the_middle_is_told_in_a_sentence(monkeypatch):
     monkeypatch.setattr(relations, "ROWS_AT_ONCE", 2048)
     connection = duckdb.connect()
     frame = pd.concat([cases()] * 20, ignore_index=True).assign(case=np.arange(20 * N_ROWS))
@@ -312,4 +312,44 @@ def test_a_connection_that_is_lost_is_told_in_a_sentence(monkeypatch):
     with pytest.raises(
         WorkerError, match=r"The engine \(duckdb\) failed .* Connect again, and repeat the call\.$"
     ):
-        sl.evaluate(Leaver(connection, 5000), data, **QUICK)
+        sl.evaluate(Interrupter(connection, 5000), data, **QUICK)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "ibis"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ibis", "ignore::Warning:ibis")
+def test_predictions_become_a_table_of_the_engine(connection, engine):
+    data = lazy(ENGINES[engine](connection))
+    model = sl.UCLClassifier("point", "plug-in", **QUICK_MODEL).fit(data)
+    assert data.write_predictions(model, "scored", keep=["court"]) == N_ROWS
+    found = connection.sql('FROM scored ORDER BY "case"').df()
+    frame = cases()
+    assert found["case"].tolist() == frame["case"].tolist()
+    assert found["court"].tolist() == frame["court"].tolist()
+    assert_array_equal(found["prediction"], model.predict(frame[FEATURES]))
+    assert_allclose(
+        found["upper_1.0"], model.predict_bounds(frame[FEATURES], confidence_level=0.9).upper[:, 1]
+    )
+    assert_allclose(found["probability_0.0"], model.predict_proba(frame[FEATURES])[:, 0])
+    assert_array_equal(found["decided"], model.decided(frame[FEATURES]))
+    half = data.split(0.5)[1]
+    assert half.write_predictions(model, "half") == len(half) < N_ROWS
+    with pytest.raises(InputError, match=r"table: 'scored' was not written: .*already exists"):
+        data.write_predictions(model, "scored")
+
+
+def test_a_table_of_predictions_appears_whole_or_not_at_all(connection, folder, monkeypatch):
+    monkeypatch.setattr(relations, "ROWS_AT_ONCE", 100)
+    data = lazy(connection.table("cases"))
+    for model, kind in ((Interrupter(connection, 500), WorkerError), (Failing(), ValueError)):
+        with pytest.raises(kind):
+            data.write_predictions(model, "scored")
+        assert connection.sql("SHOW TABLES").fetchall() == [("cases",), ("shown",)]
+    with pytest.raises(InputError, match="this table is no relation of an engine"):
+        from_folder(folder).write_predictions(Failing(), "scored")
+
+
+class Failing:
+    classes_ = np.array([0.0, 1.0])
+
+    def predict(self, X):
+        raise ValueError("no prediction")
