@@ -34,6 +34,10 @@ print(
 )
 
 # %%
+# Thick: what the assumption leaves possible. Thin: the interval, which allows for sampling error as well.
+results.plot()
+
+# %%
 # *Can a better one be trained?* Perhaps. If the data cannot tell, the answer is "undecided".
 robust = sl.UCLClassifier("partial", "linear", nuisance="logistic", random_state=0).fit(train)
 comparison = sl.compare(robust, mine, test, nuisance="logistic", random_state=0)

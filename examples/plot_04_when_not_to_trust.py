@@ -7,6 +7,7 @@ officer changes the outcome. The checks see the second and the third, here.
 """
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 
 import selective_labels as sl
@@ -27,13 +28,19 @@ def table(kind, n=2000, seed=0):
 
 
 # %%
-# What the checks say about each.
-for kind in ("all is well", "hard cases go to strict officers", "the officer changes the outcome"):
+# What the checks say about each. The pictures show how the cases of the six officers differ: only in the
+# second table do they.
+kinds = ("all is well", "hard cases go to strict officers", "the officer changes the outcome")
+figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.2), sharey=True, layout="constrained")
+for kind, ax in zip(kinds, axes, strict=True):
     X, y, officer = table(kind)
     diagnosis = sl.diagnose(X, y, decision_maker=officer, n_permutations=99, random_state=0)
     verdict = diagnosis.allows("instrument")
     print(f"{kind}: {'may be used' if verdict else 'refuted'}")
     print("   violated:", [each.code for each in diagnosis if each.status == "violated"])
+    diagnosis.plot("balance", ax)
+    ax.set(title=kind, xlabel="officers", ylabel="")
+axes[0].set_ylabel("how acceptable their cases are")
 
 # %%
 # *May be used* is not *is true*. The checks can only refute. A table in which officers act on something that

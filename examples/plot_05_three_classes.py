@@ -6,6 +6,7 @@ With more than two classes, "undecided" has shades: perhaps two can still be bes
 """
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 
 import selective_labels as sl
@@ -27,6 +28,9 @@ sets = model.predict_set(test)
 sizes = np.bincount(sets.sum(axis=1), minlength=4)
 for size in (1, 2, 3):
     print(f"{size} of 3 classes: {sizes[size] / len(sets):.0%} of cases")
+figure, ax = plt.subplots(figsize=(5.0, 3.2), layout="constrained")
+ax.bar(["1", "2", "3"], sizes[1:] / len(sets), color=["C0", "C1", "0.6"])
+ax.set(xlabel="classes that can still be best", ylabel="share of the cases")
 
 # %%
 # Costs decide what "best" means: here class 2 must not be missed. More sets shrink or grow accordingly.

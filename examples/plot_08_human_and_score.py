@@ -6,6 +6,8 @@ A score rarely replaces the person. Three teams, compared with the person alone.
 """
 
 # %%
+import matplotlib.pyplot as plt
+
 import selective_labels as sl
 
 drawn = sl.datasets.make_decision_makers(
@@ -21,11 +23,18 @@ teams = {
     "both must accept": sl.Policy(score, acceptance=0.7, with_human="both"),
     "one must accept": sl.Policy(score, acceptance=0.3, with_human="either"),
 }
-for name, team in teams.items():
+figure, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
+for height, (name, team) in enumerate(teams.items()):
     found = sl.compare(team, "human", data, cost=cost, nuisance="logistic", random_state=0)
     print(
         f"{name:17} cost minus that of the person: {found.lower:+.2f} to {found.upper:+.2f}: {found.verdict}"
     )
+    ax.hlines(height, found.ci_lower, found.ci_upper, color="C0", linewidth=1.5)
+    ax.hlines(height, found.lower, found.upper, color="C0", linewidth=6)
+ax.axvline(0.0, color="0.5", linestyle="--")
+ax.set_yticks(range(len(teams)), list(teams))
+ax.set(xlabel="cost minus that of the person alone")
+ax.invert_yaxis()
 
 # %%
 # Where both must accept, every accepted case has its label: the failures are seen, without any assumption.

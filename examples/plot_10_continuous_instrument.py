@@ -9,6 +9,7 @@ as many values as cases.
 # %%
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import selective_labels as sl
@@ -32,3 +33,14 @@ number = sl.evaluate(
 print(f"as names:  {names.lower:.2f} to {names.upper:.2f}")
 print(f"as number: {number.lower:.2f} to {number.upper:.2f}")
 print(f"the truth: {np.mean(rule == truth):.2f}")
+
+# %%
+# Thick: bounds. Thin: the interval.
+figure, ax = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
+for height, found in enumerate((names, number)):
+    ax.hlines(height, found.ci_lower, found.ci_upper, color="C0", linewidth=1.5)
+    ax.hlines(height, found.lower, found.upper, color="C0", linewidth=6)
+ax.axvline(np.mean(rule == truth), color="C3", linestyle="--", label="truth")
+ax.set_yticks([0, 1], ["as names", "as a number"])
+ax.set(xlabel="accuracy of the rule", ylim=(-0.5, 1.5))
+ax.legend()

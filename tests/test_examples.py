@@ -18,8 +18,8 @@ def test_there_are_at_least_ten():
 # The library's own remarks are part of what an example shows.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
-def test_example_runs(path, capsys):
+def test_example_runs_and_draws(path):
     runpy.run_path(str(path), run_name="__main__")
     drawn = plt.get_fignums()
     plt.close("all")
-    assert drawn or capsys.readouterr().out.strip(), "an example shows something"
+    assert drawn, "an example has a picture, which the gallery shows"

@@ -13,6 +13,18 @@ import pandas as pd
 from selective_labels._vocabulary import Vocabulary
 
 
+def digits(value: float, significant: int = 4) -> str:
+    """A number with some significant digits, or all before the decimal point; never as a power of ten.
+
+    Examples
+    --------
+    >>> digits(0.123456), digits(1412.3, 3), digits(-12345.6)
+    ('0.1235', '1,412', '-12,346')
+    """
+    large = 10.0**significant <= abs(value) < 1e15
+    return f"{value:,.0f}" if large else f"{value:.{significant}g}"
+
+
 class Display(ABC):
     """A result that shows itself in a terminal (`text`) and in a notebook (`html`).
 
@@ -108,7 +120,7 @@ def cells_of(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     def cell(value: Any) -> str:
         if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
             return ""
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
+        return digits(value) if isinstance(value, float) else str(value)
 
     rows = [[cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
     return [str(name) for name in frame.columns], rows
@@ -208,14 +220,14 @@ class Described(Display):
         tables = [
             text
             for part in self.shown_parts()
-            for text in (part.to_string(index=False, float_format="{:.4g}".format), "")
+            for text in (part.to_string(index=False, float_format=digits), "")
         ]
         return "\n".join([self.title, "", *tables, *self.sentences()])
 
     def html(self) -> str:
         """The same for a notebook."""
         tables = "".join(
-            part.to_html(index=False, border=0, float_format="{:.4g}".format) for part in self.shown_parts()
+            part.to_html(index=False, border=0, float_format=digits) for part in self.shown_parts()
         )
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
         return f"<h4>{escape(self.title)}</h4>{tables}{sentences}"

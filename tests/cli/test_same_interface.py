@@ -52,6 +52,7 @@ OF_THE_SHELL = {
     "allow_leak",
     "accepted",
     "classes",
+    "case_id",
     "fit_rows",
     "keep_scores",
     "share_labels",
@@ -99,6 +100,7 @@ SPECIAL = {
         "assume": "assumptions",
     },
     "plan": {"against": "b"},
+    "compare": {"threshold": "a", "acceptance": "a"},  # a Policy has them
     "fit": {"model": "self"},
     "check": {"assume": "assumptions"},
 }
@@ -106,8 +108,9 @@ SPECIAL = {
 
 def parameters_of(function):
     """Names of all parameters, with those of the groups that are passed on."""
-    names = set(inspect.signature(function).parameters)
-    if "settings" in names:
+    parameters = inspect.signature(function).parameters
+    names = set(parameters)
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         names |= {*Roles.__annotations__, *Fitting.__annotations__, *Inference.__annotations__}
     return names
 

@@ -272,7 +272,8 @@ def ladder():
         "takeaway": "Narrower.",
         "rungs": assumption_steps,
     }
-    return {"model": "yours", "ladders": [{"metric": each, **shared} for each in ("accuracy", "share")]}
+    ladders = [{"metric": each, **shared} for each in ("accuracy", "share")]
+    return {"model": "yours", "ladders": ladders, "comparison": None}
 
 
 def sensitivity():

@@ -396,11 +396,25 @@ def fit(
     output: OutputOptions,
     costs: CostOptions,
     mode: Annotated[
-        Mode, typer.Option(help="partial: the instrument alone; point: NUCEM besides.", rich_help_panel=MODEL)
+        Mode,
+        typer.Option(
+            help="partial: the instrument alone; point: NUCEM besides; auto: the labeled rows, unless the "
+            "instrument or a direction tells more.",
+            rich_help_panel=MODEL,
+        ),
     ] = Mode.PARTIAL,
     estimator: Annotated[
         Estimator, typer.Option(help="Learner of the rule.", rich_help_panel=MODEL)
     ] = Estimator.BOOSTING,
+    refused_have: Annotated[
+        str | None,
+        typer.Option(
+            help="With --mode auto: the class that refused cases have more often than accepted ones with the "
+            'same features, or "don\'t know".',
+            rich_help_panel=MODEL,
+            metavar="CLASS",
+        ),
+    ] = None,
     assume: Assume = None,
     card: Annotated[
         Path | None, typer.Option(help="Also write a model card (Markdown).", metavar="FILE")
@@ -408,6 +422,7 @@ def fit(
 ) -> None:
     """Train a classifier for everybody, robust to what the data cannot tell, and save it."""
     from selective_labels.assumptions.parse import Assumed
+    from selective_labels.cli.direction import with_direction
     from selective_labels.cli.inputs import Source, costs_of, read_costs
     from selective_labels.cli.output import fit_view, show
     from selective_labels.estimators.ucl import UCLClassifier
@@ -423,11 +438,16 @@ def fit(
     assumed.require_learnable(mode.value)
     given = read_costs(costs)
     settings = FittingSettings.read(**fitting.keywords)
-    loaded = Source(context, data, file, table, output).load(fitting=settings)
+    source = Source(context, data, file, table, output)
+    loaded = source.load(fitting=settings)
     prepared = loaded.prepared
     learner = None if estimator == Estimator.BOOSTING else estimator.value
     matrix = costs_of(given, loaded, None)
     together = assumed.together(prepared.data.classes)
+    if mode == Mode.AUTO:
+        loaded, together = with_direction(source, loaded, refused_have)
+    elif refused_have is not None:
+        raise InputError("--refused-have goes with --mode auto; other modes take --assume.", "assumption")
     classifier = UCLClassifier(mode.value, learner, cost=matrix, assumption=together, **fitting.keywords)
     with working():
         classifier.fit(prepared.data)

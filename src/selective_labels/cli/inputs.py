@@ -212,7 +212,7 @@ class Source:
         if means is not None or words.means is not None:
             return words.meaning(None if means is None else means.value), ()
         guess = guessed_meaning(roles, frame)
-        if self.table.yes or not _somebody_answers():
+        if self.table.yes or not somebody_answers():
             return words.meaning(), (meaning_said(roles, guess),)
         if typer.confirm(meaning_question(roles, guess), default=True, err=True):
             return words.meaning(guess), ()
@@ -262,7 +262,7 @@ class Source:
         Without a terminal, such words raise an error later.
         """
         known = list(self.table.classes or ())
-        if not _somebody_answers():
+        if not somebody_answers():
             return frame, known
         for word in hole_words(frame[label], classes=known):
             rows = frame[label] == word
@@ -395,7 +395,8 @@ def models_among(names: Sequence[str]) -> dict[str, SavedModel]:
     return {name: load_model(name) for name in names if name.endswith(MODEL_SUFFIX)}
 
 
-def _somebody_answers() -> bool:
+def somebody_answers() -> bool:
+    """Whether there is a terminal, so that a question can be answered."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -404,7 +405,7 @@ def _roles(frame: pd.DataFrame, options: TableOptions) -> Roles:
     roles, guessed = find_roles(frame, given)
     if guessed and not options.yes:
         words = [f"{OPTIONS[role]} {shown(roles.to_dict()[role])}" for role in guessed]
-        if not _somebody_answers():
+        if not somebody_answers():
             raise TableError(
                 f"Roles are guessed: give {' '.join(words)} if that is right, or --yes to accept."
             )

@@ -55,10 +55,11 @@ class Estimator(StrEnum):
 
 
 class Mode(StrEnum):
-    """Assumption of the classifier: the instrument alone, or with NUCEM."""
+    """Assumption of the classifier: the instrument alone, with NUCEM, or as far as something is known."""
 
     PARTIAL = "partial"
     POINT = "point"
+    AUTO = "auto"
 
 
 class Cluster(StrEnum):

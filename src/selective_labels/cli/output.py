@@ -315,6 +315,8 @@ def fit_view(loaded: Loaded, model: UCLClassifier, path: Path) -> View:
 
 def _assumed_of(model: UCLClassifier) -> list[str]:
     """State the assumption of a rule, and how often it changes the prediction."""
+    if model.mode == "auto":
+        return [model.mode_reason_, str(model.instrument_part_)]
     if model.assumption is None:
         return []
     return [

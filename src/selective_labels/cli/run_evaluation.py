@@ -145,6 +145,7 @@ def climb(
     if holds_scores(loaded, [_column(subject)]):
         policy_measures = one_measure(policy_measures.for_scores())
     judging = _judging(loaded, policy_measures, numbers)
+    policy_measures = judging.policy_measures
     judged = _judged(judging, subject, saved)
     with working():
         found = ladder(
@@ -430,11 +431,12 @@ def draw_policies(
         ],
         "sentences": curve.sentences(),
     }
-    headline = policy_verdict(curve)
+    verdict, said = policy_verdict(curve), curve.answers()
     if request.cases_per_year is not None:
-        headline = curve.money_a_year(request.cases_per_year, shown(str(_described(subject)["name"])))
-        content["sentences"] = [headline, *curve.sentences()]
-    return curve_view("policy", loaded, content, rows, curve, headline, curve.answers())
+        name = shown(str(_described(subject)["name"]))
+        verdict = f"{curve.money_a_year(request.cases_per_year, name)} {verdict}"
+        content["sentences"] = [verdict, *curve.sentences()]
+    return curve_view("policy", loaded, content, rows, curve, verdict, said)
 
 
 def follow(source: Source, subject: SubjectOptions, request: DriftOptions, fitting: FittingOptions) -> View:

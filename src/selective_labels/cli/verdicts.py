@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from selective_labels._display import Described
+from selective_labels._vocabulary import INSPECT
 from selective_labels.assumptions.base import (
     ALGEBRA,
     DOUBTFUL,
@@ -18,7 +19,7 @@ from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.ladder_results import Ladder
 from selective_labels.evaluation.plan import Plan
-from selective_labels.evaluation.policy import FAILURES
+from selective_labels.evaluation.policy import FAILURES, MISSED
 from selective_labels.evaluation.policy_curve import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.sensitivity import SensitivityCurve
@@ -32,6 +33,7 @@ CAN = {
     DOUBTFUL: "Doubtful.",
     NOT_REFUTED: "Yes, within bounds.",
 }
+COUNTED = {FAILURES: "failures", MISSED: "missed events"}
 CONDITIONS = {
     "instrument": "cases reach decision-makers as if at random",
     "nucem": "decision-makers differ by one common strictness",
@@ -143,8 +145,9 @@ def policy_verdict(curve: PolicyCurve) -> str:
         chosen = curve.cut_offs.minimax_regret
         rates = curve.cut_offs.acceptance[curve.cut_offs.could_be_best]
         rate = float(curve.cut_offs.acceptance[chosen])
+        end = "highest" if curve.decision_means == INSPECT else "lowest"
         shares = {0.0: "no case", 1.0: "every case"}
-        what = shares.get(round(rate, 3), f"{rate:.0%} of the cases, those with the lowest scores")
+        what = shares.get(round(rate, 3), f"{rate:.0%} of the cases, those with the {end} scores")
         regret = plain(float(curve.cut_offs.worst_regret_upper[chosen]))
         return (
             f"Accept {what} (now {today:.0%} are accepted): at worst this costs {regret} a case more than "
@@ -155,13 +158,14 @@ def policy_verdict(curve: PolicyCurve) -> str:
     difference = curve.against_human()
     if not np.isfinite(difference.ci_lower):
         return f"At today's rate ({today:.0%}): {difference.reason or 'there is no interval'}"
+    counted = COUNTED[curve.names.main]
     fewer, more = -difference.ci_upper, -difference.ci_lower
     if fewer > 0.0:
-        what = f"better, with {100 * fewer:.1f} to {100 * more:.1f} fewer {FAILURES}"
+        what = f"better, with {100 * fewer:.1f} to {100 * more:.1f} fewer {counted}"
     elif more < 0.0:
-        what = f"worse, with {-100 * more:.1f} to {-100 * fewer:.1f} more {FAILURES}"
+        what = f"worse, with {-100 * more:.1f} to {-100 * fewer:.1f} more {counted}"
     else:
-        what = f"undecided, with {-100 * more:.1f} to {-100 * fewer:+.1f} more {FAILURES}"
+        what = f"undecided, with {-100 * more:.1f} to {-100 * fewer:+.1f} more {counted}"
     return (
         f"At today's rate ({today:.0%} accepted) the score is {what} in 100 cases than the decisions taken "
         f"({_level(difference)}), {under}."

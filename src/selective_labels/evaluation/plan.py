@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtri
 
-from selective_labels._display import Described
+from selective_labels._display import Described, digits
 from selective_labels._errors import InputError
 from selective_labels._validation import require_share
 from selective_labels.diagnostics.results import Diagnosis
@@ -398,7 +398,7 @@ def _for_width(result: Estimated, width: float | None) -> list[str]:
     elif result.width >= width or _widths(result, MOST_CASES)[1] > width:
         said.append(
             f"No number of cases makes the interval as narrow as {width:g}: what the assumption leaves open "
-            f"is {result.width:.3g} wide."
+            f"is {digits(result.width, 3)} wide."
         )
     else:
         factor = brentq(lambda each: _widths(result, each)[1] - width, 1.0, MOST_CASES, xtol=1e-3)

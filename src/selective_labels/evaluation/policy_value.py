@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import ndtr
 from scipy.stats import t as student
 
+from selective_labels._display import digits
 from selective_labels._errors import UndefinedError
 from selective_labels._vocabulary import ACCEPT, INSPECT
 from selective_labels.evaluation.policy import Cases, PolicyActions, PolicyMeasure, mixed
@@ -345,10 +346,11 @@ class CutOffs:
         side = "above" if self.decision_means == INSPECT else "below"
         return [
             f"Smallest cost in the worst case: accept {self.acceptance[cost]:.0%} (a score {side} "
-            f"{self.thresholds[cost]:.4g}); it costs {self.worst_cost_upper[cost]:.4g} a case at most.",
+            f"{digits(self.thresholds[cost])}); it costs {digits(self.worst_cost_upper[cost])} a case at "
+            "most.",
             f"Smallest regret in the worst case: accept {self.acceptance[regret]:.0%} (a score {side} "
-            f"{self.thresholds[regret]:.4g}); the best cut-off saves {self.worst_regret_upper[regret]:.4g} a "
-            "case at most.",
+            f"{digits(self.thresholds[regret])}); the best cut-off saves "
+            f"{digits(self.worst_regret_upper[regret])} a case at most.",
             f"Both limits are {self.confidence_level:.0%} limits for all {len(self.thresholds)} cut-offs at "
             "once, so they hold for the recommended ones.",
             f"Could still be best ({self.confidence_level:.0%}, sampling error included): cut-offs that "

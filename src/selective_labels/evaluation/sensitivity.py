@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from selective_labels._display import digits
 from selective_labels._errors import InputError
 from selective_labels._validation import read_values, require_choice, the_only
 from selective_labels.assumptions.base import Assumption
@@ -120,7 +121,7 @@ class SensitivityCurve(Curve):
                 f"they meet, or left out ({np.isnan(self.lower).sum()}) where noise does not explain it."
             )
         name = "the instrument alone" if self.limit == "instrument" else "no assumption at all"
-        sentences.append(f"With {name}: [{self.limit_lower:.4g}, {self.limit_upper:.4g}].")
+        sentences.append(f"With {name}: [{digits(self.limit_lower)}, {digits(self.limit_upper)}].")
         if self.crossed.any():
             sentences.append(
                 f"In {self.crossed[0]:.0%} of the cases at the start, and {self.crossed[-1]:.0%} at the end, "

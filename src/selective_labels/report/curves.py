@@ -55,7 +55,7 @@ from selective_labels.evaluation.results import Estimated, Evaluation, judged, p
 from selective_labels.evaluation.scored_rows import ScoredSample
 from selective_labels.evaluation.sensitivity import SensitivityCurve
 from selective_labels.report.cases import Cases, Column, binned
-from selective_labels.report.document import Part, percent_range
+from selective_labels.report.document import Part, amount, percent_range
 from selective_labels.report.rules import ReportedRule, predicted_halves, subject_of, undefined
 
 # Acceptance rates from 5 % to 100 %; the present rate is added.
@@ -426,7 +426,7 @@ def _range(rung: LadderStep) -> str:
     found = rung.evaluation
     if tuple(found.limits) == (0.0, 1.0):
         return percent_range(found.lower, found.upper)
-    return f"{found.lower:.3g} to {found.upper:.3g}"
+    return f"{amount(found.lower)} to {amount(found.upper)}"
 
 
 def sensitivity_part(

@@ -3,12 +3,16 @@
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
+from selective_labels._display import digits
 from selective_labels.report.markdown import escaped, table
 
 MODES = {
     "partial": "the worst that the missing labels could do is made as small as possible",
     "point": "class probabilities are the slopes of seen labels on leniency (NUCEM)",
     "tilt": "the odds among the refused are one multiple of those among like accepted cases",
+    "auto": "labeled cases, unless the instrument or a stated direction tells more of the refused",
 }
 NOT_FOR = (
     "Cases unlike those that it was learned from, or decisions taken in another way.",
@@ -62,12 +66,24 @@ def model_card(model: Any, data: Any = None, *, title: str = "Model card") -> st
 def _what(model: Any) -> list[str]:
     learner = model.estimator or "gradient boosting"
     classes = ", ".join(map(str, model.classes_.tolist()))
-    cost = "every mistake counts alike" if model.cost is None else f"costs {model.cost}"
+    cost = "every mistake counts alike" if model.cost is None else _costs(model)
     return [
         f"{type(model).__name__}, mode {model.mode}: {MODES.get(model.mode, model.mode)}.",
         f"Learner: {learner}. Classes: {classes}. Learned for: {cost}.",
         "It predicts from features alone and never needs to know who decides.",
     ]
+
+
+def _costs(model: Any) -> str:
+    """The cost matrix in words, without what costs nothing."""
+    classes, matrix = model.classes_.tolist(), np.asarray(model.cost, dtype=float)
+    said = [
+        f"predicting {guess} where {truth} is true costs {digits(matrix[row, column])}"
+        for row, truth in enumerate(classes)
+        for column, guess in enumerate(classes)
+        if matrix[row, column] != 0.0
+    ]
+    return "; ".join(said) or "nothing costs anything"
 
 
 def _assumes(model: Any) -> list[str]:
@@ -83,9 +99,9 @@ def _assumes(model: Any) -> list[str]:
 def _promises(model: Any) -> list[str]:
     report = model.nuisance_report_
     return [
-        f"If the assumption holds, a worst-case regret of at most {model.worst_case_regret_upper_:.4g} (95 % "
-        f"upper limit; estimate {model.worst_case_regret_:.4g}): this is what it costs above the best rule, "
-        "whatever the unseen labels are.",
+        f"If the assumption holds, a worst-case regret of at most {digits(model.worst_case_regret_upper_)} "
+        f"(95 % upper limit; estimate {digits(model.worst_case_regret_)}): this is what it costs above the "
+        "best rule, whatever the unseen labels are.",
         f"Model of decision and label: {report.chosen} ({report.settings}), chosen by held-out loss.",
         "How good it is on everybody is for `evaluate` to say, on cases that it was not learned from.",
     ]

@@ -228,7 +228,7 @@ def _settled_by(outlook: Mapping[str, Any], money: bool) -> str:
     now = outlook["ci_upper"] - outlook["ci_lower"]
     if best["interval"] >= now:
         return ""
-    widths = [f"{each:.3g}" if money else f"{100 * each:.1f} points" for each in (now, best["interval"])]
+    widths = [amount(each) if money else f"{100 * each:.1f} points" for each in (now, best["interval"])]
     return f" To tell: {best['way']}; that interval would then be {widths[1]} wide (now {widths[0]})."
 
 
