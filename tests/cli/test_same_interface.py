@@ -52,6 +52,7 @@ OF_THE_SHELL = {
     "allow_leak",
     "accepted",
     "classes",
+    "case_id",
     "fit_rows",
     "keep_scores",
     "share_labels",

@@ -34,6 +34,8 @@ RATES = np.linspace(0.0, 1.0, 41)
 FEW_CASES, FEW_DECIDERS = 10, 10
 FUNNEL, CATERPILLAR = "funnel", "caterpillar"
 N_BOOTSTRAP = 500
+# Numbers of cases that differ by more than this factor are drawn on a logarithmic axis.
+WIDE_RANGE = 10.0
 # At most this share of a list of names is wrong on average.
 FALSE_SHARE = 0.05
 
@@ -291,7 +293,7 @@ def _funnel(found: Deciders, ax: Any) -> None:
             ax.plot(along, sign * reach, style, color="0.5", linewidth=1)
     ax.axhline(0.0, color="0.5", linewidth=1)
     ax.set(
-        xscale="log",
+        xscale="log" if size.max() > WIDE_RANGE * size.min() else "linear",
         xlabel=f"number of {found.vocabulary.cases}",
         ylabel=f"excess of {found.pos_label} per case",
         title="Funnel plot: 95 % and 99.8 % limits of chance",

@@ -397,6 +397,7 @@ class Evaluator:
         fitted = self._fitted.rows("advice")
         return advice_request(fitted, request, question, self._interval, self._confidence_level)
 
+    @in_words
     def disparity(
         self,
         by: Any,
@@ -413,6 +414,7 @@ class Evaluator:
         fitted = self._fitted.rows("disparity")
         return disparity_request(fitted, request, question, self._interval, self._confidence_level)
 
+    @in_words
     def deciders(
         self,
         score: Any = None,
