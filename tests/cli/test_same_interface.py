@@ -34,6 +34,9 @@ FUNCTIONS = {
 }
 # Options of reading files, choosing columns and writing results, for which Python has its own ways.
 OF_THE_SHELL = {
+    "refused_have",
+    "cost_default",
+    "cost_declined_good",
     "format",
     "verbose",
     "config",
