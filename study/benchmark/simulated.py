@@ -13,6 +13,8 @@ HELOC = "heloc_fico/heloc_dataset_v1.csv.gz"
 DESIGNS = {
     "additive": partial(datasets.make_decision_makers, additive=True),
     "not-additive": partial(datasets.make_decision_makers, additive=False),
+    "skill-rises": partial(datasets.make_decision_makers, n_classes=2, additive=False, skill_slope=1.0),
+    "skill-falls": partial(datasets.make_decision_makers, n_classes=2, additive=False, skill_slope=-1.0),
     "weak": partial(datasets.make_decision_makers, additive=False, leniency_spread=0.15),
     "paper-nucem": partial(datasets.make_paper_synthetic, selection="nucem"),
     "paper-uc": partial(datasets.make_paper_synthetic, selection="uc"),
@@ -25,7 +27,7 @@ def simulated_cells(folder: Path | None) -> dict[str, Cell]:
     Examples
     --------
     >>> sorted(simulated_cells(None))
-    ['additive', 'not-additive', 'paper-nucem', 'paper-uc', 'weak']
+    ['additive', 'not-additive', 'paper-nucem', 'paper-uc', 'skill-falls', 'skill-rises', 'weak']
     """
     cells = {name: Cell(partial(_draw, name), mirrors=True, truth=True) for name in DESIGNS}
     if folder is not None and (folder / HELOC).exists():

@@ -11,7 +11,7 @@ QUICK = ("--nuisance", "logistic", "--folds", "2", "--features", "x")
 ROLES = ("--label", "found", "--decision", "sent", "--decision-maker", "adjuster")
 WORDS = ("--words", "insurance")
 COSTS = ("--cost-inspect", "400", "--cost-missed", "3000")
-LENDERS = ("accept", "refus", "approv", "declin", "failure", "decision-maker", " case")
+LENDERS = ("accept", "refus", "approv", "declin", "failure", "decision-maker", "cases")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from selective_labels.evaluation.ladder import ladder_steps
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.periods import read_periods
 from selective_labels.evaluation.prediction_check import with_doubts
-from selective_labels.evaluation.scored_rows import ScoredSample
+from selective_labels.evaluation.scored_rows import ALL, ScoredSample, chosen_assumptions
 from selective_labels.nuisance.cross_fit import FittingSettings
 from selective_labels.report.cases import (
     Cases,
@@ -201,12 +201,12 @@ class Workbench:
     @cached_property
     def evaluator(self) -> Evaluator:
         """Nuisance models of all rows, fitted once for all numbers in the report."""
-        several = self.cases.data.n_decision_makers > 1
-        named = [each for each in known() if several or not each.needs_decision_makers]
+        data = self.cases.data
+        named = chosen_assumptions(ALL, data.n_decision_makers > 1, worst_case=data.worst_case)
         try:
             return self._evaluator(list(dict.fromkeys([*named, *self.assumption_steps])))
         except InputError as error:
-            found = self._evaluator([each for each in known() if not each.needs_decision_makers])
+            found = self._evaluator(chosen_assumptions(ALL, False, worst_case=data.worst_case))
             self.notes.append(
                 f"Assumptions about decision-makers cannot be used. {full_sentence(str(error))}"
             )
