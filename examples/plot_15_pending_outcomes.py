@@ -8,6 +8,7 @@ end: whoever takes the loans with a label for all approved loans sees far too ma
 
 # %%
 # Approved loans run for five or eight months; the table was extracted at the end of 2024.
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -43,11 +44,17 @@ tables = {
 # %%
 # The bounds on a rule, and on the share of loans that default, from the three tables.
 rule = np.where(loans["debt_ratio"] > loans["debt_ratio"].median(), "yes", "no")
-for name, data in tables.items():
+figure, ax = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
+for height, (name, data) in enumerate(tables.items()):
     ev = sl.Evaluator(data, nuisance="logistic", random_state=0)
     right, share = ev.evaluate(rule), ev.evaluate(rule, metric="share")
     ends = [f"{end:.2f}" for each in (right, share) for end in (each.lower, each.upper)]
     print(f"{name:20} right {ends[0]} to {ends[1]}, defaults {ends[2]} to {ends[3]}")
+    ax.hlines(height, share.ci_lower, share.ci_upper, color="C0", linewidth=1.5)
+    ax.hlines(height, share.lower, share.upper, color="C0", linewidth=6)
+ax.set_yticks(range(len(tables)), list(tables))
+ax.set(xlabel="share of loans that default (thick: bounds, thin: interval)")
+ax.invert_yaxis()
 
 # %%
 # The checks see that labels before their date are of one class.
