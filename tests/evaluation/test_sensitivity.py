@@ -312,7 +312,7 @@ def test_supported_odds_hold_the_true_ratio_and_conclusions_flip_at_it():
         None, tilted.X, tilted.y, metric="share", parameter="odds", threshold=tilted.y_true.mean(), **options
     )
     assert any(low <= truth <= high for low, high in curve.supported)
-    assert not any(low <= 1.0 <= high for low, high in curve.supported), "strong enough to tell"
+    assert not any(low <= 1.0 / truth <= high for low, high in curve.supported), "and not its reverse"
     assert curve.concluded_at == 1.0
     assert_allclose(np.log(curve.break_even), 1.0, atol=0.25)
     text = str(curve)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import selective_labels as sl
 from study.catalogue import find_experiment
@@ -116,17 +117,16 @@ def test_labels_that_nobody_saw_change_nothing_but_the_full_sample(monkeypatch):
 
 
 def test_the_labeled_only_control_is_what_a_closed_gate_does():
-    """Both are the direct fit of the same family; only the folds differ."""
+    """Both are the plain learner of the labeled rows."""
     split = drawn(task_of("additive-n5000"), Setup(n_samples=2000))[0].split
     seen = split.y >= 0
-    control = sl.UCLClassifier("tilt", "linear", nuisance="logistic", random_state=0)
+    tilt = sl.UCLClassifier("tilt", "linear", nuisance="logistic", random_state=0, skill_range=0.0)
+    control = clone(tilt)
     control.fit(split.features[seen], split.y[seen])
     assert control.mode_ == "labeled-only"
     nobody = np.random.default_rng(0).integers(0, 5, len(seen))
     with pytest.warns(UserWarning, match="gate closed"):
-        closed = sl.UCLClassifier("tilt", "linear", nuisance="logistic", random_state=0).fit(
-            split.features, split.y, decision_maker=nobody
-        )
+        closed = clone(tilt).fit(split.features, split.y, decision_maker=nobody)
     np.testing.assert_array_equal(control.predict(split.test_features), closed.predict(split.test_features))
 
 
