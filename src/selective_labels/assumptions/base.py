@@ -309,6 +309,8 @@ class Assumption(ABC):
     extrapolates: bool = False
     # Whether its bounds hold if nothing is known of the labels of accepted cases whose outcome is pending.
     takes_worst_case: bool = False
+    # What follows "if" behind a number; empty for "(name) holds".
+    condition: str = ""
 
     @property
     @abstractmethod

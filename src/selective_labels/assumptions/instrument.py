@@ -38,6 +38,8 @@ from selective_labels.nuisance.score_formulas import (
     manski_scores,
 )
 
+AS_IF_AT_RANDOM = "cases reach decision-makers as if at random"
+
 
 @dataclass(frozen=True)
 class Instrument(Assumption):
@@ -51,6 +53,7 @@ class Instrument(Assumption):
 
     takes_worst_case = True
     name = "instrument"
+    condition = AS_IF_AT_RANDOM
     sentence = (
         "cases alike in features (and stratum, if given) reach decision-makers as if at random, and who "
         "decides does not change the label."
@@ -260,6 +263,7 @@ class Unconfounded(Assumption):
     """
 
     name = "unconfounded"
+    condition = "the decision has nothing to do with the label among cases alike"
     sentence = "among cases with equal features, the decision has nothing to do with the label."
     title = "No hidden reasons"
     meaning = "Among cases with equal features, whether a label was seen has nothing to do with the outcome."
@@ -311,6 +315,7 @@ class Nucem(Assumption):
     """
 
     name = "nucem"
+    condition = "decision-makers differ by one common strictness"
     sentence = (
         "as for an instrument, and nothing unmeasured both moves the label and changes how "
         "decision-makers differ (NUCEM)."
@@ -518,6 +523,7 @@ class EventTilt(Assumption):
     skill_range: float = SKILL_RANGE
 
     title = "Tilt"
+    condition = f"{AS_IF_AT_RANDOM} and refused cases differ by one odds ratio"
     refuted_by = "what refutes the instrument (SL401, SL402); a tilt that varies otherwise is not noticed."
     extrapolates = True
     needs_decision_makers = True

@@ -55,6 +55,17 @@ def names() -> tuple[str, ...]:
     return tuple(each.name for each in known())
 
 
+def by_name() -> tuple[Assumption, ...]:
+    """All assumptions that a name stands for: the known ones, and those that "all" leaves out.
+
+    Examples
+    --------
+    >>> [each.name for each in by_name() if each.needs_decision_makers]
+    ['instrument', 'nucem', 'tilt']
+    """
+    return (*known(), *BY_NAME)
+
+
 def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
     """Resolve a name, an assumption or a combination to an assumption; raise for anything else.
 
@@ -78,14 +89,14 @@ def named(assumption: object, besides: tuple[str, ...] = ()) -> Assumption:
     'nucem', 'unconfounded', 'tilt', 'all'.
     """
     if isinstance(assumption, str | Assumption):
-        for each in (*known(), *BY_NAME):
+        for each in by_name():
             if assumption in (each.name, each):
                 return each
     if isinstance(assumption, NearNucem | EventTilt):
         return assumption
     if isinstance(assumption, Part | Combination):
         return whole(assumption)
-    words = ", ".join(map(repr, (*names(), *(each.name for each in BY_NAME), *besides)))
+    words = ", ".join(map(repr, (*(each.name for each in by_name()), *besides)))
     raise InputError(f"assumption {assumption!r} is not one of {words}.", "assumption")
 
 

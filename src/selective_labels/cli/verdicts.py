@@ -15,6 +15,7 @@ from selective_labels.assumptions.base import (
     UNCHECKED,
     VIOLATED,
 )
+from selective_labels.assumptions.parse import by_name
 from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.ladder_results import Ladder
@@ -34,12 +35,6 @@ CAN = {
     NOT_REFUTED: "Yes, within bounds.",
 }
 COUNTED = {FAILURES: "failures", MISSED: "missed events"}
-CONDITIONS = {
-    "instrument": "cases reach decision-makers as if at random",
-    "nucem": "decision-makers differ by one common strictness",
-    "unconfounded": "the decision has nothing to do with the label among cases alike",
-    "tilt": "cases reach decision-makers as if at random and refused cases differ by one odds ratio",
-}
 
 
 def condition(assumption: str) -> str:
@@ -54,8 +49,9 @@ def condition(assumption: str) -> str:
     """
     if assumption == "none":
         return "assuming nothing"
+    conditions = {each.name: each.condition for each in by_name()}
     parts = assumption.split(" & ")
-    return f"if {' and '.join(CONDITIONS.get(each, f'{each} holds') for each in parts)}"
+    return f"if {' and '.join(conditions.get(each) or f'{each} holds' for each in parts)}"
 
 
 def instrument_verdict(verdicts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selective_labels.assumptions.instrument import Instrument, NoAssumption
+from selective_labels.assumptions.parse import by_name
 from selective_labels.evaluation.display import ENDS
 from selective_labels.report.diagnosis import Basis
 from selective_labels.report.document import (
@@ -57,7 +59,7 @@ class Stated:
         verdicts = sections.get("diagnosis", {}).get("verdict", ())
         refuted = {each["assumption"] for each in verdicts if each.get("verdict") == "refuted"}
         if basis.assumption == "none":
-            refuted |= {"instrument", *LIKE_AN_INSTRUMENT}
+            refuted |= {each.name for each in by_name() if each.needs_decision_makers}
         else:
             refuted -= {"instrument"}
         rungs = ladder["ladders"][-1]["rungs"]
@@ -66,20 +68,19 @@ class Stated:
             for each in rungs
             if each["ci_lower"] is not None and not {*each["assumption"].split(" & ")} & refuted
         ]
-        if not usable or usable[-1]["assumption"] in ("none", "instrument"):
+        if not usable:
             return None
         best = usable[-1]
-        parts = [each for each in best["assumption"].split(" & ") if each != "instrument"]
+        unsaid = {NoAssumption.name, Instrument.name}
+        parts = [each for each in best["assumption"].split(" & ") if each not in unsaid]
+        if not parts:
+            return None
         added = {each["adds"]: each["sentence"] for each in rungs if not each["contradicted"]}
         comparison = ladder.get("comparison")
         if comparison is not None and comparison["assumption"] != best["assumption"]:
             comparison = None
         told = tuple(added[each] for each in parts if each in added)
         return cls(tuple(parts), told or (best["sentence"],), best, comparison)
-
-
-# Assumptions that contain the instrument, or stand in its place.
-LIKE_AN_INSTRUMENT = ("nucem", "tilt")
 
 
 def headline(
