@@ -128,7 +128,7 @@ def test_cases_are_deferred_where_a_column_says_so(found, cases, library, data):
 
 def test_undecided_cases_of_a_model_are_deferred(run, data, model):
     command = ("compare", data, *ROLES, *QUICK, "--a", model, "--b", "human", "--with-human", "undecided")
-    result = run(*command)
+    result = run(*command, "--verbose")
     assert result.exit_code == 0, result.output
     assert "the human decides where the rule is undecided" in result.stdout
     assert "Numbers are a minus b; lower is better, so an interval below zero speaks for a." in result.stdout

@@ -56,7 +56,7 @@ def test_policies_speak_of_claims_and_of_money(run, claims):
         "--rates",
         "0.3,0.6",
     )
-    result = run(*command, "--cases-per-year", "20000")
+    result = run(*command, "--cases-per-year", "20000", "--verbose")
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     assert said.startswith("Following 'score' at ")

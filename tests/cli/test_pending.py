@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 import selective_labels as sl
+from selective_labels.cli.options import Pending
+from selective_labels.data.pending import PENDING
 from tests.pending_designs import DATED, delayed
 
 from .conftest import schema
@@ -32,6 +34,11 @@ def source(tmp_path_factory):
 
 def evaluate(run, source, *options):
     return run("evaluate", source, *ROLES, *FAST, "--predictions", "rule", "--format", "json", *options)
+
+
+def test_the_option_takes_what_the_library_takes():
+    """The option does not import the library's names, which would load pandas before --help."""
+    assert tuple(Pending) == PENDING
 
 
 @pytest.mark.parametrize("pending", ["at-random", "worst-case"])

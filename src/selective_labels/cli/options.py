@@ -15,7 +15,6 @@ from typer.core import TyperCommand
 from selective_labels._errors import InputError
 from selective_labels._validation import read_file
 from selective_labels.assumptions.parse import names
-from selective_labels.data.pending import AT_RANDOM, WORST_CASE
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
@@ -73,8 +72,8 @@ class Cluster(StrEnum):
 class Pending(StrEnum):
     """What is assumed of outcomes that are not known yet."""
 
-    AT_RANDOM = AT_RANDOM
-    WORST_CASE = WORST_CASE
+    AT_RANDOM = "at-random"
+    WORST_CASE = "worst-case"
 
 
 class Interval(StrEnum):

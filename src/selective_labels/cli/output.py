@@ -415,11 +415,11 @@ def curve_view(
 ) -> View:
     """A curve or a plan as text, and its numbers; `said` are the sentences that are not mere details."""
     document = _document(command, data=_data(loaded), **content)
-    sentences = found.sentences()
+    sentences = [each for each in found.sentences() if each != verdict]
     kept: list[Any] = [
         each for each in sentences if each in said or each.startswith(("Caution", "Assumption"))
     ]
-    details: list[Any] = [each for each in sentences if each not in kept and each != verdict]
+    details: list[Any] = [each for each in sentences if each not in kept]
     shown, every = found.shown_parts(PRINTED_ROWS), found.printed_parts()
     if sum(map(len, shown)) < sum(map(len, every)):
         details = [*_tables(found.title, every), *details]
