@@ -40,7 +40,8 @@ def test_the_table_is_there_once_the_meaning_is_stated():
 
 def test_what_was_said_is_not_asked_for_again(as_usual):
     known = [sl.assumptions.Informed(0)]
-    said, unsaid = (" ".join(found["summary"]["next"]) for found in (page(assumptions=known), as_usual))
-    assert "The range narrows if you know more" in unsaid
-    assert "The range narrows if you know more" not in said
-    assert "is used under “What you know” below, and not above" in said
+    stated = page(assumptions=known)["summary"]
+    assert any("The range narrows if you know more" in each for each in as_usual["summary"]["next"])
+    assert not any("The range narrows if you know more" in each for each in stated["next"])
+    assert "and informed(0) holds." in stated["headline"]
+    assert any(each.startswith("You state besides: ") for each in stated["assumed"])

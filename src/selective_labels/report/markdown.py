@@ -219,7 +219,7 @@ def _sensitivity(document: Document) -> list[str]:
 
 
 def _comparators(document: Document) -> list[str]:
-    headings = ("Way", "It assumes", "Claims", "On everybody", "Minus ours", "Than ours")
+    headings = ("Way", "It assumes", "Claimed", "On everybody", "Minus ours", "Than ours")
     names = ("name", "assumes", "claims", "value", "difference", "verdict")
     return [table(headings, ([row[name] for name in names] for row in comparator_rows(document)))]
 
