@@ -65,7 +65,7 @@ def test_not_refuted_says_what_could_have_been_seen():
     for assumption in ASSUMPTIONS:
         text = str(permission(assumption, "features", findings("a change of 3 points")))
         assert text.startswith("not refuted: ")
-        assert "power .8" in text
+        assert "80% power to detect: " in text
         assert "a change of 3 points" in text
 
 

@@ -85,9 +85,9 @@ class Disparity(Described):
     >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> town = np.where(sample.X[:, 1] > 0, "a", "b")
     >>> found = sl.disparity(data, by=town, nuisance="logistic", random_state=0)
-    >>> gap = found.get("human", "given_event", "b", reference="a")
+    >>> gap = found.get("human", "given_event", "a", reference="b")
     >>> found.reference, bool(gap.ci_lower <= gap.lower <= gap.upper <= gap.ci_upper)
-    ('a', True)
+    ('b', True)
     """
 
     title = "Disparity between groups"

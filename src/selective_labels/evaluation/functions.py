@@ -670,8 +670,8 @@ def disparity(
     >>> sample = sl.datasets.make_decision_makers(1200, n_classes=2, random_state=0)
     >>> data = sl.SelectiveLabels.from_arrays(sample.X, sample.y, decision_maker=sample.decision_maker)
     >>> town = np.where(sample.X[:, 1] > 0, "a", "b")
-    >>> found = sl.disparity(data, by=town, score=sample.X[:, 0], nuisance="logistic", random_state=0)
-    >>> rate = found.get("human", "rate", "b", reference="a")
+    >>> found = sl.disparity(data, by=town, score=-sample.X[:, 0], nuisance="logistic", random_state=0)
+    >>> rate = found.get("human", "rate", "a", reference="b")
     >>> bool(rate.lower == rate.upper), sorted({each.who for each in found.estimates})
     (True, ['both', 'human', 'score'])
     """

@@ -2,6 +2,7 @@
 
 import warnings
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +25,6 @@ from tests.evaluation.partitioned.tables import (
 )
 
 duckdb = pytest.importorskip("duckdb", reason="optional: duckdb")
-nw = pytest.importorskip("narwhals")
 
 N_ROWS = 1500
 QUICK = {"nuisance": "logistic", "propensity": "shares", "random_state": 0}

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +18,6 @@ from selective_labels.data.row_hash import SAMPLE, hash_folds, row_hash, row_key
 from tests.evaluation.partitioned.tables import FEATURES, NAMED, from_folder, make_table, write
 from tests.evaluation.partitioned.test_relations import IDS, WORDS, agree
 
-nw = pytest.importorskip("narwhals")
 sql = pytest.importorskip("pyspark.sql", reason="elsewhere: Spark")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:pyspark")  # of versions of pandas, not ours
 
