@@ -91,6 +91,7 @@ BAD = {
     "out": ["no/folder/file", "."],
     "format": ["poem"],
     "mode": ["both"],
+    "refused_have": ["nowhere", ""],
     "sheet": ["first"],
     "sql": ["SELECT 1"],
     "estimator": ["oracle"],
@@ -129,6 +130,7 @@ FREE = {
 }
 # Where a base must differ, because two options do not go together.
 INSTEAD = {
+    ("fit", "refused_have"): ("fit", "cases.csv", *ROLES, "--model", "m.skops", "--mode", "auto"),
     ("predict", "model"): ("predict", "cases.csv", "--out", "p.csv"),
     ("evaluate", "model"): ("evaluate", "cases.csv", *ROLES),
     ("ladder", "model"): ("ladder", "cases.csv", *ROLES),
