@@ -44,8 +44,9 @@ def _fitted(split: Split, name: str, seed: int, memory: TaskMemory) -> Iterator[
 
     def learner(mode: str, nuisance: str | None) -> sl.UCLClassifier:
         # The stored results are of the tilt that is the same for all decision-makers.
-        settings = {"nuisance": nuisance, "random_state": seed, "memory": memory, "skill_range": 0.0}
-        return sl.UCLClassifier(mode, estimator, **settings)
+        return sl.UCLClassifier(
+            mode, estimator, nuisance=nuisance, random_state=seed, memory=memory, skill_range=0.0
+        )
 
     X, y, makers = split.features, split.y, split.decision_maker
     tilt = learner("tilt", NUISANCE).fit(X, y, decision_maker=makers)
