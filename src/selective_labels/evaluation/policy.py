@@ -23,10 +23,13 @@ from selective_labels.evaluation.predictions import (
 from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
+from selective_labels.inference.standard_errors import ROUNDING
 from selective_labels.nuisance.maturity import outcomes_of
 
 # Share of cases on either side of the threshold from which the risk of the marginal case is estimated.
 NEAR_CUT_OFF = 0.05
+# A case that is accepted with a probability closer to 0 or 1 than this is not at the threshold.
+AT_A_CASE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,10 @@ def accept_lowest(risk: Array, share: float, weights: Array) -> tuple[Array, Arr
     mass = np.bincount(level, weights=weights) / weights.sum()
     reached = np.cumsum(mass)
     accepted = np.clip((share - (reached - mass)) / np.maximum(mass, np.finfo(float).tiny), 0.0, 1.0)
-    near = (reached >= share - NEAR_CUT_OFF) & (reached - mass <= share + NEAR_CUT_OFF)
+    # Sums over cells round otherwise than sums over rows: a share that falls between two cases stays there.
+    accepted = np.where(np.abs(accepted - accepted.round()) < AT_A_CASE, accepted.round(), accepted)
+    reach = NEAR_CUT_OFF + ROUNDING
+    near = (reached >= share - reach) & (reached - mass <= share + reach)
     return accepted[level], weights * near[level]
 
 

@@ -103,9 +103,7 @@ class ComparedNumbers:
         )
 
 
-def kish_numbers(
-    pair: Ends, sums: Callable[[Sequence[Array]], Array], clustered: bool
-) -> list[tuple[float, ...]]:
+def kish_numbers(pair: Ends, number: Callable[[Array], float], clustered: bool) -> list[tuple[float, ...]]:
     """Effective numbers of the units in the samples behind each bound.
 
     number = (Σ_g m_g)² / Σ_g m_g²,   m_g the mass of unit g
@@ -115,9 +113,7 @@ def kish_numbers(
     """
     exact = not clustered and all(end.counts is not None for end in pair)
     return [
-        ()
-        if exact or end.compared is None
-        else tuple(effective_sample_size(each) for each in sums(end.compared.masses))
+        () if exact or end.compared is None else tuple(number(each) for each in end.compared.masses)
         for end in pair
     ]
 
@@ -228,10 +224,10 @@ def bound_standard_errors(
     matrices = [lost * covariance([end.influence for end in pair], clusters) for pair in ends]
     numbers = [[effective_number(end.influence, codes, n_units) for end in pair] for pair in ends]
 
-    def sums(masses: Sequence[Array]) -> Array:
-        return np.stack([np.bincount(codes, each) for each in masses])
+    def number(mass: Array) -> float:
+        return effective_sample_size(np.bincount(codes, mass))
 
-    compared = [kish_numbers(pair, sums, clusters is not None) for pair in ends]
+    compared = [kish_numbers(pair, number, clusters is not None) for pair in ends]
     return summed_up(ends, matrices, numbers, n_clusters, clusters is not None, n_units, compared)
 
 

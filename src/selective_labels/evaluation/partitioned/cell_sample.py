@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
 from selective_labels._errors import UndefinedError
+from selective_labels._validation import effective_sample_size
 from selective_labels.assumptions.base import Assumption
 from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.parse import named
@@ -18,7 +19,7 @@ from selective_labels.identification.bounds import Array
 from selective_labels.identification.prevalence import Share
 from selective_labels.inference.bound_estimators import FindEnds, Functional, RankSeparation, Ratio
 from selective_labels.inference.confidence_intervals import Basis
-from selective_labels.inference.evidence import Ends, Estimate, Evidence, NoiseOf
+from selective_labels.inference.evidence import Ends, Evidence, NoiseOf
 from selective_labels.inference.known_prevalence import ContradictedError
 from selective_labels.inference.standard_errors import (
     FEWEST,
@@ -276,7 +277,7 @@ class CellSample:
                     for place, form in enumerate(forms)
                 ]
             )
-            compared.append([_kish_numbers(end, repeat[name]) for end in pair])
+            compared.append(kish_numbers(pair, partial(_kish_number, repeat[name]), clustered=False))
         return summed_up(ends, matrices, numbers, n_rows, False, n_units, compared)
 
     def _clustered(self, ends: list[Ends], rows: np.ndarray, name: str) -> BoundStandardErrors:
@@ -290,7 +291,7 @@ class CellSample:
             sums = clusters.sums([end.influence for end in pair])
             matrices.append(len(mass) / (len(mass) - 1) * sums @ sums.T)
             numbers.append([_carriers(np.sum(each**2), np.sum(each**4), n_units) for each in sums])
-            compared.append(kish_numbers(pair, clusters.sums, clustered=True))
+            compared.append(kish_numbers(pair, partial(_kish_number_of_clusters, clusters), clustered=True))
         return summed_up(ends, matrices, numbers, len(mass), True, n_units, compared)
 
     def n_units(self, rows: np.ndarray) -> float:
@@ -327,14 +328,15 @@ def _moved(pair: Ends, reach: float) -> Ends:
     return replace(low, value=low.value - reach), replace(high, value=high.value + reach)
 
 
-def _kish_numbers(end: Estimate, cells: CellMoments) -> tuple[float, ...]:
-    """As `kish_numbers`, if every row is a unit: sums and sums of squares are those of the cells."""
-    masses = () if end.compared is None else end.compared.masses
-    return tuple(
-        float(np.vdot(cells.first, form)) ** 2
-        / max(float(cells.covariance([form])[0, 0]), np.finfo(float).tiny)
-        for form in masses
-    )
+def _kish_number(cells: CellMoments, mass: Array) -> float:
+    """Effective number of rows, if every row is a unit: sums and sums of squares are those of the cells."""
+    square = float(cells.covariance([mass])[0, 0])
+    return float(np.vdot(cells.first, mass)) ** 2 / max(square, np.finfo(float).tiny)
+
+
+def _kish_number_of_clusters(clusters: ClusterSums, mass: Array) -> float:
+    """Effective number of clusters."""
+    return effective_sample_size(clusters.sums([mass])[0])
 
 
 def _carriers(second: float, fourth: float, n_units: float) -> float:
