@@ -128,22 +128,41 @@ def test_a_direction_is_a_direction_and_nothing_else(alike):
 
 def test_a_constant_rule_is_said_to_be_constant(alike):
     X, y, maker = alike
-    with pytest.warns(ConstantRuleWarning, match="for everybody"):
+    with pytest.warns(ConstantRuleWarning, match="for everybody") as auto:
         quick("auto", "linear", cost=[[0.0, 1.0], [500.0, 0.0]]).fit(X, y, decision_maker=maker)
-    with pytest.warns(ConstantRuleWarning, match="for everybody"):
+    with pytest.warns(ConstantRuleWarning, match="for everybody") as labeled:
         sl.SelectedSampleClassifier("linear", cost=[[0.0, 1.0], [500.0, 0.0]]).fit(X, y)
+    said = [each for each in (*auto, *labeled) if each.category is ConstantRuleWarning]
+    assert [each.filename for each in said] == [__file__] * 2, "each points at the caller of fit"
 
 
-def test_partial_mode_says_which_class_it_gives_up():
+def mostly_refused():
     """Most cases of the second class are refused by everybody."""
     rng = np.random.default_rng(0)
     X, maker = rng.normal(size=(3000, 1)), rng.integers(0, 4, 3000)
     truth = (rng.random(3000) < 0.55).astype(int)
     accept = np.where(truth == 1, 0.25, 0.6) + 0.01 * maker
-    y = np.where(rng.random(3000) < accept, truth, -1)
     X[truth == 1] += 0.3
-    with pytest.warns(UserWarning, match="the worst case gives the class up. assumption="):
+    return X, np.where(rng.random(3000) < accept, truth, -1), maker, truth
+
+
+def test_partial_mode_says_once_which_class_it_gives_up():
+    X, y, maker, _ = mostly_refused()
+    with pytest.warns(UserWarning, match="the worst case gives the class up. assumption=") as said:
         quick("partial").fit(X, y, decision_maker=maker)
+    (of_rule,) = [each for each in said if str(each.message).startswith("the rule predicts")]
+    assert of_rule.filename == __file__, "it points at the caller of fit"
+
+
+@pytest.mark.filterwarnings("error:the rule predicts")
+@pytest.mark.filterwarnings("ignore:SL")  # how strong the instrument is does not matter here
+def test_where_no_worst_case_is_guarded_against_no_class_is_given_up():
+    X, y, maker, truth = mostly_refused()
+    for mode in ("point", "tilt", "auto"):
+        quick(mode).fit(X, y, decision_maker=maker)
+    quick("partial", cost="balanced").fit(X, y, decision_maker=maker)
+    quick("partial").fit(X, truth, decision_maker=maker)  # every label is seen
+    sl.SelectedSampleClassifier("linear").fit(X, y)
 
 
 def test_other_learners_are_not_warned_of(strong):

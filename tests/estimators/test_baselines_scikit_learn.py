@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from selective_labels import IPWClassifier, SelectedSampleClassifier
 from tests.estimators.baseline_samples import make_sample
+from tests.estimators.declared import weights_are_not_repeats
 
 BASELINES = [SelectedSampleClassifier, IPWClassifier]
 
@@ -26,11 +27,11 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`"
     }
     if estimator.estimator == "linear":
-        failures["check_sample_weight_equivalence_on_dense_data"] = (
+        failures |= weights_are_not_repeats(
             "features are standardised by their unweighted moments, and ridge acts on what is standardised"
         )
     elif isinstance(estimator, IPWClassifier):
-        failures["check_sample_weight_equivalence_on_dense_data"] = (
+        failures |= weights_are_not_repeats(
             "gradient boosting bins features by rows and counts rows in its leaves, not weights; "
             "with `cv` the check has rows enough for it to split"
         )

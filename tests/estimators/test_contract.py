@@ -1,5 +1,7 @@
 """What both baselines promise: holes, labels of any type, decision-makers as features, scores, bad input."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from selective_labels import IPWClassifier, SelectedSampleClassifier
+from selective_labels import InputError, IPWClassifier, SelectedSampleClassifier
 from tests.estimators.baseline_samples import Recorder, make_sample
 
 pytestmark = pytest.mark.parametrize("baseline", [SelectedSampleClassifier, IPWClassifier])
@@ -252,10 +254,16 @@ def test_weights_that_miss_every_label_are_refused(baseline):
         baseline("linear").fit(sample.X, sample.y, sample_weight=1 - sample.decision)
 
 
-@pytest.mark.parametrize("estimator", ["plug-in", LinearRegression(), 3], ids=["name", "regressor", "number"])
+@pytest.mark.parametrize("estimator", ["forest", LinearRegression(), 3], ids=["name", "regressor", "number"])
 def test_unknown_estimators_are_refused(baseline, estimator):
-    sample = make_sample()
-    with pytest.raises(ValueError, match=r'give a scikit-learn classifier, "linear" or None'):
+    sample, refused = make_sample(), f"^estimator={re.escape(repr(estimator))}"
+    if baseline is IPWClassifier:
+        told = ': give a scikit-learn classifier, "linear" or None'
+    elif isinstance(estimator, str):  # labels alone have more named learners
+        told = " is not one of 'linear', 'plug-in', 'neural' or a classifier"
+    else:
+        told = " is not a scikit-learn classifier"
+    with pytest.raises(InputError, match=rf"{refused}{told}\.$"):
         baseline(estimator).fit(sample.X, sample.y)
 
 

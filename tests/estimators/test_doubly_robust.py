@@ -16,6 +16,7 @@ from selective_labels.datasets import make_decision_makers
 from selective_labels.identification.costs import minimax_class
 from selective_labels.nuisance.score_formulas import aipw_scores
 from tests.estimators.baseline_samples import make_sample
+from tests.estimators.declared import weights_are_not_repeats
 
 LIMIT = 4.5  # standard errors of a false alarm of 7e-6
 
@@ -195,7 +196,7 @@ def expected_failures(estimator):
     }
     # Labels alone do not show it: without probabilities (gamma above 1) the check passes.
     if estimator.estimator != "linear" and estimator.gamma == 1.0:
-        failures["check_sample_weight_equivalence_on_dense_data"] = (
+        failures |= weights_are_not_repeats(
             "gradient boosting bins features by rows and counts rows in its leaves, not weights"
         )
     return failures

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from selective_labels import ExpertConsistencyClassifier, SelectedSampleClassifier
 from tests.estimators.baseline_samples import Recorder, make_sample
+from tests.estimators.declared import weights_are_not_repeats
 
 MAKERS = np.array([-1.0, 0.0, 1.0])
 
@@ -194,7 +195,7 @@ def expected_failures(estimator):
     }
     return {
         "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`",
-        "check_sample_weight_equivalence_on_dense_data": weights[estimator.estimator],
+        **weights_are_not_repeats(weights[estimator.estimator]),
     }
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import selective_labels as sl
 from selective_labels.estimators.heckman import Columns, bivariate_cdf, selection_loss
+from tests.estimators.declared import weights_are_not_repeats
 
 ALL = [sl.HeckmanClassifier, sl.BivariateProbitClassifier]
 RIDGE = 0.01
@@ -17,7 +18,7 @@ RIDGE = 0.01
 def expected_failures(estimator):
     return {
         "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`",
-        "check_sample_weight_equivalence_on_dense_data": (
+        **weights_are_not_repeats(
             "features are standardised by their unweighted moments, and ridge acts on what is standardised"
         ),
     }

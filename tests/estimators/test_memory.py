@@ -76,6 +76,7 @@ def test_other_settings_are_identified_anew(change, tmp_path, counted):
 
 
 @pytest.mark.parametrize("column", ["X", "y", "decision_maker"])
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # what is remembered is asked, not the rule
 def test_other_data_are_identified_anew(column, tmp_path, counted):
     sample = make_sample(300)
     values = {name: getattr(sample, name).copy() for name in ("X", "y", "decision_maker")}

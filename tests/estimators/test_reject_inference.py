@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import selective_labels as sl
 from tests.estimators.baseline_samples import Recorder, make_sample
+from tests.estimators.declared import weights_are_not_repeats
 
 ALL = [sl.FuzzyAugmentationClassifier, sl.ParcellingClassifier, sl.ReweightingClassifier]
 
@@ -15,7 +16,7 @@ ALL = [sl.FuzzyAugmentationClassifier, sl.ParcellingClassifier, sl.ReweightingCl
 def expected_failures(estimator):
     return {
         "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`",
-        "check_sample_weight_equivalence_on_dense_data": (
+        **weights_are_not_repeats(
             "features are standardised by their unweighted moments, and ridge acts on what is standardised"
         ),
     }

@@ -17,13 +17,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from selective_labels import UCLClassifier
+from tests.estimators.declared import weights_are_not_repeats
 from tests.estimators.samples import fit, make_sample, quick
 
 
 def expected_failures(estimator):
     return {
         "check_classifiers_classes": "it trains on labels {-1, 1}, and -1 is a hole without `decision`",
-        "check_sample_weight_equivalence_on_dense_data": (
+        **weights_are_not_repeats(
             "folds are drawn over rows: a repeated row may stand in two folds, a row of weight two cannot"
         ),
     }

@@ -226,6 +226,7 @@ def test_the_network_learns_the_rule(mode, surrogate, n_classes):
     assert np.mean(network.predict(sample.X) == plug_in.predict(sample.X)) > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # of wide bounds, which are not the subject
 def test_the_network_leaves_the_random_stream_of_the_user_alone():
     torch = pytest.importorskip("torch", reason="optional: PyTorch")
     torch.manual_seed(1)
@@ -261,6 +262,7 @@ def test_garbage_behind_the_holes_changes_nothing(mode, n_classes, estimator):
         assert_array_equal(clean.predict_proba(sample.X), dirty.predict_proba(sample.X))
 
 
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # of wide bounds, which are not the subject
 def test_garbage_of_other_types_and_the_default_nuisance():
     sample = make_sample(200, 2)
     names = np.array(["no", "yes"], dtype=object)[sample.y]

@@ -1,5 +1,7 @@
 """Curves over one knob: against linear programs and evaluate, break-even values, words and plots."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -8,8 +10,17 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 
 from selective_labels import evaluate, sensitivity_curve
-from selective_labels.assumptions import Informed, Instrument, NearNucem, Prevalence, Refused, SimilarBias
+from selective_labels.assumptions import (
+    EventTilt,
+    Informed,
+    Instrument,
+    NearNucem,
+    Prevalence,
+    Refused,
+    SimilarBias,
+)
 from selective_labels.datasets import make_decision_makers, make_tilted
+from selective_labels.evaluation import sensitivity
 from tests.reference.clusters import clustered_mean
 from tests.reference.confounding import outcome_extremes
 
@@ -302,23 +313,27 @@ class NamedAlike(NearNucem):
         super().__init__(value / 100)
 
 
-def test_supported_odds_hold_the_true_ratio_and_conclusions_flip_at_it():
+def test_supported_odds_hold_the_true_ratio_and_conclusions_flip_at_it(monkeypatch):
     """The tilt is the truth here: the odds of class 1 among the refused are e^{-γ} times those accepted."""
     tilted = make_tilted(6000, 2, tilt=(0.0, -1.0), random_state=0)
     truth = np.exp(1.0)
     known = {"nuisance": tilted.oracle.joint, "propensity": "shares", "random_state": 0}
     options = {"decision_maker": tilted.decision_maker, **known}
-    curve = sensitivity_curve(
-        None, tilted.X, tilted.y, metric="share", parameter="odds", threshold=tilted.y_true.mean(), **options
-    )
+    options |= {"metric": "share", "parameter": "odds", "threshold": tilted.y_true.mean()}
+    curve = sensitivity_curve(None, tilted.X, tilted.y, **options)
     assert any(low <= truth <= high for low, high in curve.supported)
     assert not any(low <= 1.0 / truth <= high for low, high in curve.supported), "and not its reverse"
     assert curve.concluded_at == 1.0
     assert_allclose(np.log(curve.break_even), 1.0, atol=0.25)
     text = str(curve)
-    assert "the refused have x times the odds of 1" in text
+    assert "those refused have x times the odds of 1 that those accepted have" in text
     assert "the instrument supports" in text
     assert curve.plot(Figure().subplots()).get_xscale() == "log"
+    ((low, high),) = curve.supported
+    monkeypatch.setattr(sensitivity, "EventTilt", partial(EventTilt, skill_range=0.0))
+    ((strict_low, strict_high),) = sensitivity_curve(None, tilted.X, tilted.y, **options).supported
+    assert low < strict_low <= truth <= strict_high < high, "equal skill is the stronger assumption"
+    assert strict_low > 1.0, "strong enough to tell, if skill is equal"
 
 
 def test_text_and_plot_state_the_conclusion(sample, predictions):

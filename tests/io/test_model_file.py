@@ -59,6 +59,7 @@ def model(table):
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("ignore:the rule predicts")  # of wide bounds, which are not the subject
 def test_a_model_comes_back_the_same(table, tmp_path, parameters):
     model = fitted(table, **parameters)
     sl.save_model(model, tmp_path / "m.skops", schema=describe(table[0], KINDS, model.classes_))

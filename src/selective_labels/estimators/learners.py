@@ -310,15 +310,19 @@ NAMED = {"linear": LinearScore, PLUG_IN: None, "neural": NeuralScore}
 ScoreLearner = LinearScore | NeuralScore
 
 
-def check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> None:
-    """Raise :class:`InputError`, with the valid choices, for an invalid pair of estimator and surrogate."""
+def check_learner(estimator: Any) -> None:
+    """Raise :class:`InputError` for what is neither a name, a score learner, a classifier nor None."""
     if isinstance(estimator, str) and estimator not in NAMED:
-        raise InputError(
-            f"estimator={estimator!r} is not one of {', '.join(map(repr, NAMED))} or a classifier."
-        )
+        names = ", ".join(map(repr, NAMED))
+        raise InputError(f"estimator={estimator!r} is not one of {names} or a classifier.", "estimator")
     classifier = hasattr(estimator, "fit") and is_classifier(estimator)
     if not (estimator is None or isinstance(estimator, str | ScoreLearner) or classifier):
-        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.")
+        raise InputError(f"estimator={estimator!r} is not a scikit-learn classifier.", "estimator")
+
+
+def check_surrogate(estimator: Any, surrogate: str, n_classes: int) -> None:
+    """Raise :class:`InputError`, with the valid choices, for an invalid pair of estimator and surrogate."""
+    check_learner(estimator)
     valid: tuple[str, ...] = ()
     if score_learner(estimator) is not None:
         valid = SCORE_LOSSES + (MARGIN_LOSSES if n_classes == 2 else ())

@@ -30,6 +30,7 @@ from selective_labels.estimators.learners import (
     PLUG_IN,
     ClassifierScore,
     ScoreLearner,
+    check_learner,
     fit_classifier,
     score_learner,
 )
@@ -370,10 +371,11 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         self.model_ = self.rule_.model
         if self.rule_.cost is not None and self.cost is not BALANCED:
             chosen = np.searchsorted(data.classes, self.rule_.predict(data.features))
-            warn_if_constant(data, chosen, worst_case=False, costly=True, stacklevel=4)
+            warn_if_constant(data, chosen, worst_case=False, costly=True, stacklevel=3)
 
     def learned(self, data: SelectiveLabels) -> LabeledRule:
         """Return the rule that is learned from checked data."""
+        check_learner(self.estimator)
         cost = self._matrix(data)
         odds = None if self.refused_odds is None else RefusedOdds.read(self.refused_odds, data.classes)
         random_state = random_stream(self.random_state)

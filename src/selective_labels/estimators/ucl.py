@@ -408,9 +408,9 @@ class UCLClassifier(SelectiveClassifier):
         self.crossed_share_ = float(np.average(rows.crossed, weights=weight))
         worst_case = self.mode == "partial" and not balanced
         costly = self.cost_ is not None
-        self.predicted_shares_ = warn_if_constant(data, chosen, worst_case, costly, stacklevel=4)
+        self.predicted_shares_ = warn_if_constant(data, chosen, worst_case, costly, stacklevel=3)
         if worst_case and not costly and self.predicted_shares_.max() < NEARLY_ALL:
-            warn_if_given_up(data, self.predicted_shares_, rows.bounds, stacklevel=4)
+            warn_if_given_up(data, self.predicted_shares_, rows.bounds, stacklevel=3)
         self._scores_by_instrument = None
         if assumed is not None:
             costs, gains = alone.costs_and_gains(rows.bounds if rows.alone is None else rows.alone)
