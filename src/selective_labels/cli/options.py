@@ -14,8 +14,8 @@ from typer.core import TyperCommand
 
 from selective_labels._errors import InputError
 from selective_labels._validation import read_file
+from selective_labels._vocabulary import AT_RANDOM, WORST_CASE
 from selective_labels.assumptions.parse import names
-from selective_labels.data.pending import AT_RANDOM, WORST_CASE
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"
 
