@@ -16,6 +16,8 @@ from selective_labels._validation import require_choice
 # What a yes of the decision-maker means.
 ACCEPT, INSPECT = "accept", "inspect"
 MEANINGS = (ACCEPT, INSPECT)
+# What is assumed of outcomes that are pending where the decision is a yes.
+AT_RANDOM, WORST_CASE = "at-random", "worst-case"
 
 
 def plural(noun: str) -> str:

@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from selective_labels._errors import InputError
 from selective_labels._validation import read_file
+from selective_labels._vocabulary import AT_RANDOM, WORST_CASE
 from selective_labels.assumptions.parse import names
 
 ROLE, FEATURE, FILE, MODEL = "Roles of columns", "Features", "Reading the table", "Models and numbers"

@@ -24,9 +24,9 @@ import pandas as pd
 
 from selective_labels._errors import InputError
 from selective_labels._validation import require_choice
+from selective_labels._vocabulary import AT_RANDOM, WORST_CASE
 from selective_labels.data.roles import HOLE, Labels, as_series, refuse_rows
 
-AT_RANDOM, WORST_CASE = "at-random", "worst-case"
 PENDING = (AT_RANDOM, WORST_CASE)
 # More than this share of labels among the cases that are due later than a pending one: that one looks lost.
 MOSTLY = 0.9
