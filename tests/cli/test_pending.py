@@ -37,7 +37,6 @@ def evaluate(run, source, *options):
 
 
 def test_the_option_takes_what_the_library_takes():
-    """The option does not import the library's names, which would load pandas before --help."""
     assert tuple(Pending) == PENDING
 
 

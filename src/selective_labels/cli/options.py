@@ -73,8 +73,8 @@ class Cluster(StrEnum):
 class Pending(StrEnum):
     """What is assumed of outcomes that are not known yet."""
 
-    AT_RANDOM = "at-random"
-    WORST_CASE = "worst-case"
+    AT_RANDOM = AT_RANDOM
+    WORST_CASE = WORST_CASE
 
 
 class Interval(StrEnum):
