@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 pytest.importorskip("hatchling", reason="optional: hatchling")
 pytest.importorskip("hatch_vcs", reason="optional: hatch-vcs")
 # What a folder of the source archive may be, and files beside them.
-FOLDERS = {"src", "tests", "docs", "examples", "study", "benchmarks", "conda", "paper"}
+FOLDERS = {".ci", "src", "tests", "docs", "examples", "study", "benchmarks", "conda", "paper"}
 FILES = {
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -62,6 +62,7 @@ def test_the_source_archive_holds_the_repository_and_nothing_that_was_made(built
     assert {parts[0] for parts in names if len(parts) > 1} == FOLDERS & {parts[0] for parts in names}
     assert {parts[0] for parts in names if len(parts) == 1} <= FILES
     assert {"pyproject.toml", "LICENSE", "README.md"} <= {parts[0] for parts in names}
+    assert (".ci", "wheel") in names, "`make archives` runs it"
     made = {"__pycache__", "generated", "gallery", "pictures", "site", "demo-report.html"}
     assert not [parts for parts in names if made & set(parts)]
     assert not [parts for parts in names if parts[-1].endswith((".csv.gz", ".parquet", ".skops"))]

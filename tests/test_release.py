@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = SETTINGS["project"], SETTINGS["build-system"]["requires"]
 RECIPE = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 # Names of packages that differ between the two indexes.
 ON_CONDA = {"matplotlib": "matplotlib-base"}
@@ -46,6 +47,20 @@ def test_the_conda_recipe_requires_what_the_wheel_requires():
     wheel = {tuple(re.split(r"(?=>=)", each)) for each in PROJECT["dependencies"]}
     wheel = {(ON_CONDA.get(name, name), least) for name, least in wheel}
     assert recipe == wheel | {("python", PROJECT["requires-python"])}
+
+
+def test_both_builds_require_the_same_tools():
+    block = re.search(r"  host:\n((?:    - .*\n)+)", RECIPE)[1]
+    recipe = {line.removeprefix("    - ").replace(" ", "") for line in block.splitlines()}
+    assert recipe - {"pip"} == {f"python{PROJECT['requires-python']}", *BUILD}
+
+
+def test_tools_name_files_that_exist():
+    tools = [ROOT / name for name in ("Makefile", ".pre-commit-config.yaml", "pyproject.toml")]
+    texts = [path.read_text(encoding="utf-8") for path in tools if path.exists()]  # an archive has no hooks
+    named = {path for text in texts for path in re.findall(r"tests/[\w/]+\.py|\.ci/\w+", text)}
+    assert named
+    assert not [path for path in named if not (ROOT / path).exists()]
 
 
 def test_the_versions_agree():
