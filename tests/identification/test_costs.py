@@ -12,7 +12,6 @@ from selective_labels.identification.costs import (
     point_costs,
     worst_case_costs,
 )
-from tests.reference.decision_rules import partial_constant, signed_partial_weight, signed_point_weight
 
 ZERO_ONE = 1.0 - np.eye(3)
 
@@ -87,24 +86,6 @@ def test_gains_keep_the_best_class(bounds):
     assert_array_equal(gains(costs).argmax(axis=1), costs.argmin(axis=1))
     # As sample weights they must not be negative, and the dearest class weighs nothing.
     assert_array_equal(gains(costs).min(axis=1), 0.0)
-
-
-def test_signed_weights_are_differences_of_costs():
-    joint = np.random.default_rng(8).dirichlet(np.ones(3), size=(1, 50))
-    bounds = raw_bounds(joint)
-    costs = worst_case_costs(bounds)
-    assert_allclose(signed_partial_weight(bounds), costs[:, 0] - costs[:, 1], rtol=0, atol=1e-15)
-    # Cost of either class = the constant, plus the size of the weight if it is the wrong one.
-    wrong = np.maximum([signed_partial_weight(bounds), -signed_partial_weight(bounds)], 0).T
-    assert_allclose(costs, partial_constant(bounds)[:, None] + wrong, rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("function", [signed_partial_weight, partial_constant])
-def test_signed_weights_need_two_classes(function, bounds):
-    with pytest.raises(ValueError, match="two classes, got 3"):
-        function(bounds)
-    with pytest.raises(ValueError, match="two classes, got 3"):
-        signed_point_weight(bounds.lower)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from selective_labels import Bounds
+from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import raw_bounds, realizable
 from selective_labels.identification.costs import best_case_costs, worst_case_costs
-from tests.reference.decision_rules import partial_constant, signed_partial_weight
 from tests.reference.latent_models import LatentModel, random_label_range, random_model
 from tests.reference.linear_programs import Program, label_range_model, minima
 
@@ -187,8 +187,11 @@ def test_theorem_5_3_worst_case_risk_of_two_classes():
     bounds = raw_bounds(np.stack([model.joint for model in models], axis=1))
     low, high = bounds.lower[:, 1], bounds.upper[:, 1]
     predicted, weight = rng.integers(2, size=200), rng.dirichlet(np.ones(200))
-    direct = weight @ worst_case_costs(bounds)[np.arange(200), predicted]
-    signed, constant = signed_partial_weight(bounds), partial_constant(bounds)
+    costs = worst_case_costs(bounds)
+    direct = weight @ costs[np.arange(200), predicted]
+    # No prediction avoids the constant; the weight is what a wrong one costs besides.
+    signed = CostSensitiveProblem(low[:, None], costs, costs, weight).signed_weight
+    constant = costs.min(axis=1)
     # The weight and the constant as they are stated.
     assert_allclose(signed, np.maximum(2 * high - 1, 0) + np.minimum(2 * low - 1, 0), **EXACT)
     assert_allclose(constant, np.minimum(np.maximum(1 - 2 * low, 0), np.maximum(2 * high - 1, 0)), **EXACT)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from selective_labels.estimators.surrogates import CostSensitiveProblem
 from selective_labels.identification.bounds import raw_bounds
 from selective_labels.identification.costs import point_costs
 from selective_labels.identification.point import numeric_moments, slope, two_fold_moments
-from tests.reference.decision_rules import signed_point_weight
 from tests.reference.latent_models import LatentModel, additive_model, random_model
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -157,7 +157,8 @@ def test_theorem_4_4_exact_risk_of_two_classes():
     eta = np.column_stack([1 - positive, positive])
     predicted = rng.integers(2, size=50)
     direct = weight @ (eta.max(axis=1) - eta[np.arange(50), predicted])
-    signed = signed_point_weight(eta)
+    costs = point_costs(eta)
+    signed = CostSensitiveProblem(eta, costs, eta, weight).signed_weight
     # E1: the weight is 2η - 1.
     assert_allclose(signed, 2 * positive - 1, **EXACT)
     wrong = predicted != (signed > 0)

@@ -1,62 +1,9 @@
-"""Rules and weights of the paper's binary learner, written out."""
+"""Rules and projections that the library does not need, written out."""
 
 import numpy as np
 
 from selective_labels.identification.bounds import Array, Bounds
-from selective_labels.identification.costs import point_costs, worst_case_costs
 from selective_labels.identification.point import _project
-
-
-def signed_point_weight(probabilities: Array) -> Array:
-    """Signed weight for two-class learning when the class probabilities are known.
-
-    w = 2 η_1 - 1,   excess risk = E[|w| 1{t ≠ sign(w)}]
-
-    This is the binary form of Theorem 4.4, with E1: the paper's η_1 - 1/2 halves every risk. The sign is the
-    label to learn (class 1 if positive) and the absolute value is the sample weight.
-
-    Examples
-    --------
-    >>> signed_point_weight(np.array([[0.25, 0.75], [0.5, 0.5]]))
-    array([0.5, 0. ])
-    """
-    costs = point_costs(_two_classes(probabilities))
-    return costs[:, 0] - costs[:, 1]
-
-
-def signed_partial_weight(bounds: Bounds) -> Array:
-    """Signed weight for two-class learning when the class probabilities are bounded.
-
-    w = max(2 upper~_1 - 1, 0) + min(2 lower~_1 - 1, 0),
-    worst-case excess risk = E[|w| 1{t ≠ sign(w)}] + E[partial_constant]
-
-    This is the binary form of Theorem 5.3 with realizable bounds (E2).
-
-    Examples
-    --------
-    >>> signed_partial_weight(Bounds(np.array([[0.25, 0.5]]), np.array([[0.5, 0.75]])))
-    array([0.5])
-    """
-    _two_classes(bounds.lower)
-    costs = worst_case_costs(bounds)
-    return costs[:, 0] - costs[:, 1]
-
-
-def partial_constant(bounds: Bounds) -> Array:
-    """Worst-case excess risk of two classes that no prediction avoids.
-
-    min{(1 - 2 lower~_1)^+, (2 upper~_1 - 1)^+}   per row
-
-    This is the constant in the binary form of Theorem 5.3, with E2: the mean of the minima, not the minimum
-    of the means.
-
-    Examples
-    --------
-    >>> partial_constant(Bounds(np.array([[0.25, 0.25]]), np.array([[0.75, 0.75]])))
-    array([0.5])
-    """
-    _two_classes(bounds.lower)
-    return worst_case_costs(bounds).min(axis=1)
 
 
 def randomised_minimax(bounds: Bounds) -> Array:
@@ -127,9 +74,3 @@ def project_to_bounds(values: Array, bounds: Bounds) -> Array:
     """
     slack = np.maximum(bounds.slack, 0.0)
     return bounds.lower + _project(values - bounds.lower, slack[:, None])
-
-
-def _two_classes(values: Array) -> Array:
-    if values.shape[1] != 2:  # a programming error
-        raise ValueError(f"a signed weight needs two classes, got {values.shape[1]}")
-    return values
