@@ -18,22 +18,27 @@ NUISANCE = "quadratic"
 Answers = Bounds | np.ndarray
 
 
-def held_out_answers(split: Split, mode: str, seed: int) -> Answers:
-    """Class probabilities (point) or bounds (partial) of the training rows, by models of the other folds."""
+def held_out_answers(split: Split, mode: str, seed: int) -> tuple[Answers, str]:
+    """Class probabilities (point) or bounds (partial) of the training rows, by models of the other folds.
+
+    Besides, what most of these models ended in.
+    """
     X, y, makers = split.features, split.y, split.decision_maker
     n_classes = int(y.max()) + 1
     # A class that a fold's labeled rows lack is not known there.
     lower, upper = np.zeros((len(X), n_classes)), np.ones((len(X), n_classes))
+    ended = []
     for train, rest in KFold(N_FOLDS, shuffle=True, random_state=seed).split(X):
         model = sl.UCLClassifier(mode, "plug-in", nuisance=NUISANCE, random_state=seed)
         model.fit(X[train], y[train], decision_maker=makers[train])
+        ended.append(model.mode_)
         cells = np.ix_(rest, model.classes_)
         if mode == "point":
             lower[cells] = model.predict_proba(X[rest])
         else:
             found = model.predict_bounds(X[rest])
             lower[cells], upper[cells] = found.lower, found.upper
-    return lower if mode == "point" else Bounds(lower, upper)
+    return lower if mode == "point" else Bounds(lower, upper), max(ended, key=ended.count)
 
 
 def with_noise(answers: Answers, level: float, seed: int) -> Answers:
@@ -58,13 +63,13 @@ def with_noise(answers: Answers, level: float, seed: int) -> Answers:
 
 def noisy_predictions(
     split: Split, mode: str, levels: tuple[float, ...], seed: int
-) -> Iterator[tuple[float, np.ndarray]]:
-    """Codes predicted for the test rows by the linear softmax learner, at each level of noise."""
-    answers = held_out_answers(split, mode, seed)
+) -> Iterator[tuple[float, np.ndarray, str]]:
+    """At each level of noise: codes that the linear softmax learner predicts for the test rows; its mode."""
+    answers, ended = held_out_answers(split, mode, seed)
     weights = np.ones(len(split.features))
     for level in levels:
         known = with_noise(answers, level, seed)
         costs = worst_case_costs(known) if isinstance(known, Bounds) else point_costs(known)
         problem = CostSensitiveProblem(split.features, costs, gains(costs), weights)
         scores = sl.LinearScore().learn(problem, "softmax", seed).scores(split.test_features)
-        yield level, scores.argmax(axis=1)
+        yield level, scores.argmax(axis=1), ended

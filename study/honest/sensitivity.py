@@ -74,20 +74,20 @@ def run_sensitivity(task: Task, setup: Setup) -> Rows:
     seed = whole_number(seeds[2])
     predictions = _noisy_nuisances if task.part == NUISANCES else noisy_predictions
     return [
-        scorer.row(predicted, mode, "linear", f"sigma={level}")
+        scorer.row(predicted, mode, "linear", f"sigma={level}", mode=ended)
         for mode in MODES
-        for level, predicted in predictions(split, mode, LEVELS, seed)
+        for level, predicted, ended in predictions(split, mode, LEVELS, seed)
     ]
 
 
 def _noisy_nuisances(
     split: Split, mode: str, levels: tuple[float, ...], seed: int
-) -> Iterator[tuple[float, np.ndarray]]:
+) -> Iterator[tuple[float, np.ndarray, str]]:
     for level in levels:
         nuisance = NoisyClassifier(_quadratic(), level, seed)
         learner = sl.UCLClassifier(mode, "linear", nuisance=nuisance, random_state=seed)
         learner.fit(split.features, split.y, decision_maker=split.decision_maker)
-        yield level, learner.predict(split.test_features)
+        yield level, learner.predict(split.test_features), learner.mode_
 
 
 def _quadratic() -> Any:

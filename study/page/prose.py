@@ -131,9 +131,9 @@ FICO_STORED = flowing("""
     repetition gives the same best accuracy, here and in the stored results. Where these differ, the stored
     results were made with other splits, settings or versions of libraries:""")
 MISSES = flowing("""
-    Likely causes of such misses: it is not recorded which constants and splits made the stored results,
-    networks stopped early and ratios of covariances depend on their seeds, and versions of libraries
-    differ. Why AdaBoost on all labels differs is open: the released code sets its algorithm.""")
+    Why others miss: the stored FICO results, AdaBoost's among them, were not made by the code that was
+    released (correction E17). Networks stopped early and ratios of covariances depend on their seeds. Why
+    synthetic baselines under UC miss is open.""")
 STEPS_TABLE = flowing("""
     Released weights and network: accuracy after 200 steps (as published) and after 5,000, with the instrument
     and without.""")

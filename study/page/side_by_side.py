@@ -105,7 +105,9 @@ def side_by_side(figure: PublishedFigure, rows: pd.DataFrame, published: pd.Data
     # Run as 3, 5 and 7, printed as .3, .5 and .7 (correction E16).
     released_scale = marks["source"].isin(("published", "published protocol"))
     levels = levels.where(~released_scale, levels / 10.0)
-    texts = ["" if np.isnan(level) else f"{level:g}" for level in levels]
+    # Neither line needs weights, so noise does not reach it.
+    plain = levels.isna() | marks["method"].isin(("full", "constant"))
+    texts = ["" if without else f"{level:g}" for level, without in zip(levels, plain, strict=True)]
     return marks.assign(level=texts)[
         ["cell", "classifier", "method", "level", "source", "value", "spread", "limit", "count"]
     ]

@@ -90,6 +90,10 @@ def test_an_experiment_runs(tmp_path, name, protocol, cell, expected):
     assert set(rows["part"]) == set(experiment.parts), "every part ran"
     assert rows["accuracy"].between(0, 1).all(), "accuracies are shares"
     assert not rows.duplicated(["part", "method", "classifier", "setting"]).any(), "one row each"
+    if name in ("synthetic", "fico", "strong", "sensitivity"):
+        assert rows["constant"].notna().all(), "the page has the share of constant rules beside every claim"
+        learned = rows["method"].isin(("partial", "point")) & (protocol == "honest")
+        assert (rows.loc[learned, "mode"] != "").all(), "and the share of fits that fell back"
 
 
 def test_labels_that_nobody_saw_change_nothing_but_the_full_sample():
