@@ -1,6 +1,7 @@
 """Shared rules of the test-suite."""
 
 import os
+import signal
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -16,6 +17,15 @@ ELSEWHERE = "elsewhere"
 FILE = "file"
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Commands that tests start can be interrupted, also where the suite is a background job of a shell.
+
+    Such a shell ignores Ctrl-C for its jobs, and what they start ignores it, too.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

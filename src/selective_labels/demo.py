@@ -164,7 +164,8 @@ def show_ladder(story: Story, console: Console) -> None:
     low, high = KNOWN_SHARE
     console.print(
         f"prevalence: a bureau says that {low:.0%} to {high:.0%} of all who apply default. informed: refused "
-        f"applicants are no better risks than like approved ones. The truth: {story.true_right:.1%}.\n"
+        "applicants are no better risks than approved ones with the same features. The truth: "
+        f"{story.true_right:.1%}.\n"
     )
 
 

@@ -162,7 +162,7 @@ def field(files: tuple[Path, ...] = ()) -> Field:
     Examples
     --------
     >>> len(field().learners), list(field().evaluators)[1]
-    (17, 'instrument')
+    (27, 'instrument')
     """
     learners, evaluators = dict(LEARNERS), dict(EVALUATORS)
     for path in files:

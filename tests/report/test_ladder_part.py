@@ -63,9 +63,9 @@ def test_other_sections_are_as_without(document, without):
     for name in ("models", "comparison", "acceptance", "sensitivity"):
         assert document[name] == without[name]
     # The first line is under what is stated, of which the data contradict the last part.
-    assert "informed(yes) holds" in document["summary"]["headline"]
+    assert "what you state below holds" in document["summary"]["headline"]
     assert document["ladder"]["comparison"]["assumption"] == "instrument & informed(yes)"
-    assert any(each.startswith("You state besides: ") for each in document["summary"]["assumed"])
+    assert any(each.startswith("You state: ") for each in document["summary"]["assumed"])
     assert "informed(yes)" not in without["summary"]["headline"]
     assert without["ladder"] == {"missing": ladder_module.NOTHING_ASSUMED}
 

@@ -43,5 +43,5 @@ def test_what_was_said_is_not_asked_for_again(as_usual):
     stated = page(assumptions=known)["summary"]
     assert any("The range narrows if you know more" in each for each in as_usual["summary"]["next"])
     assert not any("The range narrows if you know more" in each for each in stated["next"])
-    assert "and informed(0) holds." in stated["headline"]
-    assert any(each.startswith("You state besides: ") for each in stated["assumed"])
+    assert "and what you state below holds." in stated["headline"]
+    assert any(each.startswith("You state: ") for each in stated["assumed"])

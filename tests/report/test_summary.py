@@ -110,9 +110,9 @@ def stated(contradicted=False, assumption="instrument & informed(yes)"):
 def test_the_first_line_answers_under_what_the_user_states():
     summary = summarise(DATA, sections() | stated(), LOTTERY)
     assert "Among everybody: 20% to 24%" in summary["headline"]
-    assert "if officers get their cases as if by lot and informed(yes) holds." in summary["headline"]
+    assert "if officers get their cases as if by lot and what you state below holds." in summary["headline"]
     assert "“Ours” is right more often than “Yours”, by between 3.0 and 12.0" in summary["headline"]
-    assert "You state besides: what informed(yes) says." in summary["assumed"]
+    assert "You state: what informed(yes) says." in summary["assumed"]
 
 
 def test_what_the_data_or_the_checks_contradict_is_not_used_in_the_first_line():
@@ -140,7 +140,7 @@ def test_without_a_valid_instrument_that_is_said_first_and_only_free_numbers_are
 
 def test_assignment_by_features_is_not_sold_as_a_lottery():
     text = text_of(summarise(DATA, sections(), LIKE_CASES))
-    assert "Assignment is not random as it stands" in text
+    assert "Assignment is not random without the features" in text
     assert "can neither confirm nor refute" in text
 
 
@@ -161,7 +161,9 @@ def test_the_better_rule_is_named_only_if_the_data_tell(verdict, difference, wor
 def test_undecided_is_never_called_equal():
     summary = summarise(DATA, sections("undecided"), LOTTERY)
     assert "That does not make them equal" in text_of(summary)
-    assert any("“Undecided” does not mean “equal”" in each for each in summary["does_not_say"])
+    assert any(
+        "“Undecided” means that the data leave both answers open" in each for each in summary["does_not_say"]
+    )
 
 
 def test_rules_that_never_differ_are_not_compared():
@@ -170,7 +172,7 @@ def test_rules_that_never_differ_are_not_compared():
 
 def test_an_empty_interval_speaks_against_the_assumption():
     summary = summarise(DATA, sections(**EMPTY), LOTTERY)
-    assert "no value is left" in text_of(summary)
+    assert "no value is possible" in text_of(summary)
     assert "55%" not in text_of(summary)
 
 
@@ -179,7 +181,7 @@ def test_an_empty_difference_names_no_winner():
     for each in found["comparison"]["results"]:
         each.update(EMPTY)
     text = text_of(summarise(DATA, found, LOTTERY))
-    assert "no value is left for the difference" in text
+    assert "no difference between “Yours” and “Ours” is possible" in text
     assert "percentage points" not in text
 
 
@@ -202,7 +204,7 @@ def test_a_missing_section_makes_no_claim():
     )
     assert "y shows only one class." in summary["headline"]
     assert "Can this data answer it? No" in text_of(summary)
-    assert "as-if-by-lot" not in text_of(summary)
+    assert "as-if-random" not in text_of(summary)
 
 
 def test_a_sample_that_could_not_be_scored_falls_back_to_no_assumption():
@@ -254,7 +256,7 @@ def test_without_checks_nothing_is_assumed():
 def test_a_figure_of_the_accepted_outside_the_interval_is_said_to_be_wrong():
     text = text_of(summarise(DATA, sections(), LOTTERY))
     # The interval begins at 18 %, seven points above 11 %.
-    assert "too low for everybody, by 7.0 points or more" in text
+    assert "too low for everybody, by at least 7.0 points" in text
 
 
 def test_a_figure_of_the_accepted_inside_the_interval_is_not_called_wrong():

@@ -554,8 +554,8 @@ class EventTilt(Assumption):
         """The assumption in one sentence."""
         return (
             "as for an instrument, and within a predicted class the odds that the prediction is right (or of "
-            "the class in question) among the refused are the same multiple of those among like accepted "
-            f"cases, for all cases{self._who}. No test is known to notice if they are not."
+            "the class in question) among the refused are the same multiple of those among comparable "
+            f"accepted cases, for all cases{self._who}. No test is known to notice if they are not."
         )
 
     @property

@@ -110,7 +110,7 @@ class Informed(Restriction):
 
 @dataclass(frozen=True)
 class Refused(Restriction):
-    """Refused cases are adverse at least, or at most, a stated multiple as often as like accepted cases.
+    """Refused cases are adverse at least, or at most, a multiple as often as comparable accepted cases.
 
     g_low(m_z) <= P(A | D=0, x, z) <= g_high(m_z),   m_z = P(A | D=1, x, z)
 
@@ -230,7 +230,10 @@ class SimilarBias(Part):
     rho: float
 
     formula = "|p_kz - p_kz' - η_k (λ_z - λ_z')| <= 2ρ for all z, z'"
-    refuted_by = "decision-makers further from one line than 2ρ (SL601), or floors without room (SL1001)."
+    refuted_by = (
+        "decision-makers further from one line than 2ρ (SL601), or lower bounds that sum to more than one "
+        "(SL1001)."
+    )
     needs_decision_makers = True
 
     def __post_init__(self) -> None:
@@ -366,7 +369,7 @@ class Prevalence(Part):
     by: str | None = None
 
     formula = "low <= E[η_A] <= high"
-    refuted_by = "floors whose mean exceeds the share (SL1002)."
+    refuted_by = "a mean lower bound above the share (SL1002)."
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", as_event(self.label))
@@ -405,7 +408,7 @@ class Prevalence(Part):
             f"{_in_words(each)}{'' if group is None else f' where {self.by} is {group}'}"
             for group, each in self.ranges
         )
-        return f"of all cases, refused ones among them, the share that are {in_words(self.label)} is {words}."
+        return f"among all cases, also those refused, the share with label {in_words(self.label)} is {words}."
 
     def shares(self, data: Population) -> tuple[Share, ...]:
         """One share for the whole population, or one for each group."""

@@ -1,4 +1,4 @@
-"""The question of auto mode: whether refused cases have an outcome more often than like accepted ones."""
+"""The question of auto mode: whether refused cases have an outcome more often."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,8 +24,8 @@ def question(label: Any, vocabulary: Vocabulary) -> str:
     Examples
     --------
     >>> print(question("default", Vocabulary()))
-    Compare refused cases with accepted cases that have the same features: are the refused more likely to be
-    'default'?
+    Compare refused cases with accepted cases that have the same features: are those refused more likely to
+    be 'default'?
     """
     asked = vocabulary.say(
         "Compare refused cases with accepted cases that have the same features: "

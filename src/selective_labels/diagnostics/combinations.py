@@ -307,12 +307,12 @@ def _least(context: Context, assumption: Combination, part: Refused) -> Finding:
 
 @dataclass(frozen=True)
 class _AlongLeniency:
-    """Score of the covariance of leniency and the event A among like accepted cases.
+    """Score of the covariance of leniency and the event A among comparable accepted cases.
 
     s = D (λ_Z - λ̄_D) (1{Y in A} - m_A),   λ̄_D = Σ_z e_z λ_z² / Σ_z e_z λ_z,   m_A = Σ_z e_z p_Az / Σ e_z λ_z
 
     Since Σ_z e_z λ_z (λ_z - λ̄_D) = 0, errors of m_A do not matter to first order. The mean is zero where the
-    share of A among like accepted cases does not depend on who decided.
+    share of A among comparable accepted cases does not depend on who decided.
     """
 
     event: tuple[int, ...]

@@ -46,7 +46,7 @@ N_FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class RefusedOdds:
-    """Odds of an event among refused cases, as a multiple of those among like accepted cases.
+    """Odds of an event among refused cases, as a multiple of those among comparable accepted cases.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class RefusedOddsCurve:
     Attributes
     ----------
     odds : (n_odds,) array
-        Odds of the event among the refused, as a multiple of those among like accepted cases.
+        Odds of the event among the refused, as a multiple of those among comparable accepted cases.
     gain : (n_odds,) array
         Expected accuracy (or minus the expected cost) of the rule, minus that of the same learner fitted to
         the labeled rows alone, if these are the true odds.
@@ -153,7 +153,8 @@ class RefusedOddsCurve:
         return (
             f"{self.changed:.1%} of the cases are predicted differently than by the labeled rows alone. If "
             f"the odds of {self._words} among the refused are {self.odds[0]:.3g} (or {self.odds[-1]:.3g}) "
-            f"times those of like accepted cases, the gain is {self.gain[0]:+.4f} ({self.gain[-1]:+.4f})."
+            f"times those of comparable accepted cases, the gain is "
+            f"{self.gain[0]:+.4f} ({self.gain[-1]:+.4f})."
         )
 
     @property

@@ -103,7 +103,7 @@ def choose_tilt(
         if not tilt.refused.supports(event) or direction_against(direction, data, joint):
             reason = (
                 f"the instrument contradicts that the refused have {event_words(direction.adverse)} more "
-                "often than like accepted cases"
+                "often than comparable accepted cases"
             )
             warnings.warn(
                 DiagnosticWarning("SL1006", f"(direction): {reason}; no gain is taken."), stacklevel=5
@@ -113,9 +113,9 @@ def choose_tilt(
         reason = "the stated direction, and the odds ratios in it that the instrument supports"
     elif mode == "auto":
         if not tilt.excludes_zero:
-            unshown = "the instrument does not show that refused cases differ from like accepted ones"
+            unshown = "the instrument does not show that refused cases differ from comparable accepted ones"
             return TiltChoice(LABELED_ONLY, weak if concentration < GATE else unshown, concentration), None
-        reason = "the instrument shows that refused cases differ from like accepted ones"
+        reason = "the instrument shows that refused cases differ from comparable accepted ones"
     else:
         reason = "asked for"
         if concentration < GATE:

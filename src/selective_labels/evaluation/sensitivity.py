@@ -324,8 +324,8 @@ def _rho(base: Assumption, _: Any, __: np.ndarray) -> Family:
 def _skill_range(base: Assumption, _: Any, __: np.ndarray) -> Family:
     _require_instrument(base, "skill_range")
     words = (
-        "within a predicted class the refused have one multiple of the odds that like accepted cases have, "
-        "whose log changes by at most skill_range per unit of leniency; at 0 strict and lenient "
+        "within a predicted class the refused have one multiple of the odds that comparable accepted cases "
+        "have, whose log changes by at most skill_range per unit of leniency; at 0 strict and lenient "
         "decision-makers sort cases equally well" + INSTRUMENT
     )
     values = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])

@@ -108,7 +108,7 @@ class Tilted:
         return self.statistic_at_zero > chi2.ppf(LEVEL, self.refused.tilts.shape[1] - 1)
 
     def towards(self, event: ArrayLike) -> "Tilted":
-        """The same tilts, as far as the refused have the event at least as often as like accepted cases."""
+        """The same tilts, as far as refused cases have the event at least as often as comparable ones."""
         answer = None if self.answer is None else self.answer.towards(event)
         return replace(self, refused=self.refused.towards(event), answer=answer)
 

@@ -322,9 +322,9 @@ def drift_part(
 
 
 NOTHING_ASSUMED = (
-    "Nothing was said of what is known besides who decided. If refused cases are known to have the event "
-    "more often than like accepted ones, or less often, or the share of the event among all cases is known, "
-    "--assume (assumptions= in Python) shows what that buys."
+    "No assumption was stated besides the instrument. Do you know that refused cases have the event more "
+    "often than comparable accepted ones, or less often? Or how common the event is among all cases? State "
+    "it with --assume (assumptions= in Python): the bounds get narrower."
 )
 
 
@@ -502,7 +502,7 @@ def outlook_part(
     """Predict the interval width of the difference with more cases, other decision-makers, or a lottery."""
     classes = sample.data.classes
     if sample.data.labeled.all():
-        raise InputError("Every outcome was seen: nothing is left open but the chance of the sample.", "y")
+        raise InputError("Every outcome was seen: only sampling error is left.", "y")
     contest = paired_difference(first.subject(classes), second.subject(classes), metric)
     result = compare_sample(sample, contest, assumption, names=(first.name, second.name))
     found = plan(result)
@@ -655,7 +655,7 @@ class Method:
 METHODS = (
     Method(
         "Labeled cases only",
-        "Cases that were refused turn out like accepted ones with the same features.",
+        "Refused cases have the same outcomes as accepted cases with the same features.",
         lambda random_state: SelectedSampleClassifier(LINEAR, random_state=random_state),
     ),
     Method(

@@ -219,16 +219,16 @@ def _short(text: Any) -> str:
 # Beginning of sentences, by the conditioning under which assignment is as good as random.
 UNDER = {
     None: "assuming nothing about the outcomes that were not seen",
-    "strata": "under the as-if-by-lot assumption",
-    "features": "under the as-if-by-lot-among-like-cases assumption",
+    "strata": "under as-if-random assignment",
+    "features": "under as-if-random assignment given the features",
     "all seen": "with every outcome seen",
 }
 MEANINGS = {
-    "strata": "The as-if-by-lot assumption: cases reach {makers} as if by lot (within strata, if "
-    "there are any), and who decides does not change the outcome.",
-    "features": "The as-if-by-lot-among-like-cases assumption: everything that settles who gets which case "
-    "is among the features, and who decides does not change the outcome. The data can neither confirm nor "
-    "refute the first part.",
+    "strata": "As-if-random assignment means that cases reach {makers} as if by lot (within strata, if "
+    "there are any), and that who decides does not change the outcome.",
+    "features": "As-if-random assignment given the features means that everything which settles who gets "
+    "which case is among the features, and that who decides does not change the outcome. The data can "
+    "neither confirm nor refute the first part.",
 }
 # The same, for a line on its own.
 IF = {

@@ -11,7 +11,7 @@ from selective_labels.report.markdown import escaped, table
 MODES = {
     "partial": "the worst that the missing labels could do is made as small as possible",
     "point": "class probabilities are the slopes of seen labels on leniency (NUCEM)",
-    "tilt": "the odds among the refused are one multiple of those among like accepted cases",
+    "tilt": "the odds among the refused are one multiple of those among comparable accepted cases",
     "auto": "labeled cases, unless the instrument or a stated direction tells more of the refused",
 }
 NOT_FOR = (

@@ -350,7 +350,7 @@ def _note(found: Mapping[str, Any]) -> str:
     return power or "How much the checks could have seen is not known."
 
 
-OURS = "The worst that the missing labels could do is kept small; who decides is as if by lot."
+OURS = "It keeps the worst that the missing labels could do small, if cases are assigned as if at random."
 COMPARATOR_VERDICTS = {"this": "better", "ours": "worse", "undecided": "undecided"}
 
 
@@ -528,7 +528,7 @@ def _opening_figure(
         Scale(0.0, 1.0) if shares else round_scale(values),
         percent_tick if shares else number,
     )
-    headings = ("Figure", f"Among the {words['accepted']}", "Everybody", "With the chance of the sample")
+    headings = ("Figure", f"Among the {words['accepted']}", "Everybody", "With sampling error")
     show = percent if shares else number
     table = [
         (name, show(each["labeled"]), identified(each["result"]), confidence(each["result"]))

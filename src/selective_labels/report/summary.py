@@ -107,7 +107,7 @@ def headline(
         return f"“{event}” among everybody: {everybody}. Every outcome was seen."
     conditions = [_by_lot(basis, words)] if basis.given else []
     if stated is not None:
-        conditions += [f"{' and '.join(stated.names)} {'holds' if len(stated.names) == 1 else 'hold'}"]
+        conditions += ["what you state below holds"]
     condition = f"if {' and '.join(conditions)}" if conditions else "assuming nothing"
     among = f"“{event}” among the {accepted} cases: {percent(labeled)}. " if labeled is not None else ""
     return f"{among}Among everybody: {everybody}, {condition}."
@@ -123,8 +123,8 @@ def off_by(answers: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
         return []
     distance, too = (low - labeled, "low") if labeled < low else (labeled - high, "high")
     return [
-        f"The figure of the {words['accepted']} cases is too {too} for everybody, by {100 * distance:.1f} "
-        f"points or more ({percent(result['confidence_level'])} confidence)."
+        f"The {words['accepted']} cases alone give a figure that is too {too} for everybody, by at least "
+        f"{100 * distance:.1f} points ({percent(result['confidence_level'])} confidence)."
     ]
 
 
@@ -157,7 +157,7 @@ def _compared(comparison: Mapping[str, Any], basis: Basis, stated: Stated | None
 
 def assumed(basis: Basis, words: Mapping[str, str], stated: Stated | None = None) -> list[str]:
     """The assumption behind the figures, and the part of it that cannot be tested."""
-    besides = [] if stated is None else [f"You state besides: {each}" for each in stated.sentences]
+    besides = [] if stated is None else [f"You state: {each}" for each in stated.sentences]
     return [*_assumed(basis, words), *besides]
 
 
@@ -174,13 +174,12 @@ def _assumed(basis: Basis, words: Mapping[str, str]) -> list[str]:
         return [
             f"Among comparable cases, {makers} get theirs as if by lot, and who decides does not change the "
             "outcome.",
-            "Assignment is not random as it stands; that everything which settles who gets which case "
-            "is among the columns used here cannot be checked. It rests on what you know.",
+            "Assignment is not random without the features. Whether these columns hold everything that "
+            "settles who gets which case cannot be checked: you have to know it.",
         ]
     return [
         f"{capital(makers)} get their cases as if by lot, and who decides does not change the outcome.",
-        "The checks do not contradict it, and cannot prove it: it rests on what you know of how cases are "
-        "assigned.",
+        "The checks do not contradict this. They cannot prove it: you have to know how cases are assigned.",
     ]
 
 
@@ -273,8 +272,8 @@ def _narrow(
         return []
     if basis.given is None:
         return [
-            f"Find out how cases reach {words['makers']}. Where a rota or a lottery deals them out, perhaps "
-            "within branch or shift (name it as strata), the range above narrows."
+            f"Find out how cases reach {words['makers']}. If a rota or a lottery assigns them, perhaps "
+            "within a branch or a shift, give that column as strata: the range above narrows."
         ]
     result = answers["event"]["result"]
     if result["ci_lower"] is None or result["ci_upper"] - result["ci_lower"] < WIDE:
@@ -282,11 +281,12 @@ def _narrow(
     if stated is not None:
         return []
     if "missing" not in ladder:
-        return ["The data contradict what you state besides (--assume), so it is not used above."]
+        return ["The data contradict what you state (--assume), so it is not used above."]
     return [
-        f"The range narrows if you know more: that among comparable cases those {words['refused']} have "
-        f"“{words['event']}” more often than those {words['accepted']}, or less often; or about how many of "
-        "everybody have it (--assume; “What you know” below shows what that buys)."
+        "The range narrows if you know more. For example: among comparable cases, those "
+        f"{words['refused']} have “{words['event']}” more often (or less often) than those "
+        f"{words['accepted']}; or how common it is among everybody. State it with --assume; “What you know” "
+        "below shows what it would change."
     ]
 
 
@@ -312,16 +312,16 @@ def cautions(models: Any) -> list[str]:
 
 COST = "cost"
 ALWAYS_UNSAID = (
-    "Whether a rule is fair: rates in subgroups, equal or not, do not settle that.",
-    "Why cases end as they do, or what would change them: nothing here is about causes.",
-    "What will happen later: people, rules and cases change, not least once a model is put to use.",
-    "Anything about cases unlike those in this table, or about features that it does not hold.",
+    "Whether a rule is fair. Equal or unequal rates in subgroups do not settle that.",
+    "Why cases end as they do, or what would change it. Nothing here is about causes.",
+    "What will happen later. People, rules and cases change, also because a model is put to use.",
+    "Anything about other kinds of cases, or about features that are not in this table.",
     "Whether the recorded outcome is right, or is the one that matters.",
-    "“Undecided” does not mean “equal”: it means that the data leave both answers open.",
+    "That two rules are equal. “Undecided” means that the data leave both answers open.",
 )
 WITH_INSTRUMENT = (
-    "What holds if cases do not reach decision-makers as assumed, or if who decides changes the outcome: "
-    "then only the numbers that assume nothing remain."
+    "What holds if cases do not reach decision-makers as assumed, or if who decides changes the outcome. "
+    "Then only the numbers that assume nothing remain."
 )
 WITHOUT_INSTRUMENT = (
     "Anything narrower than the ranges that assume nothing: numbers under other assumptions are shown beside "
@@ -431,25 +431,24 @@ def _verdict(basis: Basis, makers: str) -> str:
     if basis.given is None:
         return (
             "Who decided cannot be used to learn about the outcomes that were not seen. The reason: "
-            f"{basis.reason} What follows therefore assumes nothing about these outcomes, and "
-            "the ranges are as wide as that makes them."
+            f"{basis.reason} So nothing is assumed about these outcomes, and the ranges are wide."
         )
     if basis.given == "all seen":
         return "Every outcome was seen, so nothing needs to be assumed about missing ones."
-    can = "Can this data answer it? Within a range, if who decided may be treated as a lottery."
+    can = "Can this data answer it? Within a range, if who decided was as good as a lottery."
     if basis.given == "features":
         meaning = MEANINGS["features"]
-        return f"{can} Assignment is not random as it stands. {meaning}"
+        return f"{can} Assignment is not random without the features. {meaning}"
     meaning = MEANINGS[str(basis.given)].format(makers=makers)
-    return f"{can} The checks say: {basis.reason} They can refute this, not prove it. {meaning}"
+    return f"{can} {capital(basis.reason)} Checks can refute this assumption; they cannot prove it. {meaning}"
 
 
 def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
     under = capital(UNDER[basis.given])
     if is_empty(found):
         return (
-            f"{under}, no value is left for “{rule['name']}” ({found['metric']}): the data contradict this "
-            "assumption, and the numbers that use it should not be used."
+            f"{under}, no value is possible for “{rule['name']}” ({found['metric']}): the data contradict "
+            "this assumption. Do not use numbers that rest on it."
         )
     reason = missing(found)
     if reason is not None:
@@ -459,10 +458,10 @@ def _how_good(rule: dict[str, Any], found: dict[str, Any], basis: Basis) -> str:
     else:
         says, of, spoken = "is right in", "of all cases", percent_range
     return (
-        f"{under}, “{rule['name']}” {says} {spoken(*_ends(found))} {of}; allowing also for the play of "
-        f"chance in {found['n']:,} cases, {spoken(found['ci_lower'], found['ci_upper'])} "
+        f"{under}, “{rule['name']}” {says} {spoken(*_ends(found))} {of}. With the sampling error of "
+        f"{found['n']:,} cases: {spoken(found['ci_lower'], found['ci_upper'])} "
         f"({percent(found['confidence_level'])} confidence)."
-        f"{'' if basis.given == 'all seen' else ' Where in this range, the data cannot tell.'}"
+        f"{'' if basis.given == 'all seen' else ' The data cannot tell where in this range.'}"
     )
 
 
@@ -482,8 +481,8 @@ def _among_labeled(rule: dict[str, Any], found: dict[str, Any], basis: Basis) ->
         return []
     says = f"costs {amount(value)} a case" if found["metric"] == COST else f"is right in {percent(value)}"
     return [
-        f"Among the labeled cases alone it {says}. This number needs no assumption, "
-        "and it is not about everybody: the labeled cases were chosen."
+        f"Among the labeled cases alone it {says}. This number needs no assumption, but it is not about "
+        "everybody: somebody chose the labeled cases."
     ]
 
 
@@ -502,8 +501,8 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
     spoken = cost_range if money else points_range
     if is_empty(result):
         return [
-            f"{under}, no value is left for the difference between “{result['a']}” and “{result['b']}”: the "
-            f"data contradict this assumption. {differ}"
+            f"{under}, no difference between “{result['a']}” and “{result['b']}” is possible: the data "
+            f"contradict this assumption. {differ}"
         ]
     reason = missing(result)
     if reason is not None:
@@ -511,7 +510,7 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
     if result["verdict"] == "undecided":
         return [
             f"{under}, the data do not tell whether “{result['a']}” or “{result['b']}” {is_better}: "
-            f"the first minus the second is between {spoken(lower, upper)}, chance included. That "
+            f"the first minus the second is between {spoken(lower, upper)}, with sampling error. That "
             f"does not make them equal. {differ}"
         ]
     first, second = result["a"], result["b"]
@@ -521,7 +520,7 @@ def _better(comparison: dict[str, Any], basis: Basis) -> list[str]:
         lower, upper = -upper, -lower
     return [
         f"{under}, “{first}” {is_better} than “{second}”, by between {spoken(lower, upper)}, "
-        f"chance included. {differ}"
+        f"with sampling error. {differ}"
     ]
 
 
@@ -530,7 +529,7 @@ def _decided(decided: dict[str, Any], basis: Basis) -> list[str]:
         return []
     return [
         f"{capital(UNDER[basis.given])}, the data settle which prediction is best for about "
-        f"{percent(decided['share'])} of the cases; for the others more than one can still be best."
+        f"{percent(decided['share'])} of the cases. For the others, more than one can still be best."
     ]
 
 
