@@ -168,7 +168,7 @@ def test_a_group_that_got_no_yes_has_reasons(cases):
 @pytest.mark.parametrize(
     ("asked", "argument", "words"),
     [
-        ({"by": "town"}, "by", "no feature"),
+        ({"by": "town"}, "by", "neither a feature"),
         ({"by": np.zeros(6000)}, "by", "there is no gap"),
         ({"by": None, "reference": "C"}, "reference", "no group"),
         ({"by": None, "threshold": 0.3}, "threshold", "needs score"),

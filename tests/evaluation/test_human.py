@@ -259,3 +259,20 @@ def test_the_word_wins_over_a_class_and_a_column_of_that_name(tmp_path):
 def test_a_yes_and_a_no_predict_in_one_place():
     assert codes_of_decisions(1, 2) == (0, 1)
     assert codes_of_decisions(2, 3) == (0, 2)
+
+
+def test_subgroups_by_the_name_of_a_feature_or_of_the_strata():
+    table = sl.datasets.make_loans(600, random_state=1).table
+    data = sl.SelectiveLabels.from_frame(
+        table.assign(branch=np.where(table.index % 2, "east", "west")),
+        label="defaulted",
+        decision="approved",
+        decision_maker="officer",
+        strata="branch",
+    )
+    evaluator = sl.Evaluator(data, **QUICK)
+    for name, column in {"region": data.X["region"], "branch": data.stratum_labels[data.strata]}.items():
+        named, given = (evaluator.evaluate("human", metric="tpr", by=by).to_frame() for by in (name, column))
+        assert named.equals(given)
+    with pytest.raises(sl.InputError, match="neither a feature nor the strata"):
+        evaluator.evaluate("human", by="religion")

@@ -283,7 +283,9 @@ class FittedRows:
             if request.labels or len(subjects) == 1 or metric.difference(*subjects) is None:
                 for subject in subjects:
                     metric.functional(subject)
-        masks = None if request.by is None else read_subgroups(request.by, len(known))
+        masks = (
+            None if request.by is None else read_subgroups(named_column(request.by, "by", known), len(known))
+        )
         checked: list[tuple[str, Checked]] = list(zip(request.names, subjects, strict=True))
         sample = self._checked(request, checked if masks is None else [*checked, ("by", masks)])
         return JudgedRows(sample, tuple(each.on(sample.data) for each in subjects), metrics, masks)
@@ -346,13 +348,22 @@ class FittedRows:
         return "predictions" if np.ndim(given) else repr(given)
 
 
+def named_column(given: Any, name: str, data: SelectiveLabels) -> Any:
+    """Look up the column that a string names, a feature or the strata; anything else is returned as given."""
+    if not isinstance(given, str):
+        return given
+    if given in map(str, getattr(data.X, "columns", ())):
+        return data.X[given]
+    if data.stratum_labels is not None and data.names.get("strata") == given:
+        return data.stratum_labels[data.strata]
+    raise InputError.about(
+        name, f"is {given!r}, neither a feature nor the strata; give one value for each case."
+    )
+
+
 def read_column(given: Any, name: str, data: SelectiveLabels) -> pd.Series:
-    """Read one value for each case: a column of values, or the name of a feature."""
-    if isinstance(given, str):
-        names = [str(each) for each in getattr(data.X, "columns", ())]
-        if given not in names:
-            raise InputError.about(name, f"is {given!r}, no feature; give one value for each case.")
-        given = data.X[given]
+    """Read one value for each case: a column of values, or the name of a feature or of the strata."""
+    given = named_column(given, name, data)
     column = as_series(given, name, len(data))
     if column.isna().any():
         raise InputError.about(name, f"is missing in {column.isna().sum()} rows; leave these rows out.")

@@ -70,7 +70,7 @@ def evaluate(
         every assumption that the input allows, except "tilt". If "nucem" is included, the models are fitted
         on halves of the rows, so the results under the other assumptions change slightly. Objects of
         :mod:`selective_labels.assumptions` can replace the names.
-    by : (n_samples,) array, optional
+    by : (n_samples,) array, or the name of a feature or of the strata, optional
         Subgroups. The result has one evaluation per subgroup and sharp bounds on their gaps in ``.gaps``.
     pos_label : class label, optional
         The class of "share", "tpr", "fpr", "ppv", "f1", "auc" and "calibration", and the one that a refusal
@@ -579,7 +579,7 @@ def advice(
     adjust : bool
         Whether features and advice sharpen the numbers (cross-fitted, augmented scores). If False, people
         with minus people without advice is the difference in means.
-    by : (n_samples,) array, optional
+    by : (n_samples,) array, or the name of a feature or of the strata, optional
         Subgroups; every number is given for each.
     assumption : name or Assumption
         What is assumed of decision-makers, if they are named. "none": only the lottery is used.
@@ -642,7 +642,7 @@ def disparity(
     X : SelectiveLabels, or (n_samples, n_features) array or frame
         A SelectiveLabels carries labels and roles; give no other role with it.
     y : (n_samples,) labels, missing where not observed
-    by : (n_samples,) array, or the name of a feature
+    by : (n_samples,) array, or the name of a feature or of the strata
         The groups. If the staff differs between groups, give them as a feature or as strata too.
     score : classifier or (n_samples,) array, optional
         A score of the event; a low score means yes. Adds "score" (the score alone) and "both" (a yes only if
