@@ -292,6 +292,46 @@ def benchmark(
             typer.echo(f"Wrote {path}.")
 
 
+@app.command(epilog="Example: python -m study modes --out runs/modes --data FOLDER --jobs 2 --page DIR")
+@guarded
+def modes(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the results.", metavar="DIR")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of folders with a tidy.csv.gz each.", exists=True, metavar="FOLDER"),
+    ] = None,
+    cells: Annotated[Names, typer.Option(help="Tables, such as 'human-*'. Default: all.")] = None,
+    reps: Annotated[int | None, typer.Option(help="Draws of each table and direction.", min=1)] = None,
+    repetition: Annotated[
+        list[int] | None, typer.Option(help="One draw alone, by its number. Repeatable.", min=0)
+    ] = None,
+    samples: Annotated[int | None, typer.Option(help="Rows of each half, at most.", min=50)] = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    page: Annotated[
+        Path | None, typer.Option(help="Folder to write modes.md and modes.csv to.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Learn in every mode on tables whose truth is known; draws are kept, and the same command goes on."""
+    from study.benchmark.modes import modes_experiment, modes_tasks
+    from study.benchmark.modes_page import write_modes_page
+    from study.engine import Workers
+    from study.engine import reproduce as run
+    from study.tasks import Setup
+
+    chosen = modes_experiment(data)
+    tasks = modes_tasks(chosen, data, cells=_listed(cells), repetitions=reps, only=repetition or ())
+    advise(f"Finished draws are kept in {out}; the same command goes on.")
+    with _told():
+        table = run(
+            chosen, tasks, Setup(n_samples=samples, data=data), out, resume=True, workers=Workers(jobs)
+        )
+    typer.echo(f"{len(tasks)} draws are in {table.path}.")
+    if page is not None:
+        for path in write_modes_page(table.read(), page):
+            typer.echo(f"Wrote {path}.")
+
+
 def _listed(names: list[str] | None) -> list[str]:
     return [part for name in names or [] for part in name.split(",") if part]
 

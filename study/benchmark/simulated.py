@@ -1,5 +1,6 @@
 """Cells whose law is known: the package's designs, the paper's, and real loans with simulated decisions."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def simulated_cells(folder: Path | None) -> dict[str, Cell]:
     >>> sorted(simulated_cells(None))
     ['additive', 'not-additive', 'paper-nucem', 'paper-uc', 'skill-falls', 'skill-rises', 'weak']
     """
-    cells = {name: Cell(partial(_draw, name), mirrors=True, truth=True) for name in DESIGNS}
+    cells = {name: Cell(partial(design_halves, each), mirrors=True, truth=True) for name, each in DESIGNS.items()}
     if folder is not None and (folder / HELOC).exists():
         for selection in ("uc", "nucem"):
             draw = partial(_draw_loans, folder / HELOC, selection)
@@ -37,9 +38,11 @@ def simulated_cells(folder: Path | None) -> dict[str, Cell]:
     return cells
 
 
-def _draw(name: str, mirrored: bool, seed: np.random.SeedSequence, most: int) -> Halves:
+def design_halves(
+    design: Callable[..., datasets.SelectiveSample], mirrored: bool, seed: np.random.SeedSequence, most: int
+) -> Halves:
     """Training, test and population in one call, so that they share the law and the decision-makers."""
-    sample = DESIGNS[name](2 * most + N_POPULATION, mirrored=mirrored, random_state=seed)
+    sample = design(2 * most + N_POPULATION, mirrored=mirrored, random_state=seed)
     cases = Cases(sample.X, sample.y, sample.decision_maker, sample.y_true)
     rows = np.arange(len(sample.y))
     return Halves(*(cases.take(each) for each in np.split(rows, [most, 2 * most])))

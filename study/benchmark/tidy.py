@@ -1,6 +1,7 @@
 """Cells of a folder of tidy tables: `x_*` features, `z` decision-maker, `d` decision, `y` label, `y_true`."""
 
 from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +15,27 @@ from study.benchmark.cases import MOST_ROWS, Cases, Cell, Halves, halved
 
 FILE = "tidy.csv.gz"
 CASE = "case_id"
+# Cases were dealt out within strata; a cell more has the same cases, and does not name them.
+STRATA = "block_num"
+UNNAMED = "no-strata"
 # Features that the raters saw, hidden from the table step by step: the confounding is then real.
 HIDDEN = {
     "human_compas_dressel_farid_2018": {
         "all": (),
         "no-priors": ("x_priors_count",),
         "no-record": ("x_priors_count", "x_juv_fel_count", "x_juv_misd_count"),
-        "no-record-charge": (
+        "no-record-charge": ("x_priors_count", "x_juv_fel_count", "x_juv_misd_count", "x_charge_degree"),
+        "no-record-charge-age": (
             "x_priors_count",
             "x_juv_fel_count",
             "x_juv_misd_count",
-            "x_charge_id",
             "x_charge_degree",
+            "x_age",
         ),
     }
 }
-# The score of a machine, which raters did not see, is no feature of theirs.
-NEVER = ("x_compas_decile_score",)
+# Raters did not see the score of a machine, and the number of a charge is a name.
+NEVER = ("x_compas_decile_score", "x_charge_id")
 # Tables with few rows for each of many decision-makers, who tell nothing in a small draw.
 ROWS = {"human_compas_dressel_farid_2018": 20_000, "seattle_terry_stops": 10_000}
 # Draws of a table of people are its halves, which have most rows in common: few say what many would.
@@ -51,9 +56,10 @@ def tidy_cells(folder: Path | None) -> dict[str, Cell]:
         if name in SIMULATED:
             cells[f"{short}-simulated"] = Cell(partial(_draw_simulated, path), mirrors=True, truth=True)
             continue
-        for step, hidden in HIDDEN.get(name, {"": ()}).items():
-            cells[f"{short}-{step}".rstrip("-")] = Cell(
-                partial(_draw, path, hidden),
+        kinds = [(True, "")] + [(False, UNNAMED)] * (STRATA in columns)
+        for (step, hidden), (named, word) in product(HIDDEN.get(name, {"": ()}).items(), kinds):
+            cells["-".join(filter(None, (short, step, word)))] = Cell(
+                partial(_draw, path, hidden, named),
                 mirrors=False,
                 truth="y_true" in columns,
                 rows=ROWS.get(name, MOST_ROWS),
@@ -68,7 +74,7 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, low_memory=False)
 
 
-def cases_of(frame: pd.DataFrame, hidden: tuple[str, ...]) -> Cases:
+def cases_of(frame: pd.DataFrame, hidden: tuple[str, ...], with_strata: bool = False) -> Cases:
     """Roles of a tidy table; class codes are places among the sorted labels."""
     features = [name for name in frame.columns if name.startswith("x_") and name not in (*hidden, *NEVER)]
     known = "y_true" in frame
@@ -78,13 +84,19 @@ def cases_of(frame: pd.DataFrame, hidden: tuple[str, ...]) -> Cases:
     y[seen] = np.searchsorted(classes, frame["y"].to_numpy()[seen])
     y_true = np.searchsorted(classes, frame["y_true"].to_numpy()) if known else None
     groups = frame[CASE].to_numpy() if CASE in frame else None
-    return Cases(frame[features], y, frame["z"].astype(str).to_numpy(), y_true, groups)
+    strata = frame[STRATA].to_numpy() if with_strata and STRATA in frame else None
+    return Cases(frame[features], y, frame["z"].astype(str).to_numpy(), y_true, groups, strata)
 
 
 def _draw(
-    path: Path, hidden: tuple[str, ...], mirrored: bool, seed: np.random.SeedSequence, most: int
+    path: Path,
+    hidden: tuple[str, ...],
+    with_strata: bool,
+    mirrored: bool,
+    seed: np.random.SeedSequence,
+    most: int,
 ) -> Halves:
-    return halved(cases_of(read(path), hidden), seed, most)
+    return halved(cases_of(read(path), hidden, with_strata), seed, most)
 
 
 def _draw_simulated(path: Path, mirrored: bool, seed: np.random.SeedSequence, most: int) -> Halves:
