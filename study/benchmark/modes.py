@@ -34,7 +34,16 @@ EVERYTHING = 10_000
 # Costs of missing the last class, and of predicting it wrongly, where the other mistake costs one.
 DEAR = 3.0
 COSTS = ("misses", "alarms")
-METHODS = ("labeled only", "auto", "auto, equal skill", "right", "wrong", "control", "wrong control", "all labels")
+METHODS = (
+    "labeled only",
+    "auto",
+    "auto, equal skill",
+    "right",
+    "wrong",
+    "control",
+    "wrong control",
+    "all labels",
+)
 MODES = ("auto", "auto, equal skill", "right", "wrong")
 COLUMNS = (
     *METHODS,

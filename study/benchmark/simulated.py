@@ -30,7 +30,9 @@ def simulated_cells(folder: Path | None) -> dict[str, Cell]:
     >>> sorted(simulated_cells(None))
     ['additive', 'not-additive', 'paper-nucem', 'paper-uc', 'skill-falls', 'skill-rises', 'weak']
     """
-    cells = {name: Cell(partial(design_halves, each), mirrors=True, truth=True) for name, each in DESIGNS.items()}
+    cells = {
+        name: Cell(partial(design_halves, each), mirrors=True, truth=True) for name, each in DESIGNS.items()
+    }
     if folder is not None and (folder / HELOC).exists():
         for selection in ("uc", "nucem"):
             draw = partial(_draw_loans, folder / HELOC, selection)
