@@ -36,6 +36,12 @@ def test_sensitivity_over_other_knobs(run, command, refused):
     found = document(run(*command("sensitivity", *over), "--format", "json"), "sensitivity")
     assert found["subject"] is None
     assert found["curve"][0]["contradicted_share"] >= 0.0
+    over = ("--over", "skill_range", "--values", "0,1.5")
+    equal, differing = document(
+        run(*command("sensitivity", *JUDGED, *over), "--format", "json"), "sensitivity"
+    )["curve"]
+    assert equal["lower"] == equal["upper"], "equal skill identifies the value"
+    assert differing["lower"] <= equal["lower"] <= equal["upper"] <= differing["upper"]
     assert "numbers with commas" in refused(*command("sensitivity", *JUDGED, "--values", "1;2"))
     assert "--predictions" in refused(*command("sensitivity"))
 

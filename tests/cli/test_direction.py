@@ -36,11 +36,13 @@ def source(yes=False):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """A terminal with somebody who gives this answer."""
+    """A terminal with somebody who gives this answer; returns the questions that are asked."""
 
     def answering(answer):
+        asked = []
         monkeypatch.setattr(direction, "somebody_answers", lambda: True)
-        monkeypatch.setattr(direction.typer, "prompt", lambda *words, **options: answer)
+        monkeypatch.setattr(direction.typer, "prompt", lambda words, **options: asked.append(words) or answer)
+        return asked
 
     return answering
 
@@ -50,10 +52,12 @@ def terminal(monkeypatch):
     [("yes", Instrument() & Informed("yes")), ("no", Instrument() & Informed("no")), ("don't know", None)],
 )
 def test_an_answer_is_a_direction(terminal, answer, known):
-    terminal(answer)
+    asked = terminal(answer)
     loaded, found = direction.with_direction(source(), Table(), None)
     assert found == known
     assert not loaded.notes
+    (words,) = asked
+    assert words.endswith("(no: less likely)"), "it states a direction, too"
 
 
 def test_nobody_is_asked_without_a_terminal_or_with_yes(terminal):

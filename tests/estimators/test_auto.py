@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
@@ -51,6 +52,35 @@ def test_the_fallback_is_the_plain_learner_bit_for_bit(alike, estimator, cost):
         assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     assert "labeled rows alone" in model.mode_reason_
     assert float(model.instrument_part_) == model.instrument_part_.changed == 0.0
+
+
+REPEATED = {"groups": np.arange(900) // 2, "strata": np.arange(900) // 2 % 3}
+WEIGHTS = {"sample_weight": np.linspace(0.2, 3.0, 900)}
+
+
+@pytest.mark.parametrize(
+    "roles", [WEIGHTS, REPEATED, WEIGHTS | REPEATED], ids=["weights", "repeated cases", "both"]
+)
+@pytest.mark.parametrize(
+    "estimator",
+    ["linear", "plug-in", None, LogisticRegression(C=0.1), LinearSVC(), sl.NeuralScore(max_epochs=5)],
+    ids=str,
+)
+def test_the_fallback_has_the_same_roles_and_columns(alike, estimator, roles):
+    """With weights, cases that repeat, and where the learner takes them a category and a skewed column."""
+    X, y, maker = alike
+    if not isinstance(estimator, LogisticRegression | LinearSVC):
+        amount = np.exp(2.0 * X[:, 0])
+        X = pd.DataFrame(X).assign(amount=amount, kind=np.where(X[:, 1] > 0, "p", "q"))
+        X.columns = X.columns.astype(str)
+    model = quick("auto", estimator, cost=COST).fit(X, y, decision_maker=maker, **roles)
+    assert model.mode_ == "labeled-only"
+    plain = sl.SelectedSampleClassifier(estimator, cost=COST, nuisance="logistic", random_state=0)
+    kept = {name: role for name, role in roles.items() if name != "strata"}
+    plain.fit(X, y, **kept)
+    assert_array_equal(model.predict(X), plain.predict(X))
+    if hasattr(plain, "predict_proba"):
+        assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
 def test_the_tilt_is_used_where_the_instrument_shows_a_difference(strong):

@@ -90,9 +90,17 @@ def test_the_event_may_be_any_class_and_several():
     ("odds", "problem"),
     [
         (-1.0, "must be positive"),
-        ((2.0, 1.0), "must be positive"),
-        ((1.0, 2.0, 3.0), "must be positive"),
+        (np.nan, "must be positive"),
+        (True, "must be positive, finite numbers; got True"),
+        ("two", "must be positive, finite numbers; got 'two'"),
+        ((), "must be positive"),
+        ([[1.0, 2.0]], "must be positive"),
+        ((2.0, 1.0), "a pair \\(low, high\\)"),
+        ((1.0, 2.0, 3.0), "a pair \\(low, high\\)"),
         ({7: 2.0}, "names 7; classes are"),
+        ({"1": 2.0}, "names '1'; classes are"),
+        ({(): 2.0}, "names \\(\\); classes are"),
+        ({(0, 1): 2.0}, "classes are"),
         ({0: 1.0, 1: 2.0}, "must name one class"),
     ],
     ids=str,
@@ -126,6 +134,9 @@ def test_sensitivity_shows_gains_on_the_stated_side_and_losses_on_the_other(samp
     assert curve.to_frame().shape == (4, 2)
     assert "predicted differently" in str(curve)
     assert curve.plot().get_xscale() == "log"
+    for bad in ([-1.0, 2.0], [np.nan], []):
+        with pytest.raises(InputError, match="odds must be positive"):
+            model.sensitivity(sample.X, bad)
     with pytest.raises(InputError, match="refused_odds is not stated"):
         learner().fit(sample.X, sample.y).sensitivity(sample.X)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from selective_labels import InputError
-from study.benchmark import contestants, experiment, numbers, page
+from study.benchmark import contestants, experiment, modes, modes_page, numbers, page
 from study.benchmark.cases import Cases, halved
 from study.benchmark.tidy import tidy_cells
 from study.engine import reproduce
@@ -42,6 +42,7 @@ def test_cells_of_a_folder(folder):
         "human-no-priors",
         "human-no-record",
         "human-no-record-charge",
+        "human-no-record-charge-age",
         "zambia",
         "philadelphia-simulated",
     }
@@ -50,6 +51,47 @@ def test_cells_of_a_folder(folder):
     halves = cells["human-no-priors"].draw(False, np.random.SeedSequence(0), SAMPLES)
     assert "x_priors_count" not in halves.train.X
     assert not set(halves.train.groups) & set(halves.test.groups), "rows of a case stay together"
+
+
+def test_strata_are_named_and_not_named(folder):
+    path = folder / "human_compas_dressel_farid_2018" / "tidy.csv.gz"
+    pd.read_csv(path).assign(block_num=1).to_csv(path, index=False)
+    cells = tidy_cells(folder)
+    named, unnamed = (
+        cells[name].draw(False, np.random.SeedSequence(0), SAMPLES).train
+        for name in ("human-all", "human-all-no-strata")
+    )
+    assert (named.strata == 1).all()
+    assert unnamed.strata is None
+    assert_array_equal(named.y, unnamed.y)
+
+
+def test_the_modes_on_a_small_draw(tmp_path):
+    chosen = modes.modes_experiment(None)
+    tasks = modes.modes_tasks(chosen, None, cells=["not-additive-n5000"], repetitions=2)
+    rows = reproduce(chosen, tasks, Setup(n_samples=400), tmp_path).read()
+    assert len(rows) == 4
+    assert ((rows["labeled only"] < rows["all labels"]) & (rows["control"] > rows["wrong control"])).all()
+    assert (rows["refused have more"] > 0).all(), "the right direction is right"
+    alone = rows[rows["mode of auto"] == "labeled-only"]
+    assert_array_equal(alone["auto"], alone["labeled only"])
+    text = modes_page.write_modes_page(rows, tmp_path)[0].read_text()
+    assert "not-additive-n5000, mirrored | 2 |" in text
+
+
+def test_harm_is_named_on_the_page_of_the_modes():
+    names = dict.fromkeys((*modes.METHODS,), 0.7) | {
+        f"cost of {who}, {dear}": 0.5 for who in ("auto", "labeled only") for dear in modes.COSTS
+    }
+    draws = [names | {"contradicted": False, "cell": "one", "mirrored": False}] * 3
+    harmless, cheap = modes_page.verdicts(pd.DataFrame(draws))
+    assert "in 0 of 1 tables" in harmless
+    assert "in 0 of 2." in cheap
+    harmful, dear = modes_page.verdicts(
+        pd.DataFrame(draws).assign(auto=0.69, **{"cost of auto, misses": 0.6})
+    )
+    assert "in 1 of 1 tables and directions: one -1.0 (0.0)" in harmful
+    assert "one (misses) +0.1000" in dear
 
 
 def test_simulated_labels_go_with_the_decision_and_turn_round(folder):

@@ -74,6 +74,7 @@ class Over(StrEnum):
     KAPPA = "kappa"
     RHO = "rho"
     PREVALENCE = "prevalence"
+    SKILL_RANGE = "skill_range"
 
 
 class Rule(StrEnum):
@@ -99,7 +100,8 @@ class CurveOptions:
         typer.Option(
             help="odds: the refused have x times the odds of the event; ratio, share: x times as often, or "
             "the share x; gamma: every class at most x times more or less frequent; kappa, rho: away from "
-            "NUCEM; prevalence: of all cases, the share x.",
+            "NUCEM; prevalence: of all cases, the share x; skill_range: how differently well strict and "
+            "lenient decision-makers may sort cases, under the tilt.",
             rich_help_panel=MODEL,
         ),
     ] = Over.ODDS

@@ -58,7 +58,8 @@ def with_direction(source: Source, loaded: Loaded, given: str | None) -> tuple[L
         note = f"{question(label, vocabulary)} Taken as: {UNKNOWN}; --refused-have CLASS says it."
         return replace(loaded, notes=(*loaded.notes, note)), None
     answers = Choice([YES, NO, UNKNOWN])
-    answer = typer.prompt(question(label, vocabulary), type=answers, default=UNKNOWN, err=True)
+    asked = f"{question(label, vocabulary)} (no: less likely)"
+    answer = typer.prompt(asked, type=answers, default=UNKNOWN, err=True)
     worse = {YES: str(label), NO: str(classes.tolist()[0]), UNKNOWN: UNKNOWN}[answer]
     if source.output.save_config is not None:
         known = {"decision_means": vocabulary.means, "refused_have": worse}

@@ -44,6 +44,18 @@ LINEAR = "linear"
 N_FOLDS = 5
 
 
+def positive_numbers(name: str, value: Any) -> np.ndarray:
+    """Odds as an array of one axis, or raise :class:`InputError`."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    finite = numbers.ndim == 1 and np.isfinite(numbers).all() and (numbers > 0.0).all()
+    if not (len(numbers) and finite) or np.asarray(value).dtype == bool:
+        raise InputError.about(name, f"must be positive, finite numbers; got {value!r}.")
+    return numbers
+
+
 @dataclass(frozen=True, eq=False)
 class RefusedOdds:
     """Odds of an event among refused cases, as a multiple of those among comparable accepted cases.
@@ -77,13 +89,12 @@ class RefusedOdds:
         else:
             label, value = classes.tolist()[-1], given
         labels = label if isinstance(label, tuple) else (label,)
-        unknown = [each for each in labels if each not in classes.tolist()]
-        event = np.isin(classes, [each for each in labels if each not in unknown])
-        if unknown or event.all():
+        event = np.array([each in labels for each in classes.tolist()])
+        if event.sum() != len(set(labels)) or not event.any() or event.all():
             raise InputError.about("refused_odds", f"names {label!r}; classes are {classes.tolist()}.")
-        ends = np.atleast_1d(np.asarray(value, dtype=float))
-        if len(ends) > 2 or not (np.isfinite(ends) & (ends > 0.0)).all() or ends[0] > ends[-1]:
-            raise InputError.about("refused_odds", f"must be positive, (low, high) if two; got {value!r}.")
+        ends = positive_numbers("refused_odds", value)
+        if len(ends) > 2 or ends[0] > ends[-1]:
+            raise InputError.about("refused_odds", f"is a number or a pair (low, high); got {value!r}.")
         return cls(event, float(ends[0]), float(ends[-1]))
 
     @property
@@ -353,7 +364,7 @@ class SelectedSampleClassifier(LabeledRowsClassifier):
         rule = self.rule_
         if rule.odds is None:
             raise InputError.about("refused_odds", "is not stated, so there is no gain to show.")
-        values = np.geomspace(0.25, 4.0, 25) if odds is None else np.asarray(odds, dtype=float)
+        values = np.geomspace(0.25, 4.0, 25) if odds is None else positive_numbers("odds", odds)
         features = read_features(self, X)
         rows = np.arange(len(features))
         own = rule.costs(features).argmin(axis=1)

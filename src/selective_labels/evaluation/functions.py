@@ -483,7 +483,7 @@ def sensitivity_curve(
         Maps a value to an assumption. It needs `values`, and `parameter` then names the axis.
     values : (n_points,) numbers, optional
         Default: 25, from 1 to 10 (gamma), 1/8 to 8 (odds), 1/4 to 4 (ratio), 0 to 1/4 (kappa, rho), 0 to 1
-        (share, prevalence); 0 to 3 (skill_range).
+        (share, prevalence); six from 0 to 3 (skill_range).
     limit : "none" or "instrument", optional
         Reference assumption of the curve, which "gamma", "kappa", "rho" and "prevalence" also maintain.
         Default: the instrument if decision-makers are given.

@@ -1,0 +1,182 @@
+"""The page of the modes: gains over the labeled rows alone, shares of the gap, costs, contradictions."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from selective_labels.io.files import write_whole
+from study.benchmark.modes import COLUMNS, COSTS
+from study.page.document import Block, Code, Heading, Paragraph, Table, to_markdown
+from study.page.numbers import mean_and_error, ratio
+from study.page.prose import flowing
+
+COMMAND = "python -m study modes --out runs/modes --data FOLDER --jobs 2 --page study/benchmark/results"
+# Below the labeled rows by more than this and two standard errors is harm.
+HARM, ERRORS = 0.003, 2.0
+# A gap below this cannot be told from noise.
+SMALLEST_GAP = 0.005
+CLOSING = ("auto", "auto, equal skill", "right")
+SHOWN = {
+    "auto": "`auto`",
+    "auto, equal skill": "`auto`, `skill_range=0`",
+    "right": "right direction",
+    "control": "its control, no instrument",
+    "wrong": "wrong direction",
+    "all labels": "all labels",
+}
+INTRODUCTION = """
+Accuracy of `mode="auto"` on everybody, in points over the labeled rows alone with the same learner: linear,
+with logistic models, on every table. In brackets the standard error over draws. *Right direction* and *wrong
+direction*: `auto` that is told so, rightly or wrongly. *Control*: odds e^.25 in the right direction, and no
+instrument; what the right direction has beyond it is the instrument's part. *Mirrored*: selection is turned
+round. The rule was frozen on other seeds. Draws of raters are halves of one table: they have rows in common,
+and their standard errors say less than those of designs.
+"""
+COSTLY = """
+Cost of a case under `auto` minus that of the labeled rows alone with the same costs (standard error): missing
+the last class costs three, or predicting it wrongly does, and other mistakes one. Negative is better.
+"""
+GAPS = """
+Share of the gap between the labeled rows and all labels that is closed, in the direction of selection in
+which it is smaller (standard error). A dash: the gap is below half a point.
+"""
+Pair = tuple[float, float]
+
+
+def write_modes_page(rows: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write `modes.md` and `modes.csv`, which has a line for each draw."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = rows.sort_values(["cell", "mirrored", "repetition"])
+    draws = rows[["cell", "mirrored", "repetition", *COLUMNS]]
+    contents = {
+        "modes.md": to_markdown(list(_page(rows))),
+        "modes.csv": str(draws.to_csv(index=False, float_format="%.5g")),
+    }
+    for name, content in contents.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def _page(rows: pd.DataFrame) -> Iterator[Block]:
+    table = gains(rows)
+    yield Heading("The modes, with and without a direction", 1)
+    yield Paragraph(flowing(INTRODUCTION))
+    yield Code(COMMAND)
+    yield Paragraph(" ".join(verdicts(rows)))
+    yield Heading("Gains")
+    yield Table(_shown(table), "Points of accuracy over the labeled rows alone.")
+    yield Heading("Share of the gap closed")
+    yield Table(closed(rows), flowing(GAPS))
+    yield Heading("Costs")
+    yield Table(costs(rows), flowing(COSTLY))
+
+
+def gains(rows: pd.DataFrame) -> pd.DataFrame:
+    """Gains over the labeled rows alone, (mean, standard error), for each table and direction.
+
+    Examples
+    --------
+    >>> draws = [{"labeled only": 0.7, **dict.fromkeys(SHOWN, 0.71)}] * 2
+    >>> rows = pd.DataFrame(draws).assign(cell="one", mirrored=False, contradicted=[True, False])
+    >>> gains(rows)[["cell", "draws", "contradicted"]].to_dict("records")
+    [{'cell': 'one', 'draws': 2, 'contradicted': 1}]
+    """
+    out = []
+    for (cell, mirrored), here in rows.groupby(["cell", "mirrored"]):
+        found = {name: mean_and_error((here[name] - here["labeled only"]).to_numpy()) for name in SHOWN}
+        part = mean_and_error((here["right"] - here["control"]).to_numpy())
+        told = int(here["contradicted"].sum())
+        out.append(
+            {
+                "cell": cell,
+                "mirrored": mirrored,
+                "draws": len(here),
+                **found,
+                "part": part,
+                "contradicted": told,
+            }
+        )
+    return pd.DataFrame(out)
+
+
+def verdicts(rows: pd.DataFrame) -> Iterator[str]:
+    """What was promised, and where it does not hold."""
+    table = gains(rows)
+    harmed = [
+        f"{_where(row)} {_points(row['auto'])}"
+        for row in table.to_dict("records")
+        if row["auto"][0] < -HARM - ERRORS * row["auto"][1]
+    ]
+    count = f"{len(table)} tables and directions"
+    yield (
+        f"Without a direction `auto` is {100 * HARM:.1f} points plus two standard errors below the labeled "
+        f"rows alone in {len(harmed)} of {count}{': ' + '; '.join(harmed) if harmed else ''}."
+    )
+    dearer = [
+        f"{cell}{', mirrored' if mirrored else ''} ({dear}) {mean:+.4f} ({error:.4f})"
+        for (cell, mirrored), here in rows.groupby(["cell", "mirrored"])
+        for dear in COSTS
+        for mean, error in [_extra_cost(here, dear)]
+        if mean > ERRORS * error
+    ]
+    yield (
+        f"With costs it is dearer than the labeled rows with these costs, by more than two standard errors, "
+        f"in {len(dearer)} of {len(COSTS) * len(table)}{': ' + '; '.join(dearer) if dearer else ''}."
+    )
+
+
+def closed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Share of the gap closed in the worse direction."""
+    out = []
+    for cell, both in rows.groupby("cell"):
+        line = {"table": cell}
+        for name in CLOSING:
+            shares = []
+            for _, here in both.groupby("mirrored"):
+                gap = (here["all labels"] - here["labeled only"]).to_numpy()
+                gain = (here[name] - here["labeled only"]).to_numpy()
+                shares.append(ratio(gain, gap) if gap.mean() >= SMALLEST_GAP else (np.nan, np.nan))
+            known = [each for each in shares if not np.isnan(each[0])]
+            line[SHOWN[name]] = "{:.2f} ({:.2f})".format(*min(known)) if known else "–"
+        out.append(line)
+    return pd.DataFrame(out)
+
+
+def costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Cost of auto minus that of the labeled rows alone, and in how many draws auto left them."""
+    out = []
+    for (cell, mirrored), here in rows.groupby(["cell", "mirrored"]):
+        line = {"table": cell + (", mirrored" if mirrored else ""), "draws": len(here)}
+        for dear in COSTS:
+            line[f"costly {dear}"] = "{:+.4f} ({:.4f})".format(*_extra_cost(here, dear))
+            line[f"left the labeled rows, {dear}"] = int((here[f"mode with costly {dear}"] == "tilt").sum())
+        out.append(line)
+    return pd.DataFrame(out)
+
+
+def _extra_cost(here: pd.DataFrame, dear: str) -> Pair:
+    extra = here[f"cost of auto, {dear}"] - here[f"cost of labeled only, {dear}"]
+    return mean_and_error(extra.to_numpy())
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    out = []
+    for row in table.to_dict("records"):
+        line = {"table": _where(row), "draws": row["draws"]}
+        line |= {words: _points(row[name]) for name, words in SHOWN.items()}
+        line |= {
+            "the instrument's part": _points(row["part"]),
+            "wrong direction contradicted": f"{row['contradicted']} of {row['draws']}",
+        }
+        out.append(line)
+    return pd.DataFrame(out)
+
+
+def _where(row: dict) -> str:  # type: ignore[type-arg]
+    return str(row["cell"]) + (", mirrored" if row["mirrored"] else "")
+
+
+def _points(pair: Pair) -> str:
+    return f"{100 * pair[0]:+.1f} ({100 * pair[1]:.1f})"
