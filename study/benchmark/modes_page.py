@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,7 @@ def verdicts(rows: pd.DataFrame) -> Iterator[str]:
         f"rows alone in {len(harmed)} of {count}{': ' + '; '.join(harmed) if harmed else ''}."
     )
     dearer = [
-        f"{cell}{', mirrored' if mirrored else ''} ({dear}) {mean:+.4f} ({error:.4f})"
+        f"{_where({'cell': cell, 'mirrored': mirrored})} ({dear}) {mean:+.4f} ({error:.4f})"
         for (cell, mirrored), here in rows.groupby(["cell", "mirrored"])
         for dear in COSTS
         for mean, error in [_extra_cost(here, dear)]
@@ -131,7 +132,7 @@ def closed(rows: pd.DataFrame) -> pd.DataFrame:
     """Share of the gap closed in the worse direction."""
     out = []
     for cell, both in rows.groupby("cell"):
-        line = {"table": cell}
+        line = {"table": str(cell)}
         for name in CLOSING:
             shares = []
             for _, here in both.groupby("mirrored"):
@@ -148,7 +149,7 @@ def costs(rows: pd.DataFrame) -> pd.DataFrame:
     """Cost of auto minus that of the labeled rows alone, and in how many draws auto left them."""
     out = []
     for (cell, mirrored), here in rows.groupby(["cell", "mirrored"]):
-        line = {"table": cell + (", mirrored" if mirrored else ""), "draws": len(here)}
+        line: dict[str, Any] = {"table": _where({"cell": cell, "mirrored": mirrored}), "draws": len(here)}
         for dear in COSTS:
             line[f"costly {dear}"] = "{:+.4f} ({:.4f})".format(*_extra_cost(here, dear))
             line[f"left the labeled rows, {dear}"] = int((here[f"mode with costly {dear}"] == "tilt").sum())
@@ -174,7 +175,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(out)
 
 
-def _where(row: dict) -> str:  # type: ignore[type-arg]
+def _where(row: dict[Any, Any]) -> str:
     return str(row["cell"]) + (", mirrored" if row["mirrored"] else "")
 
 
