@@ -19,7 +19,7 @@ from selective_labels.estimators.reject_inference import ParcellingClassifier
 from selective_labels.estimators.selected_sample import SelectedSampleClassifier
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.functions import compare, evaluate, ladder
-from selective_labels.evaluation.ladder_results import Ladder
+from selective_labels.evaluation.ladder import Ladder
 from selective_labels.evaluation.plan import Plan, plan
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.io.files import write_whole

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from selective_labels import SelectiveLabels
 from selective_labels.datasets import make_paper_synthetic
 from selective_labels.diagnostics.context import Context, directions
-from selective_labels.diagnostics.relevance import CONDITIONAL_STRENGTH_CHECK, leave_out_strength
+from selective_labels.diagnostics.strength import CONDITIONAL_STRENGTH_CHECK, leave_out_strength
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import FITTING, context_of, seed
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.relevance import EFFECTIVE_F_CHECK, adjusted_leniency
+from selective_labels.diagnostics.strength import EFFECTIVE_F_CHECK, adjusted_leniency
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

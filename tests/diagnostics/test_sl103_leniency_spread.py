@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selective_labels.diagnostics.relevance import LENIENCY_SPREAD_CHECK
+from selective_labels.diagnostics.strength import LENIENCY_SPREAD_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

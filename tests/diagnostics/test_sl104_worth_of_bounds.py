@@ -2,7 +2,7 @@
 
 from numpy.testing import assert_allclose
 
-from selective_labels.diagnostics.relevance import WORTH_OF_BOUNDS_CHECK
+from selective_labels.diagnostics.strength import WORTH_OF_BOUNDS_CHECK
 from tests.diagnostics import designs
 from tests.diagnostics.contexts import context_of, seed
 

@@ -13,8 +13,7 @@ import pytest
 import selective_labels as sl
 from selective_labels import InputError, ladder
 from selective_labels.assumptions import Informed, Instrument, Prevalence, Refused, SimilarBias
-from selective_labels.evaluation.ladder import ladder_steps
-from selective_labels.evaluation.ladder_results import Ladder, build
+from selective_labels.evaluation.ladder import Ladder, build, ladder_steps
 
 from .test_combined import INSTRUMENT, QUICK, CellMoments, population_ends, small
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from selective_labels import Evaluator, SelectiveLabels
 from selective_labels import assumptions as a
 from selective_labels.datasets import make_decision_makers
-from selective_labels.evaluation import row_cells
+from selective_labels.evaluation import fitted_table
 from selective_labels.evaluation.thresholds import METRICS, threshold_curve_of_sample
 from tests.evaluation.partitioned.tables import numbers
 
@@ -77,12 +77,12 @@ CROSSING = a.Instrument() & a.Informed((0, 1, 2)) & a.Informed((1, 2, 3))
 def test_where_sums_do_not_suffice_rows_are_used(assumption, n_classes):
     data, scores = table(n_classes)
     evaluator = Evaluator(data, assumption=assumption, **QUICK)
-    assert row_cells.cells_between(evaluator.scores(), scores, np.array([0.0])) is None
+    assert fitted_table.cells_between(evaluator.scores(), scores, np.array([0.0])) is None
     (point,) = evaluator.threshold_curve(scores, metric="accuracy", thresholds=[0.0]).evaluations["accuracy"]
     assert point.defined
 
 
 def test_classes_without_sums_of_fourth_powers_use_rows(monkeypatch):
-    monkeypatch.setattr(row_cells, "MOST_PARTS", 2)
+    monkeypatch.setattr(fitted_table, "MOST_PARTS", 2)
     data, scores = table()
-    assert row_cells.cells_between(Evaluator(data, **QUICK).scores(), scores, np.array([0.0])) is None
+    assert fitted_table.cells_between(Evaluator(data, **QUICK).scores(), scores, np.array([0.0])) is None

@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import selective_labels as sl
 from selective_labels.assumptions import Instrument, Nucem, Unconfounded
 from selective_labels.nuisance.cross_fit import cross_fit
+from selective_labels.nuisance.folds import outcomes_of
 from selective_labels.nuisance.maturity import (
     MaturingJoint,
     label_terms,
     label_weights,
-    outcomes_of,
     over_labels,
     without_pending,
 )

@@ -45,7 +45,6 @@ from selective_labels.evaluation.policy import (
 )
 from selective_labels.evaluation.predictions import HUMAN, read_predictions
 from selective_labels.inference.confidence_intervals import check_interval
-from selective_labels.io.decision_meaning import guessed_meaning, meaning_question, meaning_said
 from selective_labels.io.engine_tables import names_relation, relation_at
 from selective_labels.io.files import require_writable
 from selective_labels.io.model_file import SavedModel, load_model
@@ -63,7 +62,10 @@ from selective_labels.io.table_roles import (
     Roles,
     as_labels,
     find_roles,
+    guessed_meaning,
     hole_words,
+    meaning_question,
+    meaning_said,
     partitions_of,
     shown_rows,
 )

@@ -32,7 +32,7 @@ from selective_labels.diagnostics.results import CheckResult, Diagnosis, questio
 from selective_labels.diagnostics.strength import HEADINGS as STRENGTH_HEADINGS
 from selective_labels.estimators.ucl import UCLClassifier
 from selective_labels.evaluation.display import ENDS, assumption_text, shared_notes, units_text
-from selective_labels.evaluation.ladder_results import HEADINGS, Ladder
+from selective_labels.evaluation.ladder import HEADINGS, Ladder
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations, plain
 from selective_labels.io.files import csv_text
 

@@ -18,7 +18,7 @@ from selective_labels.assumptions.base import (
 from selective_labels.assumptions.parse import by_name
 from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.drift import Drift
-from selective_labels.evaluation.ladder_results import Ladder
+from selective_labels.evaluation.ladder import Ladder
 from selective_labels.evaluation.plan import Plan
 from selective_labels.evaluation.policy import FAILURES, MISSED
 from selective_labels.evaluation.policy_curve import PolicyCurve

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from selective_labels._validation import require_weight
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.hypothesis_tests import centred, sums_by
+from selective_labels.diagnostics.hypothesis_tests import centred, within_cells
 from selective_labels.diagnostics.results import need
 from selective_labels.nuisance.bands import leniency_bands
 from selective_labels.nuisance.models.encoders import standardised
@@ -69,20 +69,6 @@ class HeldOut:
     gain: float
 
 
-def within_cells(values: np.ndarray, cell: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Columns minus their weighted means within cells, (n, n_columns).
-
-    Examples
-    --------
-    >>> within_cells(np.array([[0.0], [4.0]]), np.array([0, 0]), np.array([3.0, 1.0])).ravel()
-    array([-1.,  3.])
-    """
-    n_cells = int(cell.max()) + 1
-    mass = np.bincount(cell, weight, n_cells)
-    total = sums_by(cell, values * weight[:, None], n_cells)
-    return values - (total / np.maximum(mass, np.finfo(float).tiny)[:, None])[cell]
-
-
 def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, float]:
     """Held-out score of an assignment model, as a standard normal statistic, and its mean.
 
@@ -123,18 +109,6 @@ def block_score(predicted: np.ndarray, dealt: RandomAssignment) -> tuple[float, 
     if error <= np.finfo(float).eps * len(score):
         return 0.0, 0.0
     return float(score.sum() / error), float(own.sum() / weight.sum())
-
-
-def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -> np.ndarray:
-    """Block of each row, (n,): units are assigned at random to blocks 0 to n_blocks of about equal size.
-
-    Examples
-    --------
-    >>> blocks_of(np.array([0, 0, 1, 2]), 2, np.random.default_rng(0)).tolist()
-    [2, 2, 0, 1]
-    """
-    n_units = int(unit.max()) + 1
-    return (generator.permutation(n_units) * (n_blocks + 1) // n_units)[unit]
 
 
 def held_out_score(

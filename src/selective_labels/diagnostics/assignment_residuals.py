@@ -15,20 +15,17 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from selective_labels.assumptions.base import OK
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.assignment_model import (
-    MOST_COLUMNS,
-    SMALLEST_LEAF,
-    blocks_of,
-    within_cells,
-)
+from selective_labels.diagnostics.assignment_model import MOST_COLUMNS, SMALLEST_LEAF
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.hypothesis_tests import (
     ROUNDING,
     assignment_units,
+    blocks_of,
     centred,
     decision_makers_per_cell,
     permutation_p_value,
     shuffles,
+    within_cells,
 )
 from selective_labels.diagnostics.results import (
     ASSIGNMENT_LOOKS,

@@ -8,15 +8,10 @@ from scipy.stats import f as f_distribution
 
 from selective_labels.assumptions.base import OK
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics.assignment_model import (
-    HeldOut,
-    RandomAssignment,
-    arms_of,
-    blocks_of,
-    held_out_score,
-)
+from selective_labels.diagnostics.assignment_model import HeldOut, RandomAssignment, arms_of, held_out_score
 from selective_labels.diagnostics.context import Context, case_indices, directions
 from selective_labels.diagnostics.hypothesis_tests import (
+    blocks_of,
     centred,
     detectable_between,
     permutation_draws,

@@ -366,13 +366,6 @@ def _direction(context: Context, adverse: object) -> Finding:
     )
 
 
-def stated_directions(assumption: Assumption, data: SelectiveLabels) -> list[Informed | Refused]:
-    """Parts of an assumption whose direction leniency can speak against."""
-    parts = assumption.parts if isinstance(assumption, Combination) else (assumption,)
-    several = data.n_decision_makers > 1
-    return [each for each in parts if isinstance(each, Informed | Refused) and several and says_worse(each)]
-
-
 def direction_against(
     part: Informed | Refused, data: SelectiveLabels, fit: CrossFit, *, level: float = DIRECTION_LEVEL
 ) -> list[str]:

@@ -12,24 +12,23 @@ from selective_labels._validation import Roles, require_count, require_share, sp
 from selective_labels.assumptions.base import OK, Assumption
 from selective_labels.data.partitioned import PartitionedLabels
 from selective_labels.data.reading import LENIENCY, read_table, with_instrument
-from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import GivenRoles
 from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.diagnostics import balance, exclusion, maturity, nucem, overlap, relevance
+from selective_labels.diagnostics import balance, exclusion, maturity, nucem, overlap, strength
 from selective_labels.diagnostics.assignment_residuals import RESIDUALS_CHECK
 from selective_labels.diagnostics.balance import balance_by_decision_maker
+from selective_labels.diagnostics.cautions import repeated_rows_caution
 from selective_labels.diagnostics.combinations import algebra_results
 from selective_labels.diagnostics.context import Context, describe_panels, panel_cases, panel_cases_of_fit
-from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, Figures, NotApplicableError
-from selective_labels.diagnostics.strength import instrument_strength
+from selective_labels.diagnostics.strength import adjusted_leniency, instrument_strength
 from selective_labels.nuisance.cross_fit import CrossFit, FittingSettings
 
 CHECKS = (
-    relevance.CONDITIONAL_STRENGTH_CHECK,
-    relevance.EFFECTIVE_F_CHECK,
-    relevance.LENIENCY_SPREAD_CHECK,
-    relevance.WORTH_OF_BOUNDS_CHECK,
+    strength.CONDITIONAL_STRENGTH_CHECK,
+    strength.EFFECTIVE_F_CHECK,
+    strength.LENIENCY_SPREAD_CHECK,
+    strength.WORTH_OF_BOUNDS_CHECK,
     balance.BALANCE_CHECK,
     balance.CLASSIFIER_CHECK,
     balance.LENIENCY_REGRESSION_CHECK,
@@ -209,7 +208,7 @@ def nucem_warning(
         data, fit = panel_cases_of_fit(data, fit)
     fitting = FittingSettings(seed=random_state)
     context = Context(data, fitting, level=level, n_permutations=FEW_PERMUTATIONS, fit=fit)
-    for check in (relevance.CONDITIONAL_STRENGTH_CHECK, nucem.OVERIDENTIFICATION_CHECK):
+    for check in (strength.CONDITIONAL_STRENGTH_CHECK, nucem.OVERIDENTIFICATION_CHECK):
         result = context.result_of(check)
         if result.status != OK:
             parts = (result.message, result.advice, "See diagnose() for all checks.")

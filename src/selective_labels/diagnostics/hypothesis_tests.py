@@ -390,3 +390,29 @@ def one_sided(values: np.ndarray) -> tuple[float, float]:
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     statistic = float(values.mean() / error) if error > 0.0 else 0.0
     return statistic, float(ndtr(-statistic))
+
+
+def within_cells(values: np.ndarray, cell: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Columns minus their weighted means within cells, (n, n_columns).
+
+    Examples
+    --------
+    >>> within_cells(np.array([[0.0], [4.0]]), np.array([0, 0]), np.array([3.0, 1.0])).ravel()
+    array([-1.,  3.])
+    """
+    n_cells = int(cell.max()) + 1
+    mass = np.bincount(cell, weight, n_cells)
+    total = sums_by(cell, values * weight[:, None], n_cells)
+    return values - (total / np.maximum(mass, np.finfo(float).tiny)[:, None])[cell]
+
+
+def blocks_of(unit: np.ndarray, n_blocks: int, generator: np.random.Generator) -> np.ndarray:
+    """Block of each row, (n,): units are assigned at random to blocks 0 to n_blocks of about equal size.
+
+    Examples
+    --------
+    >>> blocks_of(np.array([0, 0, 1, 2]), 2, np.random.default_rng(0)).tolist()
+    [2, 2, 0, 1]
+    """
+    n_units = int(unit.max()) + 1
+    return (generator.permutation(n_units) * (n_blocks + 1) // n_units)[unit]

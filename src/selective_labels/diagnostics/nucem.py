@@ -11,9 +11,9 @@ from selective_labels.assumptions.base import OK, VIOLATED, WARNING
 from selective_labels.diagnostics.context import Context, case_indices
 from selective_labels.diagnostics.hypothesis_tests import detectable_noncentrality, holm, one_sided, sums_by
 from selective_labels.diagnostics.marginal_curve import LinearityTest, cell_linearity, covariate_linearity
-from selective_labels.diagnostics.relevance import CONDITIONAL_STRENGTH_CHECK as STRENGTH
-from selective_labels.diagnostics.relevance import USABLE, effective_f, need_strength
 from selective_labels.diagnostics.results import Check, Finding, NotApplicableError, need, status_of_test
+from selective_labels.diagnostics.strength import CONDITIONAL_STRENGTH_CHECK as STRENGTH
+from selective_labels.diagnostics.strength import USABLE, effective_f, need_strength
 
 # Decision-makers with fewer cases, or fewer of either decision, are left out: their shares are not close to
 # normal.

@@ -12,8 +12,8 @@ from selective_labels._errors import InputError, UndefinedError
 from selective_labels._validation import require_choice, the_only
 from selective_labels.assumptions.instrument import Instrument, Lottery, NoAssumption
 from selective_labels.data.pending import refuse_pending
-from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.selective_labels import SelectiveLabels, class_code, require_two_classes
+from selective_labels.diagnostics.cautions import repeated_rows_caution
 from selective_labels.evaluation import display
 from selective_labels.evaluation.fitted_table import FittedRows, read_column, read_subgroups
 from selective_labels.evaluation.lottery import (

@@ -22,8 +22,7 @@ from selective_labels.evaluation.disparity import Disparity, DisparityQuestion, 
 from selective_labels.evaluation.drift import Drift, drift_of_judged
 from selective_labels.evaluation.evaluate import evaluate_request
 from selective_labels.evaluation.fitted_table import FittedRows, FittedTable
-from selective_labels.evaluation.ladder import ladder_request
-from selective_labels.evaluation.ladder_results import Ladder
+from selective_labels.evaluation.ladder import Ladder, ladder_request
 from selective_labels.evaluation.partitioned.fitted_partitions import FittedPartitions
 from selective_labels.evaluation.plan import Plan, plan
 from selective_labels.evaluation.policy_curve import PolicyCurve, policy_curve_request

@@ -12,7 +12,7 @@ from selective_labels.evaluation.deciders import Deciders
 from selective_labels.evaluation.disparity import Disparity
 from selective_labels.evaluation.drift import Drift
 from selective_labels.evaluation.evaluator import Evaluator, EvaluatorSettings
-from selective_labels.evaluation.ladder_results import Ladder
+from selective_labels.evaluation.ladder import Ladder
 from selective_labels.evaluation.policy_curve import PolicyCurve
 from selective_labels.evaluation.results import Comparison, Evaluation, Evaluations
 from selective_labels.evaluation.scored_rows import Assumed

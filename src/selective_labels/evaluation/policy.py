@@ -24,7 +24,7 @@ from selective_labels.evaluation.scored_rows import Scored, ScoredSample
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.evidence import by_row
 from selective_labels.inference.standard_errors import ROUNDING
-from selective_labels.nuisance.maturity import outcomes_of
+from selective_labels.nuisance.folds import outcomes_of
 
 # Share of cases on either side of the threshold from which the risk of the marginal case is estimated.
 NEAR_CUT_OFF = 0.05

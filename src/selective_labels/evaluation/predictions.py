@@ -19,7 +19,7 @@ from selective_labels.data.selective_labels import SelectiveLabels, class_code
 from selective_labels.evaluation.scored_rows import NO_RANGE
 from selective_labels.identification.bounds import Array
 from selective_labels.inference.bound_estimators import PendingRatio, Ratio, SeenRatio
-from selective_labels.nuisance.maturity import outcomes_of
+from selective_labels.nuisance.folds import outcomes_of
 from selective_labels.nuisance.score_formulas import seen_labels
 
 SUM_TOLERANCE = 1e-6

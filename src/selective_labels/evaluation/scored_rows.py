@@ -15,10 +15,9 @@ from selective_labels.assumptions.combination import Combination
 from selective_labels.assumptions.instrument import EventTilt, Instrument, Nucem
 from selective_labels.assumptions.parse import known, named
 from selective_labels.data.pending import WORST_CASE, pending_note, refuse_pending
-from selective_labels.data.repeated_rows import repeated_rows_caution
 from selective_labels.data.roles import HOLE
 from selective_labels.data.selective_labels import SelectiveLabels, require_two_classes
-from selective_labels.diagnostics.cautions import cautions_of
+from selective_labels.diagnostics.cautions import cautions_of, repeated_rows_caution
 from selective_labels.diagnostics.diagnose import nucem_warning
 from selective_labels.identification.bounds import Array, as_label_range
 from selective_labels.inference.bound_estimators import FindEnds, Functional

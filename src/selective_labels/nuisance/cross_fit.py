@@ -24,8 +24,8 @@ from selective_labels.nuisance.assignment import (
     known_report,
 )
 from selective_labels.nuisance.bands import MANY_DECISION_MAKERS, N_BANDS, Arms, leniency_bands, panel_bands
-from selective_labels.nuisance.folds import Fold, make_folds, outcome_codes
-from selective_labels.nuisance.maturity import MaturingJoint, label_weights, n_outcomes, outcomes_of
+from selective_labels.nuisance.folds import Fold, make_folds, n_outcomes, outcome_codes, outcomes_of
+from selective_labels.nuisance.maturity import MaturingJoint, label_weights
 from selective_labels.nuisance.model_selection import (
     MOST_ROWS,
     Candidate,

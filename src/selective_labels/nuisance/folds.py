@@ -1,13 +1,17 @@
-"""Outcome codes, and folds for cross-fitting, which are validated before any model is fitted."""
+"""Outcome codes, those of pending cases included, and folds for cross-fitting, which are validated before any model is fitted."""
 
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from selective_labels._errors import InputError
+from selective_labels.data.selective_labels import SelectiveLabels
+
+if TYPE_CHECKING:
+    pass
 
 
 def outcome_codes(y: np.ndarray) -> np.ndarray:
@@ -158,3 +162,22 @@ def _warn_of_rare_outcomes(outcome: np.ndarray, folds: list[Fold], names: Iterab
             UserWarning,
             stacklevel=2,
         )
+
+
+def outcomes_of(data: SelectiveLabels) -> np.ndarray:
+    """Outcome of each row: :func:`outcome_codes`, and K + 1 where it is pending.
+
+    Examples
+    --------
+    >>> data = SelectiveLabels.from_arrays(
+    ...     None, [0, 1, None, None], decision=[1, 1, 1, 0], pending="worst-case")
+    >>> outcomes_of(data)
+    array([1, 2, 3, 0])
+    """
+    codes = outcome_codes(data.y)
+    return np.where(data.is_pending, len(data.classes) + 1, codes) if data.has_pending else codes
+
+
+def n_outcomes(data: SelectiveLabels) -> int:
+    """Number of outcomes that a joint model of these rows has."""
+    return len(data.classes) + 1 + data.has_pending

@@ -27,33 +27,12 @@ import numpy as np
 
 from selective_labels.data.pending import AT_RANDOM
 from selective_labels.data.roles import HOLE
-from selective_labels.data.selective_labels import SelectiveLabels
-from selective_labels.nuisance.folds import outcome_codes
 
 if TYPE_CHECKING:
     from selective_labels.nuisance.model_selection import JointModel
 
 # No outcome counts for more than 1 / LEAST_MATURED pending ones like it.
 LEAST_MATURED = 0.02
-
-
-def outcomes_of(data: SelectiveLabels) -> np.ndarray:
-    """Outcome of each row: :func:`outcome_codes`, and K + 1 where it is pending.
-
-    Examples
-    --------
-    >>> data = SelectiveLabels.from_arrays(
-    ...     None, [0, 1, None, None], decision=[1, 1, 1, 0], pending="worst-case")
-    >>> outcomes_of(data)
-    array([1, 2, 3, 0])
-    """
-    codes = outcome_codes(data.y)
-    return np.where(data.is_pending, len(data.classes) + 1, codes) if data.has_pending else codes
-
-
-def n_outcomes(data: SelectiveLabels) -> int:
-    """Number of outcomes that a joint model of these rows has."""
-    return len(data.classes) + 1 + data.has_pending
 
 
 @dataclass(frozen=True)

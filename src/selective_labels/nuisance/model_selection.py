@@ -20,8 +20,7 @@ from selective_labels._parallel import Workers
 from selective_labels._validation import require_choice
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.nuisance.bands import Arms
-from selective_labels.nuisance.folds import Fold, halves
-from selective_labels.nuisance.maturity import n_outcomes
+from selective_labels.nuisance.folds import Fold, halves, n_outcomes
 from selective_labels.nuisance.models.boosting import FEW_LEAVES, BoostedJoint, ClassifierJoint, SmoothJoint
 from selective_labels.nuisance.models.logistic import (
     ROUGH,

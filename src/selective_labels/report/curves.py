@@ -30,7 +30,7 @@ from selective_labels.evaluation.drift import drift_of_judged
 from selective_labels.evaluation.evaluate import evaluate_sample
 from selective_labels.evaluation.evaluator import Evaluator
 from selective_labels.evaluation.fitted_table import JudgedRows
-from selective_labels.evaluation.ladder_results import Ladder, LadderStep, build, without_value
+from selective_labels.evaluation.ladder import Ladder, LadderStep, build, without_value
 from selective_labels.evaluation.metrics import AnyMetric, named_metrics
 from selective_labels.evaluation.plan import plan
 from selective_labels.evaluation.policy import (

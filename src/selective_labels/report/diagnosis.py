@@ -10,8 +10,8 @@ from selective_labels.assumptions.base import FAMILIES
 from selective_labels.data.selective_labels import SelectiveLabels
 from selective_labels.diagnostics.context import Context
 from selective_labels.diagnostics.diagnose import diagnose
-from selective_labels.diagnostics.relevance import adjusted_leniency
 from selective_labels.diagnostics.results import Diagnosis, NotApplicableError, questions
+from selective_labels.diagnostics.strength import adjusted_leniency
 from selective_labels.evaluation.results import plain
 from selective_labels.report.document import Part
 

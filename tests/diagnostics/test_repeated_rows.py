@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import selective_labels as sl
-from selective_labels.data.repeated_rows import repeated_rows_caution
+from selective_labels.diagnostics.cautions import repeated_rows_caution
 
 N, VISITS = 1200, 6
 RNG = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selective_labels.assumptions.event_scores import FloorArms, arm_weights, floor_pool, floor_scores
+from selective_labels.assumptions.combination import FloorArms, arm_weights, floor_pool, floor_scores
 from selective_labels.identification.event_bounds import Floor, ratio
 from selective_labels.nuisance.score_formulas import Rows
 
