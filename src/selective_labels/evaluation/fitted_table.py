@@ -1,4 +1,4 @@
-"""Tables with fitted models: the protocol `FittedTable` rows in memory, and their cells between thresholds."""
+"""Tables with fitted models: the protocol `FittedTable`, rows in memory, and cells between thresholds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Predictions are checked: they must not depend on who decides, given the features, or come from training rows."""
+"""Predictions are checked: they must not depend on who decides, nor be those of training rows."""
 
 import hashlib
 import warnings

@@ -1,4 +1,4 @@
-"""Column roles of a table: decisions as 0 and 1, guessed roles, words for missing labels, what a yes means."""
+"""Column roles of a table: decisions as 0 and 1, guessed roles, words for holes, what a yes means."""
 
 import os
 import re

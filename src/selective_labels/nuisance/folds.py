@@ -1,4 +1,4 @@
-"""Outcome codes, those of pending cases included, and folds for cross-fitting, which are validated before any model is fitted."""
+"""Outcome codes, and folds for cross-fitting, which are validated before any model is fitted."""
 
 import warnings
 from collections.abc import Iterable
