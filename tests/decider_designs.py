@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 import selective_labels as sl
 
@@ -35,23 +35,34 @@ class Bench:
         seen = np.where(decision == 1, label, -1)
         return sl.SelectiveLabels.from_arrays(X, seen, decision=decision, decision_maker=maker)
 
-    def truth(self, shares, n=4000):
-        """Leniency, failures per case and excess, each minus the mean; and both rates."""
-        X = np.random.default_rng(0).normal(size=(n, 2))
-        rates = np.zeros((len(self.skill), 2))
-        for hidden in (-1.0, 1.0):
-            for z in range(len(self.skill)):
-                yes, harm = self.chances(X, np.full(n, hidden), np.full(n, z))
-                rates[z] += [yes.mean() / 2, (yes * harm).mean() / 2]
+    def truth(self, shares):
+        """Leniency, failures per case and excess, each minus the mean; and both rates, exactly."""
+        yes, harm, mass = self._tables()
+        rates = np.stack([np.sum(mass * yes, axis=(1, 2)), np.sum(mass * yes * harm, axis=(1, 2))], axis=1)
         leniency, failures = (rates - shares @ rates).T
         slope = np.sum(leniency * failures) / np.sum(leniency**2)
         return leniency, failures, failures - slope * leniency, rates
 
-    def failures_of_a_score(self, rates, n=200_000):
+    def failures_beyond_expected(self, shares):
+        """Failures among those with a yes, minus what their features lead one to expect of the average."""
+        yes, harm, mass = self._tables()
+        seen, there = (np.tensordot(shares, each, 1).sum(axis=0) for each in (yes * harm, yes))
+        return np.sum(mass * yes * (harm - seen / there), axis=(1, 2)) / np.sum(mass * yes, axis=(1, 2))
+
+    def _tables(self):
+        """Chances of a yes and of the harm by decision-maker, hidden feature and features, and their mass."""
+        node, weight = np.polynomial.hermite_e.hermegauss(24)
+        X = np.stack(np.meshgrid(node, node), axis=-1).reshape(-1, 2)
+        mass = np.outer(weight, weight).ravel() / weight.sum() ** 2 / 2.0
+        makers, hidden = np.arange(len(self.skill))[:, None, None], np.array([-1.0, 1.0])[:, None]
+        yes, harm = self.chances(X, hidden, makers)
+        return yes, harm, mass
+
+    def failures_of_a_score(self, rates):
         """Failures per case of accepting the lowest X[:, 0], at each rate."""
-        generator = np.random.default_rng(1)
-        X, hidden = generator.normal(size=(n, 2)), generator.choice([-1.0, 1.0], n)
-        harm = self.chances(X, hidden, np.zeros(n, dtype=int))[1]
-        order = np.argsort(X[:, 0])
-        reached = np.append(0.0, np.cumsum(harm[order])) / n
-        return np.interp(rates, np.linspace(0.0, 1.0, n + 1), reached)
+        node, weight = np.polynomial.hermite_e.hermegauss(24)
+        level = (np.arange(4000) + 0.5) / 4000
+        X = np.stack(np.broadcast_arrays(ndtri(level)[:, None], node), axis=-1).reshape(-1, 2)
+        harm = self.chances(X, np.array([-1.0, 1.0])[:, None], 0)[1].mean(axis=0)
+        mean = harm.reshape(len(level), -1) @ (weight / weight.sum())
+        return np.interp(rates, np.linspace(0.0, 1.0, 4001), np.append(0.0, np.cumsum(mean)) / 4000)

@@ -213,3 +213,22 @@ def test_raters_whose_truth_is_known():
         real = truth[:, 1] - slope * truth[:, 0]
         held.append([covered(leniency, truth[:, 0]), covered(excess, real)])
     assert np.mean(held, axis=0).min() >= 0.93
+
+
+def test_a_decision_maker_with_one_case_costs_nobody_else(data, found):
+    """Sixty more names with one case each, half of which have no yes."""
+    rows = np.append(np.arange(len(data)), np.arange(60))
+    names = np.append(data.decision_maker.astype(int), 100 + np.arange(60))
+    more = sl.SelectiveLabels.from_arrays(
+        data.features[rows], data.y[rows], decision=data.decision[rows], decision_maker=names
+    )
+    frame = sl.deciders(more, score=more.features[:, 0], **FAST).to_frame().set_index("decision_maker")
+    before = found.to_frame().set_index("decision_maker")
+    for name in ("leniency", "excess", "failures_shrunk"):
+        assert_allclose(frame.loc[before.index.astype(int), name], before[name], atol=0.02)
+    none = frame["n_yes"] == 0
+    assert none.any()
+    assert frame.loc[none, ["failures", "failures_shrunk"]].isna().all(axis=None)
+    known = np.isfinite(frame.to_numpy(float))
+    assert known[~none].all()
+    assert known[:, ~frame.columns.str.contains("failures")].all()

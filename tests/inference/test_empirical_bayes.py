@@ -106,3 +106,22 @@ def test_slope_is_not_pulled_to_zero_by_noise():
         slopes.append(common_slope(first + noise[:, 0], 0.5 * first + noise[:, 1], cov))
     assert abs(np.mean(slopes) - 0.5) < 4 * np.std(slopes) / np.sqrt(200) + 0.01
     assert common_slope(noise[:, 0], noise[:, 1], cov) is None
+
+
+def test_estimates_that_are_all_noise_do_not_set_the_spread_of_the_others():
+    """Thirty names with errors of ten times the spread; a missing error leaves its own row missing."""
+    generator, spreads, slopes = np.random.default_rng(2), [], []
+    for _ in range(100):
+        truth, errors = generator.normal(size=60), np.repeat([0.2, 10.0], 30)
+        raw = truth + errors * generator.normal(size=60)
+        spreads.append(Shrunken.of(raw, errors).spread)
+        cov = np.zeros((60, 2, 2))
+        cov[:, 0, 0] = errors**2
+        slopes.append(common_slope(raw, 0.5 * truth, cov))
+    assert 0.9 < np.mean(spreads) < 1.1
+    assert np.std(spreads) < 0.2
+    assert_allclose(slopes, 0.5, atol=0.15)
+    errors[3] = np.nan
+    found = Shrunken.of(raw, errors)
+    assert np.isnan([found.value[3], found.lower[3], found.upper[3]]).all()
+    assert np.isfinite(np.delete(found.value, 3)).all()

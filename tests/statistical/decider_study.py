@@ -16,17 +16,14 @@ from unittest import mock
 import numpy as np
 
 import selective_labels as sl
-from selective_labels.evaluation.decider_effects import decider_effects
 from selective_labels.evaluation.fitted_table import FittedRows
-from selective_labels.inference.empirical_bayes import Shrunken
-from selective_labels.nuisance.cross_fit import FittingSettings
 from tests import advice_designs, disparity_designs
 from tests.decider_designs import Bench
 
 SEED = 20261119
 SIZES = [(makers, cases) for cases in (2000, 10_000) for makers in (8, 40, 200)]
 FAST = {"nuisance": "logistic", "random_state": 0}
-TRUTH = 400_000
+TRUTH = 1_000_000
 
 
 def held(result, value):
@@ -35,23 +32,34 @@ def held(result, value):
 
 
 def deciders(makers, cases, generator):
-    """Share of decision-makers whose shrunken interval has their truth in it."""
+    """Share of decision-makers whose interval or set has their truth in it, and whether their share is held.
+
+    "names": the share of the list for which the score does better indeed; one if nobody is listed.
+    """
     bench = Bench.draw(makers, generator)
     data = bench.data(cases, generator)
     there = data.decision_makers.astype(int)
     shares = np.bincount(data.decision_maker_codes) / len(data)
     known = Bench(bench.leniency[there], bench.skill[there])
-    leniency, _, excess, _ = known.truth(shares)
-    bands = 8 if makers > 20 else None
-    fit = FittingSettings("logistic", seed=0).cross_fit(data, seed=0, in_halves=False, n_bands=bands)
-    found, covered = decider_effects(data, fit, 1), {}
-    for name, value, error, real in (
-        ("leniency", found.leniency, found.leniency_error, leniency),
-        ("excess", found.excess, found.excess_error, excess),
-    ):
-        shrunken = Shrunken.of(value, error)
-        covered[name] = float(np.mean((shrunken.lower <= real) & (real <= shrunken.upper)))
-    return covered
+    leniency, _, excess, rates = known.truth(shares)
+    ahead = known.failures_of_a_score(rates[:, 0]) - rates[:, 1]
+    found = sl.deciders(data, score=data.features[:, 0], **FAST)
+    score, rank = found.against_score, excess.argsort().argsort() + 1
+    low, high = score.share_interval
+    return {
+        "leniency": held_on_average(found.leniency, leniency),
+        "failures": held_on_average(found.failures, known.failures_beyond_expected(shares)),
+        "excess": held_on_average(found.excess, excess),
+        "rank": held_on_average(found.ranks, rank),
+        "score minus decider": float(np.mean((score.ci_lower <= ahead) & (ahead <= score.ci_upper))),
+        "share beaten": bool(low <= np.mean(ahead < 0.0) <= high),
+        "names": float(np.mean(ahead[score.listed] < 0.0)) if score.listed.any() else 1.0,
+    }
+
+
+def held_on_average(found, truth):
+    """Share of the truths between both ends."""
+    return float(np.mean((found.lower <= truth) & (truth <= found.upper)))
 
 
 @cache
@@ -108,7 +116,7 @@ def run(path, draws, seconds):
     """Draw what is missing, all cells in turn, until the time is over."""
     done = {(each["question"], each["makers"], each["cases"], each["draw"]) for each in read(path)}
     start = time.monotonic()
-    for draw in range(draws):
+    for draw in draws:
         for place, (makers, cases) in enumerate(SIZES):
             for number, (name, question) in enumerate(QUESTIONS.items()):
                 if (name, makers, cases, draw) in done:
@@ -123,7 +131,7 @@ def run(path, draws, seconds):
 
 
 def table(path):
-    """Coverage of each question and size: the mean over its numbers, and the least."""
+    """Coverage of each question and size: the mean over numbers, the least, its standard error."""
     rows = ["| question | J | n | draws | mean | least |", "| --- | --- | --- | --- | --- | --- |"]
     lines = read(path)
     for name in QUESTIONS:
@@ -136,7 +144,8 @@ def table(path):
             if here:
                 means = {key: float(np.mean([each[key] for each in here])) for key in here[0]}
                 least = min(means, key=means.get)
-                figures = f"{np.mean(list(means.values())):.3f} | {means[least]:.3f} ({least})"
+                error = np.std([each[least] for each in here]) / np.sqrt(len(here))
+                figures = f"{np.mean(list(means.values())):.3f} | {means[least]:.3f} ± {error:.3f} ({least})"
                 rows.append(f"| {name} | {makers} | {cases:,} | {len(here)} | {figures} |")
     return "\n".join(rows)
 
@@ -145,6 +154,7 @@ def main():
     """Read the command line, run or print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--table", action="store_true")
@@ -155,7 +165,7 @@ def main():
     nothing = mock.patch("selective_labels.evaluation.scored_rows.cautions_of", return_value={})
     with warnings.catch_warnings(), nothing, mock.patch.object(FittedRows, "doubts", return_value=[]):
         warnings.simplefilter("ignore")
-        run(given.out, given.draws, given.seconds)
+        run(given.out, range(given.first, given.first + given.draws), given.seconds)
 
 
 if __name__ == "__main__":

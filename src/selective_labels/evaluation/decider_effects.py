@@ -35,7 +35,7 @@ class DeciderEffects:
     failures, expected_failures : arrays
         Share of the event among yes's, and the share that their cases lead one to expect; NaN without a yes.
     failures_error : array
-        Standard error of the difference of these two.
+        Standard error of the difference of these two; NaN without a yes.
     leniency, excess : arrays
         r and s.
     covariance : (n_decision_makers, 2, 2) array
@@ -117,7 +117,7 @@ def decider_effects(data: SelectiveLabels, fit: CrossFit, event: int) -> Decider
         np.bincount(code, among**2, number), np.finfo(float).tiny
     )
     pooled = np.average((failed - chance) ** 2, weights=among)
-    spread = (miss * effective_yes + PRIOR_CASES * pooled) / (effective_yes + PRIOR_CASES)
+    spread = (np.nan_to_num(miss) * effective_yes + PRIOR_CASES * pooled) / (effective_yes + PRIOR_CASES)
     return DeciderEffects(
         cases=np.bincount(code, minlength=number),
         effective=total**2 / np.bincount(code, weights**2, number),
@@ -126,7 +126,9 @@ def decider_effects(data: SelectiveLabels, fit: CrossFit, event: int) -> Decider
         yes=np.bincount(code, decision, number).astype(int),
         failures=mean(failed, among),
         expected_failures=mean(chance, among),
-        failures_error=np.sqrt(spread / np.maximum(effective_yes, 1e-9)),
+        failures_error=np.sqrt(
+            np.divide(spread, effective_yes, out=np.full(number, np.nan), where=effective_yes > 0.0)
+        ),
         leniency=effects[:, 0],
         excess=effects[:, 1] - beta * effects[:, 0],
         covariance=covariance,

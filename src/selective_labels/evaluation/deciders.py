@@ -328,8 +328,9 @@ def deciders_request(
         sample = with_doubts(sample, fitted.doubts(data, [chosen], [("score", subject)]))
     effects = decider_effects(data, fitted.fits(data, chosen.needs_halves)[0], event)
     leniency = Shrunken.of(effects.leniency, effects.leniency_error, confidence_level)
-    difference = np.nan_to_num(effects.failures - effects.expected_failures)
-    failures = Shrunken.of(difference, effects.failures_error, confidence_level)
+    failures = Shrunken.of(
+        effects.failures - effects.expected_failures, effects.failures_error, confidence_level
+    )
     excess = Shrunken.of(effects.excess, effects.excess_error, confidence_level)
     seed = fitted.fitting.repeated_seeds[0]
     against = None

@@ -18,10 +18,13 @@ GRID = np.linspace(0.0, 10.0, 201)
 class Shrunken:
     """Estimates θ̂_j ~ N(θ_j, σ_j²) shrunk towards a centre μ.
 
-    w_j = A / (A + σ_j²),   θ*_j = μ + w_j (θ̂_j - μ),   A = max(mean_j (θ̂_j - μ)² - σ_j², floor)
+    w_j = A / (A + σ_j²),   θ*_j = μ + w_j (θ̂_j - μ),
+    A = max(Σ_j ω_j [(θ̂_j - μ)² - σ_j²] / Σ_j ω_j,   2 Σ_j ω_j² σ_j⁴ / (Σ_j ω_j Σ_j ω_j σ_j²))
 
-    The floor is the estimate of Armstrong, Kolesár and Plagborg-Møller (2022): with few estimates A is hardly
-    known, and zero would claim that all θ_j are alike.
+    The second term is the floor of Armstrong, Kolesár and Plagborg-Møller (2022): with few estimates A is
+    hardly known, and zero would claim that all θ_j are alike. The weights are ω_j = 1 / (A + σ_j²)², from a
+    first A with 1 / σ_j²: an estimate that is all noise does not set the spread of the others. Where an
+    estimate or its error is missing, so is the result.
 
     Attributes
     ----------
@@ -53,9 +56,11 @@ class Shrunken:
         >>> found.value.round(2), round(found.spread, 2)
         (array([-1.2, -0.6,  0.6,  1.2]), 1.22)
         """
-        away, noise = estimates - centre, errors**2
-        floor = 2.0 * float(np.mean(noise**2)) / (len(noise) * float(np.mean(noise)))
-        variance = max(float(np.mean(away**2 - noise)), floor)
+        away, noise = estimates - centre, np.maximum(errors**2, np.finfo(float).tiny)
+        known = np.isfinite(away) & np.isfinite(noise)
+        variance = 0.0
+        for _ in range(2):
+            variance = _spread(away[known], noise[known], variance)
         weight = variance / (variance + noise)
         value = centre + weight * away
         bias = noise / variance  # (1 / w - 1)² A / σ², with 1 / w - 1 = σ² / A
@@ -65,6 +70,14 @@ class Shrunken:
     def below(self, limit: float = 0.0) -> Array:
         """P(θ_j < limit | θ̂_j) if the θ_j are normal, (n,)."""
         return np.asarray(norm.cdf((limit - self.value) / np.maximum(self.error, np.finfo(float).tiny)))
+
+
+def _spread(away: Array, noise: Array, variance: float) -> float:
+    """A with weights by an earlier A, or 1 / σ² if that is zero; the scale of the weights has no effect."""
+    weight = (variance + noise.min(initial=np.inf)) / (variance + noise)
+    weight = weight**2 if variance else weight
+    floor = 2.0 * float(np.sum((weight * noise) ** 2)) / float(weight.sum() * np.sum(weight * noise))
+    return max(float(np.average(away**2 - noise, weights=weight)), floor)
 
 
 def critical_values(bias: Array, level: float = 0.95) -> Array:
@@ -166,7 +179,9 @@ def false_discoveries(p_values: Array, rate: float = 0.05) -> np.ndarray:
 def common_slope(first: Array, second: Array, covariance: Array) -> float | None:
     """Slope of the true second effects on the true first ones, net of sampling error.
 
-    β = Σ_j (a_j b_j - v_ab,j) / Σ_j (a_j² - v_aa,j);   None where the denominator is not clearly positive
+    β = Σ_j ω_j (a_j b_j - v_ab,j) / Σ_j ω_j (a_j² - v_aa,j),   ω_j = 1 / (A + v_aa,j)²
+
+    with A as in `Shrunken`; None where the denominator is not clearly positive.
 
     Parameters
     ----------
@@ -183,7 +198,9 @@ def common_slope(first: Array, second: Array, covariance: Array) -> float | None
     """
     if len(first) < 2:
         raise UndefinedError("a slope needs two decision-makers or more.", "decision_maker")
-    seen, noise = float(np.sum(first**2)), float(np.sum(covariance[:, 0, 0]))
-    if not seen > 2.0 * noise:
+    noise = covariance[:, 0, 0]
+    weight = 1.0 / (Shrunken.of(first, np.sqrt(noise)).spread ** 2 + noise) ** 2
+    seen, chance = float(weight @ first**2), float(weight @ noise)
+    if not seen > 2.0 * chance:
         return None
-    return float(np.sum(first * second - covariance[:, 0, 1]) / (seen - noise))
+    return float(weight @ (first * second - covariance[:, 0, 1])) / (seen - chance)
